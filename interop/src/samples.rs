@@ -5,7 +5,8 @@ use std::path::Path;
 
 use halite_engine::env::Env;
 use halite_engine::hfile::{
-    ChecksumType, Comparator, Compression, HashKind, StoreFileInfo, Writer, WriterOptions,
+    ChecksumType, Comparator, Compression, DataBlockEncoding, HashKind, StoreFileInfo, Writer,
+    WriterOptions,
 };
 use halite_types::cell::{CellRef, make_key, write_tag};
 use halite_types::schema::BloomType;
@@ -103,6 +104,17 @@ pub(crate) fn all() -> Vec<SampleFile> {
         SampleFile::new("gz-tags", 2000, |options| {
             (options.compression, options.include_tags) = (Compression::Gz, true);
         }),
+        encoded("prefix", DataBlockEncoding::Prefix),
+        encoded("diff", DataBlockEncoding::Diff),
+        encoded("fast-diff", DataBlockEncoding::FastDiff),
+        encoded("row-index", DataBlockEncoding::RowIndexV1),
+        SampleFile::new("fast-diff-raw-tags", 3000, |options| {
+            (options.encoding, options.include_tags, options.compress_tags) =
+                (DataBlockEncoding::FastDiff, true, false);
+        }),
+        SampleFile::new("diff-no-sequence-ids", 3000, |options| {
+            (options.encoding, options.include_sequence_ids) = (DataBlockEncoding::Diff, false);
+        }),
         SampleFile::new("no-sequence-ids", 3000, |options| options.include_sequence_ids = false),
         SampleFile::new("crc32", 2000, |options| {
             (options.checksum, options.bytes_per_checksum) = (ChecksumType::Crc32, 512);
@@ -134,6 +146,13 @@ pub(crate) fn all() -> Vec<SampleFile> {
 /// Makes data blocks of several chunks of a codec, of at most 218,421 bytes each.
 fn chunks(options: &mut WriterOptions, codec: Compression) {
     (options.block_bytes, options.compression) = (600_000, codec);
+}
+
+/// Returns a sample in an encoding, with compressed tags where the encoding has a form for it.
+fn encoded(name: &'static str, encoding: DataBlockEncoding) -> SampleFile {
+    SampleFile::new(name, 4000, |options| {
+        (options.encoding, options.include_tags) = (encoding, true);
+    })
 }
 
 /// Changes a byte in the middle of the first data block.

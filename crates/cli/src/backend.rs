@@ -103,6 +103,12 @@ fn report_losses(report: &OpenReport, path: &Path) {
     for cut in &report.wal_truncations {
         eprintln!("halite: warning: {cut}");
     }
+    for family in &report.unknown_encodings {
+        eprintln!(
+            "halite: warning: unknown data block encoding, so new files are written without one; \
+             alter DATA_BLOCK_ENCODING of {family}"
+        );
+    }
     let (files, root) = (report.unlogged_files, path.display());
     if files > 0 {
         eprintln!(

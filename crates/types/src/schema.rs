@@ -199,6 +199,7 @@ pub mod family_attribute {
     /// Setting: level of GZ, by its name in Hadoop.
     pub const GZ_LEVEL: &str = "zlib.compress.level";
     pub const DATA_BLOCK_ENCODING: &str = "DATA_BLOCK_ENCODING";
+    pub const COMPRESS_TAGS: &str = "COMPRESS_TAGS";
     pub const INDEX_BLOCK_ENCODING: &str = "INDEX_BLOCK_ENCODING";
     pub const REPLICATION_SCOPE: &str = "REPLICATION_SCOPE";
     pub const NEW_VERSION_BEHAVIOR: &str = "NEW_VERSION_BEHAVIOR";
@@ -214,6 +215,9 @@ pub mod family_attribute {
     pub const DELETE_EXPIRED_FILES: &str = "hbase.store.delete.expired.storefile";
     /// Setting: maximum bytes of a row that a read may assemble.
     pub const MAX_ROW_SIZE: &str = "hbase.table.max.rowsize";
+    /// Setting: part of the block size that the encoded cells of a data block must reach, whatever
+    /// they take unencoded. 0: either may reach the block size.
+    pub const ENCODED_BLOCK_RATIO: &str = "hbase.writer.unified.encoded.blocksize.ratio";
     /// Setting, not an attribute: prefix length in bytes of a `ROWPREFIX_FIXED_LENGTH` bloom
     /// filter.
     pub const BLOOM_PREFIX_LENGTH: &str = "RowPrefixBloomFilter.prefix_length";
@@ -386,6 +390,11 @@ impl FamilyDescriptor {
             .map_or_else(|| "NONE".to_owned(), |text| text.to_ascii_uppercase())
     }
 
+    /// Returns `true` if the tags of encoded data blocks are compressed. Default: `true`.
+    pub fn compress_tags(&self) -> bool {
+        self.flag(fam::COMPRESS_TAGS, true)
+    }
+
     /// Checks name and attributes.
     ///
     /// # Errors
@@ -428,7 +437,7 @@ impl FamilyDescriptor {
             )?;
         }
         one_of(fam::DATA_BLOCK_ENCODING, &["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"])?;
-        for name in [fam::BLOCKCACHE, fam::IN_MEMORY] {
+        for name in [fam::BLOCKCACHE, fam::COMPRESS_TAGS, fam::IN_MEMORY] {
             one_of(name, &["TRUE", "FALSE"])?;
         }
         if self.bloom_filter() == BloomType::None

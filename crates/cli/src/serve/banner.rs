@@ -47,6 +47,12 @@ pub(crate) fn warn(report: &OpenReport, folder: &Path) {
             format_path(folder)
         );
     }
+    for family in &report.unknown_encodings {
+        tracing::warn!(
+            "unknown data block encoding, so new files are written without one; alter \
+             DATA_BLOCK_ENCODING of {family}"
+        );
+    }
 }
 
 fn format_path(folder: &Path) -> String {

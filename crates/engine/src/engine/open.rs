@@ -10,7 +10,7 @@ use halite_types::{Error, Result};
 
 use super::directory::{self, DirectoryContent};
 use super::obsolete_files::SequenceCoverage;
-use super::open_report::OpenReport;
+use super::open_report::{OpenReport, unknown_encodings};
 use super::small_file::write_small;
 use super::{Engine, RegionIndex, Table, obsolete_files, quarantine, table_info};
 use crate::block_cache::BlockCache;
@@ -54,6 +54,7 @@ impl Engine {
             Manifest::load(&env, Arc::clone(&lock))?
         };
         let catalog = manifest.current();
+        report.unknown_encodings = unknown_encodings(&catalog);
         let store_id = catalog.store_id;
         directory::check_identity(&env, store_id)?;
         let disk = Arc::new(DiskRoom::new(&env, options.disk_reserve_bytes));

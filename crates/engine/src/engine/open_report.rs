@@ -1,5 +1,10 @@
 //! Report of an opening: what was created, replayed, skipped, removed and quarantined.
 
+use halite_types::key::to_string_binary;
+use halite_types::{FamilyDescriptor, TableDescriptor};
+
+use crate::catalog::Catalog;
+use crate::hfile::DataBlockEncoding;
 use crate::wal::WalTruncation;
 
 /// Report of an opening.
@@ -34,4 +39,47 @@ pub struct OpenReport {
     /// Directories of the store that users other than its owner may enter. New directories are
     /// created for the owner only; the modes of existing ones stay as they are.
     pub exposed_directories: Vec<String>,
+    /// Families whose stored descriptor names a data block encoding that HBase 2.6 does not have,
+    /// each as text with its table and that name. Their new files are written without an encoding.
+    pub unknown_encodings: Vec<String>,
+}
+
+/// Returns the text of [`OpenReport::unknown_encodings`].
+pub(super) fn unknown_encodings(catalog: &Catalog) -> Vec<String> {
+    let unknown = |table: &TableDescriptor, family: &FamilyDescriptor| {
+        let name = family.data_block_encoding();
+        let is_known = DataBlockEncoding::from_name(name.as_bytes()).is_some();
+        let family = to_string_binary(family.name());
+        (!is_known).then(|| format!("table {}, family {family}: {name}", table.name()))
+    };
+    let tables = catalog.tables.values().map(|table| &table.descriptor);
+    tables.flat_map(|table| table.families().filter_map(|family| unknown(table, family))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::catalog::TableEntry;
+
+    #[test]
+    fn unknown_encodings_are_reported_and_not_used() {
+        let family =
+            |name, encoding: &str| FamilyDescriptor::new(name).set("DATA_BLOCK_ENCODING", encoding);
+        let old = family("old", "PREFIX_TREE");
+        assert_eq!(DataBlockEncoding::for_family(&old), DataBlockEncoding::None);
+        let descriptor =
+            TableDescriptor::new("t".parse().unwrap()).family(family("f", "fast_diff")).family(old);
+        let entry = TableEntry {
+            descriptor: Arc::new(descriptor),
+            enabled: true,
+            disabled_for: String::new(),
+            version: 1,
+            regions: Vec::new(),
+        };
+        let mut catalog = Catalog::default();
+        catalog.tables.insert("t".parse().unwrap(), entry);
+        assert_eq!(unknown_encodings(&catalog), ["table t, family old: PREFIX_TREE"]);
+    }
 }

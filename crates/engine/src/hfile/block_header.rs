@@ -1,7 +1,7 @@
 //! Header of a block: its kind, its sizes and its checksums.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use halite_types::{Error, ErrorKind, Result};
+use halite_types::Result;
 
 use super::checksum::{ChecksumType, checksum_bytes};
 use super::damaged;
@@ -147,15 +147,4 @@ impl BlockHeader {
     pub(super) fn on_disk_bytes(&self) -> usize {
         self.body_bytes.saturating_add(HEADER_BYTES)
     }
-}
-
-/// Returns the error for data blocks in an encoding that HBase 2.6 does not have.
-pub(super) fn unsupported_encoding(name: &str) -> Error {
-    Error::new(
-        ErrorKind::Unsupported,
-        format!(
-            "data block encoding {name} cannot be read; set DATA_BLOCK_ENCODING to NONE and let \
-             HBase rewrite the file with a major compaction"
-        ),
-    )
 }

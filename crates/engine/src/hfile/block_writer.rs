@@ -124,13 +124,7 @@ impl BlockWriter {
             .compress(payload, block)
             .map_err(|error| Error::io("compressing a block", error))?;
         if payload.len().max(block.len()) > MAX_PAYLOAD_BYTES {
-            return Err(Error::invalid(format!(
-                "store file {}: a {} of {} bytes is over the limit of {MAX_PAYLOAD_BYTES}; write \
-                 smaller cells",
-                self.path,
-                kind.name(),
-                payload.len()
-            )));
+            return Err(self.oversized(kind, payload.len()));
         }
         let covered = block.len();
         let body =
@@ -148,6 +142,16 @@ impl BlockWriter {
         self.checksum.append(block, self.bytes_per_checksum as usize);
         assert_eq!(block.len(), HEADER_BYTES + body, "a header states the length of its block");
         Ok(())
+    }
+
+    /// Returns the error for a block that is too large to be read again.
+    pub(super) fn oversized(&self, kind: BlockKind, bytes: usize) -> Error {
+        Error::invalid(format!(
+            "store file {}: a {} of {bytes} bytes is over the limit of {MAX_PAYLOAD_BYTES}; write \
+             smaller cells",
+            self.path,
+            kind.name(),
+        ))
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {

@@ -10,9 +10,13 @@ use super::hash::HashKind;
 
 /// Options of a writer. The defaults are HBase's.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in HBase")]
 pub struct WriterOptions {
-    /// Uncompressed bytes after which a data block ends.
+    /// Uncompressed bytes after which a data block ends, in the encoding and as a plain block.
     pub block_bytes: usize,
+    /// Uncompressed bytes in the encoding after which a data block ends instead, whatever it would
+    /// take as a plain block. `None` for `block_bytes`.
+    pub encoded_block_bytes: Option<usize>,
     /// Uncompressed bytes after which an index block ends.
     pub index_chunk_bytes: usize,
     /// Number of entries up to which an index level needs no level above it.
@@ -43,6 +47,9 @@ pub struct WriterOptions {
     pub part_bytes: Option<usize>,
     /// `true` if cells may have tags, which costs two bytes per cell.
     pub include_tags: bool,
+    /// `true` to compress the tags of encoded data blocks; no effect on encodings that have no form
+    /// for it.
+    pub compress_tags: bool,
     /// `true` if cells keep their sequence ids.
     pub include_sequence_ids: bool,
     /// Creation time to record, in milliseconds.
@@ -55,6 +62,7 @@ impl Default for WriterOptions {
     fn default() -> Self {
         Self {
             block_bytes: 64 << 10,
+            encoded_block_bytes: None,
             index_chunk_bytes: 128 << 10,
             min_index_entries: 16,
             bloom: BloomType::Row,
@@ -69,6 +77,7 @@ impl Default for WriterOptions {
             bytes_per_checksum: 16 << 10,
             part_bytes: None,
             include_tags: false,
+            compress_tags: true,
             include_sequence_ids: true,
             created_ms: 0,
             comparator: Comparator::Cell,

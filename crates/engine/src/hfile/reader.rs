@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use super::block::{Block, BlockFormat};
-use super::block_header::{BlockHandle, BlockKind, unsupported_encoding};
+use super::block_header::{BlockHandle, BlockKind};
 use super::bloom::BloomMeta;
 use super::cell_layout::CellLayout;
 use super::codec::Compression;
-use super::encoding::DataBlockEncoding;
+use super::encoding::{DataBlockEncoding, unsupported_encoding};
 use super::file_info::{FileInfo, info_key};
 use super::index::{MidKey, RootIndex};
 use super::load_on_open::{LoadOnOpenBlocks, LoadOnOpenSection, PartIndexHandle, read_bytes};

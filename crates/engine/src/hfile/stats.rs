@@ -2,6 +2,7 @@
 
 use halite_types::{CellRef, CellType};
 
+use super::cell_layout::CellLayout;
 use super::file_info::{FileInfo, encode_flag, info_key};
 
 /// Sums and extremes over the cells of a file.
@@ -78,7 +79,7 @@ impl FileStatsBuilder {
     }
 
     /// Sets the properties of every HFile.
-    pub(super) fn set_file_properties(&self, info: &mut FileInfo, tags: bool, sequence_ids: bool) {
+    pub(super) fn set_file_properties(&self, info: &mut FileInfo, layout: CellLayout) {
         let average = |total: u64| {
             i32::try_from(total.checked_div(self.cells).unwrap_or(0))
                 .unwrap_or(i32::MAX)
@@ -94,14 +95,14 @@ impl FileStatsBuilder {
                 (self.biggest_cell_bytes as u64).to_be_bytes(),
             );
         }
-        if tags {
+        if layout.tags {
             info.set(
                 info_key::MAX_TAGS_LENGTH,
                 i32::try_from(self.max_tags_bytes).unwrap_or(i32::MAX).to_be_bytes(),
             );
-            info.set(info_key::TAGS_COMPRESSED, encode_flag(false));
+            info.set(info_key::TAGS_COMPRESSED, encode_flag(layout.tags_compressed));
         }
-        if sequence_ids {
+        if layout.sequence_ids {
             info.set(info_key::KEY_VALUE_VERSION, 1_i32.to_be_bytes());
             info.set(info_key::MAX_CELL_SEQUENCE_ID, self.max_sequence_id.to_be_bytes());
         }

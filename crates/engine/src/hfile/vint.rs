@@ -46,6 +46,19 @@ impl<'a> ByteReader<'a> {
         self.take(N)?.try_into().ok()
     }
 
+    /// Returns the next `N` bytes without reading them; `None` if there are fewer.
+    #[inline]
+    pub(super) fn chunk<const N: usize>(&self) -> Option<&'a [u8; N]> {
+        self.bytes.get(self.position..)?.first_chunk::<N>()
+    }
+
+    /// Returns the length of the Hadoop vlong that begins here; `None` at the end.
+    #[inline]
+    pub(super) fn vlong_bytes(&self) -> Option<usize> {
+        let first = self.bytes.get(self.position)?.cast_signed();
+        Some(if first >= -112 { 1 } else { vlong_form(first).1.saturating_add(1) })
+    }
+
     /// Reads one byte.
     #[inline]
     pub(super) fn byte(&mut self) -> Option<u8> {
@@ -87,9 +100,18 @@ impl<'a> ByteReader<'a> {
 
     /// Reads a number in groups of seven bits, the lowest first; every byte but the last has its
     /// highest bit set.
+    #[inline]
     pub(super) fn compressed_int(&mut self) -> Option<usize> {
-        let mut value = 0_u64;
-        for shift in [0, 7, 14, 21, 28] {
+        let first = self.byte()?;
+        if first < 0x80 {
+            return Some(usize::from(first));
+        }
+        self.compressed_int_tail(first)
+    }
+
+    fn compressed_int_tail(&mut self, first: u8) -> Option<usize> {
+        let mut value = u64::from(first & 0x7f);
+        for shift in [7, 14, 21, 28] {
             let byte = self.byte()?;
             value |= u64::from(byte & 0x7f) << shift;
             if byte < 0x80 {
@@ -100,15 +122,25 @@ impl<'a> ByteReader<'a> {
     }
 
     fn vlong_tail(&mut self, first: i8) -> Option<i64> {
-        let (negative, bias) = if first < -120 { (true, -120_i8) } else { (false, -112) };
-        let count = usize::try_from(bias.checked_sub(first)?).ok()?;
-        let magnitude = self
-            .take(count)?
-            .iter()
-            .fold(0_u64, |value, &byte| (value << 8) | u64::from(byte))
-            .cast_signed();
-        Some(if negative { !magnitude } else { magnitude })
+        let (is_negative, count) = vlong_form(first);
+        let word = self.chunk::<8>();
+        let part = self.take(count)?;
+        let magnitude = match word {
+            // One load instead of a loop.
+            Some(word) => u64::from_be_bytes(*word) >> (64_usize.saturating_sub(count << 3) & 63),
+            None => part.iter().fold(0_u64, |value, &byte| (value << 8) | u64::from(byte)),
+        }
+        .cast_signed();
+        Some(if is_negative { !magnitude } else { magnitude })
     }
+}
+
+/// Returns the sign of a Hadoop vlong and the number of bytes after its first one, 1 to 8. The
+/// first one is below -112, otherwise it is the number itself.
+#[inline]
+fn vlong_form(first: i8) -> (bool, usize) {
+    let (is_negative, bias) = if first < -120 { (true, -120_i8) } else { (false, -112) };
+    (is_negative, usize::from(bias.wrapping_sub(first).unsigned_abs()))
 }
 
 /// Appends a Hadoop vlong in the fewest bytes.
@@ -123,6 +155,24 @@ pub(super) fn write_vlong(out: &mut Vec<u8>, value: i64) {
     let count = i8::try_from(8_usize.saturating_sub(skip)).unwrap_or(8);
     out.push(bias.wrapping_sub(count).cast_unsigned());
     out.extend_from_slice(bytes.get(skip..).unwrap_or_default());
+}
+
+/// Appends a number in groups of seven bits, as [`ByteReader::compressed_int`] reads it.
+#[inline]
+pub(super) fn write_compressed_int(out: &mut Vec<u8>, value: usize) {
+    debug_assert!(u32::try_from(value).is_ok(), "a length is below 4 GiB");
+    let mut rest = value;
+    while rest >= 0x80 {
+        out.push(low_byte(rest) | 0x80);
+        rest >>= 7;
+    }
+    out.push(low_byte(rest));
+}
+
+#[inline]
+fn low_byte(value: usize) -> u8 {
+    let [low, ..] = (value as u64).to_le_bytes();
+    low
 }
 
 /// Returns the bytes that [`write_vlong`] writes for a length.
@@ -156,6 +206,25 @@ mod tests {
     }
 
     #[test]
+    fn compressed_ints_of_every_width_round_trip() {
+        for shift in 0..32 {
+            for value in [1_usize << shift, (1 << shift) - 1, u32::MAX as usize >> shift] {
+                let mut out = Vec::new();
+                write_compressed_int(&mut out, value);
+                let mut input = ByteReader::new(&out);
+                assert_eq!((input.compressed_int(), input.remaining()), (Some(value), 0));
+                assert_eq!(
+                    out.len(),
+                    (usize::BITS - value.leading_zeros()).div_ceil(7).max(1) as usize
+                );
+            }
+        }
+        let mut out = Vec::new();
+        write_compressed_int(&mut out, 300);
+        assert_eq!(out, [0xac, 0x02]);
+    }
+
+    #[test]
     fn vlongs_of_every_width_round_trip_unless_truncated() {
         for shift in 0..64 {
             for value in [
@@ -168,7 +237,10 @@ mod tests {
                 let mut out = Vec::new();
                 write_vlong(&mut out, value);
                 let mut input = ByteReader::new(&out);
+                assert_eq!(input.vlong_bytes(), Some(out.len()));
                 assert_eq!((input.vlong(), input.remaining()), (Some(value), 0));
+                let longer = [&out[..], &[0xa5; 9]].concat();
+                assert_eq!(ByteReader::new(&longer).vlong(), Some(value));
                 assert_eq!(ByteReader::new(&out[..out.len().saturating_sub(1)]).vlong(), None);
                 if let Ok(length) = usize::try_from(value) {
                     assert_eq!(vlong_len(length), out.len(), "{value}");

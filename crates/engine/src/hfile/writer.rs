@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::mem;
 
-use super::block_header::BlockKind;
+use super::block_header::{BlockKind, MAX_PAYLOAD_BYTES};
 use super::block_writer::BlockWriter;
 use super::bloom_writer::BloomWriter;
 use super::cell_layout::CellLayout;
@@ -16,7 +16,6 @@ use super::options::{FileSummary, StoreFileInfo, WriterOptions};
 use super::part_index::PartIndexWriter;
 use super::stats::FileStatsBuilder;
 use super::trailer::{TRAILER_BYTES, Trailer};
-use super::vint::write_vlong;
 use super::{Comparator, MIN_BYTES_PER_CHECKSUM};
 use crate::env::FileWriter;
 use halite_types::cell::{LATEST_TIMESTAMP, MAX_TAGS_BYTES, TYPE_MAXIMUM, key_family, write_key};
@@ -26,6 +25,7 @@ use halite_types::{BloomType, CellRef, CellType, Error, Result};
 pub struct Writer {
     options: WriterOptions,
     blocks: BlockWriter,
+    /// Cells of the current data block.
     encoder: Box<dyn BlockEncoder>,
     index: IndexWriter,
     bloom: Option<BloomWriter>,
@@ -34,8 +34,8 @@ pub struct Writer {
     parts: Option<PartIndexWriter>,
     stats: FileStatsBuilder,
     info: FileInfo,
-    /// Cells of the current data block, as in the payload of a plain one.
-    block: Vec<u8>,
+    /// Optional parts of the cells.
+    layout: CellLayout,
     first_key: Vec<u8>,
     /// Last key of the previous data block.
     last_before: Option<Vec<u8>>,
@@ -49,7 +49,7 @@ impl Writer {
     /// Creates a file. `path` is its name in errors.
     ///
     /// # Errors
-    /// `Unsupported` for a codec or an encoding that cannot be written; `InvalidRequest` for invalid options.
+    /// `Unsupported` for a codec that cannot be written; `InvalidRequest` for invalid options.
     pub fn create(file: Box<dyn FileWriter>, path: &str, options: WriterOptions) -> Result<Self> {
         Self::start(file, path, options)
             .map_err(|error| error.at(format_args!("store file {path}")))
@@ -57,7 +57,6 @@ impl Writer {
 
     fn start(file: Box<dyn FileWriter>, path: &str, options: WriterOptions) -> Result<Self> {
         let compressor = options.compression.compressor(options.codec_settings)?;
-        let encoder = options.encoding.encoder()?;
         if !(MIN_BYTES_PER_CHECKSUM..=i32::MAX.cast_unsigned())
             .contains(&options.bytes_per_checksum)
         {
@@ -89,6 +88,11 @@ impl Writer {
         } else {
             None
         };
+        let layout = CellLayout {
+            tags: options.include_tags,
+            tags_compressed: options.compress_tags && options.encoding != DataBlockEncoding::None,
+            sequence_ids: options.include_sequence_ids,
+        };
         Ok(Self {
             blocks: BlockWriter::new(
                 file,
@@ -97,7 +101,8 @@ impl Writer {
                 options.checksum,
                 options.bytes_per_checksum,
             ),
-            encoder,
+            encoder: options.encoding.encoder(layout),
+            layout,
             index: IndexWriter::new(options.index_chunk_bytes, options.min_index_entries),
             bloom,
             delete_family_bloom,
@@ -110,7 +115,6 @@ impl Writer {
                 .map(PartIndexWriter::new),
             stats: FileStatsBuilder::new(),
             info: FileInfo::default(),
-            block: Vec::new(),
             first_key: Vec::new(),
             last_before: None,
             last_sequence: 0,
@@ -129,7 +133,7 @@ impl Writer {
     pub fn append(&mut self, cell: CellRef<'_>) -> Result<()> {
         let repeats_key = self.check(cell)?;
         self.add_to_blooms(cell);
-        if !repeats_key && self.block.len() >= self.options.block_bytes {
+        if !repeats_key && self.is_block_full() {
             self.finish_data_block()?;
             self.index.write_full_leaf(&mut self.blocks)?;
             for bloom in [&mut self.bloom, &mut self.delete_family_bloom].into_iter().flatten() {
@@ -139,14 +143,14 @@ impl Writer {
                 parts.write_full(&mut self.blocks)?;
             }
         }
-        if self.block.is_empty() {
+        if self.encoder.sizes().plain == 0 {
             self.first_key.clear();
             self.first_key.extend_from_slice(cell.key());
         } else if let Some(parts) = self.parts.as_mut().filter(|_| !repeats_key) {
             let before = &self.stats.last_key;
-            parts.before_cell(self.block.len(), before, cell.key(), self.options.comparator);
+            parts.before_cell(self.encoder.sizes().plain, before, cell.key(), self.options.comparator);
         }
-        self.write_cell(cell);
+        self.encoder.add(cell, &self.stats.last_key);
         self.last_sequence = cell.sequence_id();
         self.stats.add(cell);
         Ok(())
@@ -215,40 +219,28 @@ impl Writer {
         }
     }
 
-    fn write_cell(&mut self, cell: CellRef<'_>) {
-        let out = &mut self.block;
-        let number =
-            |length: usize| u32::try_from(length).expect("a cell is far below 4 GiB").to_be_bytes();
-        out.extend_from_slice(&number(cell.key().len()));
-        out.extend_from_slice(&number(cell.value().len()));
-        out.extend_from_slice(cell.key());
-        out.extend_from_slice(cell.value());
-        if self.options.include_tags {
-            out.extend_from_slice(
-                &u16::try_from(cell.tags().len()).expect("tags were checked").to_be_bytes(),
-            );
-            out.extend_from_slice(cell.tags());
-        }
-        if self.options.include_sequence_ids {
-            write_vlong(out, cell.sequence_id().cast_signed());
+    fn is_block_full(&self) -> bool {
+        let sizes = self.encoder.sizes();
+        match self.options.encoded_block_bytes {
+            Some(bytes) => sizes.encoded >= bytes,
+            None => sizes.encoded.max(sizes.plain) >= self.options.block_bytes,
         }
     }
 
     fn finish_data_block(&mut self) -> Result<()> {
-        if self.block.is_empty() {
+        let plain_bytes = self.encoder.sizes().plain;
+        if plain_bytes == 0 {
             return Ok(());
         }
-        let layout = CellLayout {
-            tags: self.options.include_tags,
-            tags_compressed: false,
-            sequence_ids: self.options.include_sequence_ids,
-        };
-        let payload = self.encoder.encode(&self.block, layout)?;
+        if plain_bytes > MAX_PAYLOAD_BYTES {
+            return Err(self.blocks.oversized(BlockKind::Data, plain_bytes));
+        }
+        let payload = self.encoder.finish();
         let pointer = self.blocks.write_data(self.options.encoding, payload)?;
         if let Some(parts) = &mut self.parts {
             parts.finish_block(pointer, payload);
         }
-        self.block.clear();
+        self.encoder.clear();
         let key = match &self.last_before {
             Some(last) => match self.options.comparator {
                 Comparator::Cell => {
@@ -279,7 +271,7 @@ impl Writer {
 
     /// Returns the length of the file so far in bytes, including the current data block.
     pub fn bytes_written(&self) -> u64 {
-        self.blocks.offset() + self.block.len() as u64
+        self.blocks.offset() + self.encoder.sizes().encoded as u64
     }
 
     /// Returns the number of cells so far.
@@ -347,11 +339,7 @@ impl Writer {
             encoding => self.info.set(info_key::DATA_BLOCK_ENCODING, encoding.name()),
         }
         self.info.set(info_key::CREATED, self.options.created_ms.to_be_bytes());
-        self.stats.set_file_properties(
-            &mut self.info,
-            self.options.include_tags,
-            self.options.include_sequence_ids,
-        );
+        self.stats.set_file_properties(&mut self.info, self.layout);
         let file_info = self.blocks.write(BlockKind::FileInfo, &self.info.encode())?;
         for (bloom, kind) in [
             (&self.bloom, BlockKind::GeneralBloomMeta),

@@ -58,10 +58,12 @@ pub(crate) struct Family {
     pub(crate) bloom: BloomType,
     pub(crate) block_bytes: usize,
     pub(crate) block_cache: bool,
+    /// Bytes in the encoding after which a block ends, if these decide alone.
+    pub(crate) encoded_block_bytes: Option<usize>,
     pub(crate) codecs: FamilyCodecs,
-    /// Data block encoding of the files that are written. The descriptor may contain another one,
-    /// which cannot be written.
+    /// Data block encoding of the files that are written.
     pub(crate) encoding: DataBlockEncoding,
+    pub(crate) compress_tags: bool,
     pub(crate) new_version_behavior: bool,
     pub(crate) compaction: CompactionSettings,
     /// Replaces the engine's option; 0 for no limit.
@@ -114,9 +116,11 @@ impl Family {
             keep_deleted: family.keep_deleted_cells(),
             bloom: family.bloom_filter(),
             block_bytes: family.block_size_bytes() as usize,
+            encoded_block_bytes: encoded_block_bytes(table, family),
             block_cache: family.block_cache(),
             codecs: FamilyCodecs::new(table, family),
-            encoding: DataBlockEncoding::for_family(&family.data_block_encoding()),
+            encoding: DataBlockEncoding::for_family(family),
+            compress_tags: family.compress_tags(),
             new_version_behavior: family.new_version_behavior(),
             compaction: CompactionSettings::new(table, family),
             max_row_bytes: table
@@ -136,6 +140,17 @@ impl Family {
             new_version_behavior: self.new_version_behavior,
         }
     }
+}
+
+fn encoded_block_bytes(table: &TableDescriptor, family: &FamilyDescriptor) -> Option<usize> {
+    let ratio: f64 = table.family_setting(family, fam::ENCODED_BLOCK_RATIO)?.trim().parse().ok()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "as HBase does; a cast saturates"
+    )]
+    let bytes = (f64::from(family.block_size_bytes()) * ratio) as usize;
+    (bytes > 0).then_some(bytes)
 }
 
 impl RegionSnapshot {

@@ -92,11 +92,13 @@ pub(crate) fn writer_options(
 ) -> WriterOptions {
     WriterOptions {
         block_bytes: family.block_bytes,
+        encoded_block_bytes: family.encoded_block_bytes,
         bloom: family.bloom,
         compression,
         codec_settings: family.codecs.settings,
         encoding: family.encoding,
         part_bytes: Some(shared.options.part_bytes).filter(|&bytes| bytes > 0),
+        compress_tags: family.compress_tags,
         include_tags: tags,
         include_sequence_ids: true,
         created_ms: shared.env.clock.now_ms(),

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must stop")]
 
 mod disorder;
+mod encodings;
 mod gets;
 mod guards;
 mod half_done;

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use halite_engine::hfile::{Compression, DataBlockEncoding};
+use halite_engine::hfile::Compression;
 use halite_types::key::to_string_binary;
 use halite_types::schema::{family_attribute as fam, table_attribute as tab};
 use halite_types::{Attributes, FamilyDescriptor, TableDescriptor};
@@ -77,7 +77,6 @@ pub(super) fn check(table: &TableDescriptor) -> Result<(), CallError> {
     checker.classes(table)?;
     for family in table.families() {
         checker.family(table, family)?;
-        log_plain_storage(table, family);
     }
     Ok(())
 }
@@ -310,26 +309,6 @@ pub(crate) fn log_unwritten_codecs(table: &TableDescriptor) {
     }
 }
 
-/// Logs once for each encoding that the descriptor stores it but files are written without it.
-fn log_plain_storage(table: &TableDescriptor, family: &FamilyDescriptor) {
-    static LOGGED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let encoding = family.data_block_encoding();
-    let has_encoder =
-        DataBlockEncoding::from_name(&encoding).is_some_and(DataBlockEncoding::is_written);
-    let attributes = [("data block encoding", encoding, has_encoder)];
-    for (what, value, is_written) in attributes {
-        let wish = format!("{what} {value}");
-        let is_new = !is_written && LOGGED.lock().is_ok_and(|mut said| said.insert(wish.clone()));
-        if is_new {
-            let name = to_string_binary(family.name());
-            warn!(
-                "table {}: family {name} asks for {wish}, which is kept and not applied: its files \
-                 are written plain",
-                table.name()
-            );
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -399,26 +378,6 @@ mod tests {
                  compression"
             ]
         );
-    }
-
-    /// Logged once per process, so no other test may name these encodings.
-    #[test]
-    fn unsupported_encoding_is_logged_once() {
-        let log = Log::default();
-        let logged = |family: FamilyDescriptor| {
-            with_default(log.clone(), || check(&table(family))).unwrap();
-            std::mem::take(&mut *log.0.lock().unwrap())
-        };
-        assert!(
-            logged(family()).is_empty() && logged(family().set("COMPRESSION", "GZ")).is_empty()
-        );
-        assert_eq!(
-            logged(family().set("COMPRESSION", "SNAPPY").set("DATA_BLOCK_ENCODING", "PREFIX")),
-            ["table t: family f asks for data block encoding PREFIX, which is kept and not \
-              applied: its files are written plain"]
-        );
-        assert!(logged(FamilyDescriptor::new("g").set("DATA_BLOCK_ENCODING", "PREFIX")).is_empty());
-        assert_eq!(logged(family().set("DATA_BLOCK_ENCODING", "DIFF")).len(), 1);
     }
 
     fn table(family: FamilyDescriptor) -> TableDescriptor {

@@ -1,15 +1,13 @@
-//! The encodings by name and id, and what encodes a block.
+//! The encodings by name and id.
 
-use halite_types::Result;
+use halite_types::{Error, ErrorKind, FamilyDescriptor};
 
 use crate::hfile::block_header::{BlockKind, ENCODED_DATA_MAGIC};
-use crate::hfile::cell_layout::CellLayout;
 
 /// Bytes of the id before an encoded block.
 pub(super) const ID_BYTES: usize = 2;
 
-/// Encoding of the cells of a file's data blocks. All of HBase's encodings can be read;
-/// [`DataBlockEncoding::is_written`] returns `true` for those that can be written.
+/// Encoding of the cells of a file's data blocks: all those of HBase 2.6.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the encoding of that name")]
 pub enum DataBlockEncoding {
@@ -19,12 +17,6 @@ pub enum DataBlockEncoding {
     Diff,
     FastDiff,
     RowIndexV1,
-}
-
-/// Encoder of the data blocks of one file. It may keep its buffers from block to block.
-pub(in crate::hfile) trait BlockEncoder: Send {
-    /// Returns the payload of the block with these cells, which are the payload of a plain one.
-    fn encode<'a>(&'a mut self, cells: &'a [u8], layout: CellLayout) -> Result<&'a [u8]>;
 }
 
 impl DataBlockEncoding {
@@ -57,6 +49,13 @@ impl DataBlockEncoding {
         Self::ALL.into_iter().find(|encoding| encoding.name().eq_ignore_ascii_case(name.trim()))
     }
 
+    /// Returns the encoding of a family's new files, after its attribute `DATA_BLOCK_ENCODING`.
+    /// `None` for a name that HBase 2.6 does not have: no table is created or altered with one, and a
+    /// descriptor that was stored before must not prevent its table from being opened.
+    pub fn for_family(family: &FamilyDescriptor) -> Self {
+        Self::from_name(family.data_block_encoding().as_bytes()).unwrap_or_default()
+    }
+
     /// Returns the eight bytes that a data block with it starts with.
     pub(in crate::hfile) fn magic(self) -> &'static [u8; 8] {
         match self {
@@ -64,4 +63,15 @@ impl DataBlockEncoding {
             Self::Prefix | Self::Diff | Self::FastDiff | Self::RowIndexV1 => ENCODED_DATA_MAGIC,
         }
     }
+}
+
+/// Returns the error for data blocks in an encoding that HBase 2.6 does not have.
+pub(in crate::hfile) fn unsupported_encoding(name: &str) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        format!(
+            "data block encoding {name} cannot be read; set DATA_BLOCK_ENCODING to NONE and let \
+             HBase rewrite the file with a major compaction"
+        ),
+    )
 }

@@ -1,65 +1,141 @@
 //! DIFF:
 //! `flag | [cint key] | [cint value] | cint common | rest of the key | timestamp | [type] | value`.
-//! The timestamp has the minimum number of bytes, the lowest first, and may be a difference.
+//! The timestamp has the minimum number of bytes, the lowest first, and may be a difference. The
+//! family is before the first cell of a block.
 
+use super::common_prefix::common_front;
 use super::data_block_encoding::DataBlockEncoding;
-use super::differences::DifferenceDecoder;
-use super::key::{Keys, Value};
+use super::differences::{DifferenceFormat, NextCell, Value};
+use super::flagged::{CellHead, SameFields, write_front};
+use super::flat_key::{Stamp, family_end, row_end, split_stamp};
+use super::plain_cells::PlainCells;
 use crate::hfile::vint::ByteReader;
 
-const SAME_KEY_LENGTH: u8 = 0x01;
-const SAME_VALUE_LENGTH: u8 = 0x02;
-const SAME_TYPE: u8 = 0x04;
+const SAME: SameFields = SameFields { key_length: 0x01, value_length: 0x02, kind: 0x04 };
 /// The number is the difference between the previous timestamp and this one.
 const IS_DIFFERENCE: u8 = 0x08;
 /// Shift of the three bits that contain the bytes of the number, less one.
 const NUMBER_BYTES_SHIFT: u8 = 4;
 const IS_NEGATIVE: u8 = 0x80;
 
-/// Decoder of DIFF.
+/// Format DIFF.
 pub(super) struct Diff;
 
-impl DifferenceDecoder for Diff {
+impl DifferenceFormat for Diff {
     const ENCODING: DataBlockEncoding = DataBlockEncoding::Diff;
 
+    fn write_first(out: &mut Vec<u8>, key: &[u8], value_bytes: usize) {
+        let Some((front, stamp)) = split_stamp(key) else { return };
+        let family = row_end(front).zip(family_end(front)).map(|(start, end)| start..end);
+        out.extend_from_slice(family.and_then(|family| front.get(family)).unwrap_or_default());
+        let number = Number::from(stamp.timestamp);
+        let head = CellHead { flag: number.flag(), key_bytes: key.len(), value_bytes, common: 0 };
+        SAME.write_head(out, head);
+        write_front(out, key, 0);
+        number.write(out);
+        out.push(stamp.kind);
+    }
+
+    #[inline]
+    fn write_next(out: &mut Vec<u8>, cell: &NextCell<'_>) {
+        let Some((stamp, previous)) = split_stamp(cell.key).zip(split_stamp(cell.previous_key))
+        else {
+            return;
+        };
+        let (stamp, previous) = (stamp.1, previous.1);
+        let (absolute, difference) = (
+            Number::from(stamp.timestamp),
+            Number::from(previous.timestamp.wrapping_sub(stamp.timestamp)),
+        );
+        let (number, kind_of_number) = if difference.bytes() < absolute.bytes() {
+            (difference, IS_DIFFERENCE)
+        } else {
+            (absolute, 0)
+        };
+        let same_kind = if stamp.kind == previous.kind { SAME.kind } else { 0 };
+        let flag = SAME.same_lengths(cell) | number.flag() | kind_of_number | same_kind;
+        let common = common_front(cell.previous_key, cell.key);
+        let head =
+            CellHead { flag, key_bytes: cell.key.len(), value_bytes: cell.value_bytes, common };
+        SAME.write_head(out, head);
+        write_front(out, cell.key, common);
+        number.write(out);
+        if same_kind == 0 {
+            out.push(stamp.kind);
+        }
+    }
+
     /// Reads the family, which all cells share.
-    fn read_start(input: &mut ByteReader<'_>, keys: &mut Keys) -> Option<()> {
-        let bytes = input.byte()?;
-        keys.family.push(bytes);
-        keys.family.extend_from_slice(input.take(usize::from(bytes))?);
+    fn read_start<'a>(input: &mut ByteReader<'a>, cells: &mut PlainCells<'a>) -> Option<()> {
+        let mut whole = *input;
+        let bytes = usize::from(input.byte()?);
+        input.take(bytes)?;
+        cells.set_family(whole.take(bytes.checked_add(1)?)?);
         Some(())
     }
 
-    fn read<'a>(
-        input: &mut ByteReader<'a>,
-        keys: &mut Keys,
-        value_bytes: usize,
-    ) -> Option<Value<'a>> {
-        let flag = input.byte()?;
-        let key_bytes =
-            if flag & SAME_KEY_LENGTH == 0 { input.compressed_int()? } else { keys.previous.len() };
-        let value_bytes =
-            if flag & SAME_VALUE_LENGTH == 0 { input.compressed_int()? } else { value_bytes };
-        let common = input.compressed_int()?;
-        keys.read_front(input, common, key_bytes)?;
-        let number = read_number(input, flag)?;
-        let previous = keys.previous_stamp();
-        let timestamp =
-            if flag & IS_DIFFERENCE == 0 { number } else { previous?.0.wrapping_sub(number) };
-        let kind = if flag & SAME_TYPE == 0 { input.byte()? } else { previous?.1 };
-        keys.key.extend_from_slice(&timestamp.to_be_bytes());
-        keys.key.push(kind);
-        input.take(value_bytes).map(Value::Given)
+    #[inline]
+    fn read<'a>(input: &mut ByteReader<'a>, cells: &mut PlainCells<'a>) -> Option<Value<'a>> {
+        let head = SAME.read_head(input, cells)?;
+        let previous = cells.previous_stamp();
+        cells.start(head.key_bytes, head.value_bytes)?;
+        cells.read_front(input, head.common, head.key_bytes)?;
+        let number = Number::read(input, head.flag)?;
+        let timestamp = if head.flag & IS_DIFFERENCE == 0 {
+            number
+        } else {
+            previous?.timestamp.wrapping_sub(number)
+        };
+        let kind = SAME.read_kind(input, head.flag, previous.map(|stamp| stamp.kind))?;
+        cells.push_stamp(Stamp { timestamp, kind });
+        input.take(head.value_bytes).map(Value::Given)
     }
 }
 
-fn read_number(input: &mut ByteReader<'_>, flag: u8) -> Option<i64> {
-    let bytes = usize::from(flag >> NUMBER_BYTES_SHIFT & 7).checked_add(1)?;
-    let number = input
-        .take(bytes)?
-        .iter()
-        .rev()
-        .fold(0_u64, |number, &byte| number << 8 | u64::from(byte))
-        .cast_signed();
-    Some(if flag & IS_NEGATIVE == 0 { number } else { number.wrapping_neg() })
+/// Number of 1 to 8 bytes whose sign is in the flag.
+#[derive(Clone, Copy)]
+struct Number {
+    magnitude: u64,
+    is_negative: bool,
+}
+
+impl From<i64> for Number {
+    #[inline]
+    fn from(number: i64) -> Self {
+        Self { magnitude: number.unsigned_abs(), is_negative: number < 0 }
+    }
+}
+
+impl Number {
+    /// Returns the bytes of the magnitude: 1 to 8.
+    #[inline]
+    fn bytes(self) -> u8 {
+        8_u8.wrapping_sub(((self.magnitude | 1).leading_zeros() >> 3 & 7) as u8)
+    }
+
+    /// Returns the bits of its sign and its length.
+    #[inline]
+    fn flag(self) -> u8 {
+        let sign = if self.is_negative { IS_NEGATIVE } else { 0 };
+        sign | self.bytes().wrapping_sub(1) << NUMBER_BYTES_SHIFT
+    }
+
+    #[inline]
+    fn write(self, out: &mut Vec<u8>) {
+        let end = out.len().wrapping_add(usize::from(self.bytes()));
+        out.extend_from_slice(&self.magnitude.to_le_bytes());
+        out.truncate(end);
+    }
+
+    #[inline]
+    fn read(input: &mut ByteReader<'_>, flag: u8) -> Option<i64> {
+        let bytes = usize::from(flag >> NUMBER_BYTES_SHIFT & 7).checked_add(1)?;
+        let number = input
+            .take(bytes)?
+            .iter()
+            .rev()
+            .fold(0_u64, |number, &byte| number << 8 | u64::from(byte))
+            .cast_signed();
+        Some(if flag & IS_NEGATIVE == 0 { number } else { number.wrapping_neg() })
+    }
 }

@@ -1,29 +1,42 @@
 //! PREFIX: `cint rest of the key | cint value | cint common | rest of the key | value`.
 
+use super::common_prefix::common_key;
 use super::data_block_encoding::DataBlockEncoding;
-use super::differences::DifferenceDecoder;
-use super::key::{Keys, Value};
-use crate::hfile::vint::ByteReader;
+use super::differences::{DifferenceFormat, NextCell, Value};
+use super::plain_cells::PlainCells;
+use crate::hfile::vint::{ByteReader, write_compressed_int};
 
-/// Decoder of PREFIX.
+/// Format PREFIX.
 pub(super) struct Prefix;
 
-impl DifferenceDecoder for Prefix {
+impl DifferenceFormat for Prefix {
     const ENCODING: DataBlockEncoding = DataBlockEncoding::Prefix;
 
-    fn read<'a>(
-        input: &mut ByteReader<'a>,
-        keys: &mut Keys,
-        _value_bytes: usize,
-    ) -> Option<Value<'a>> {
+    fn write_first(out: &mut Vec<u8>, key: &[u8], value_bytes: usize) {
+        write_key(out, key, value_bytes, 0);
+    }
+
+    #[inline]
+    fn write_next(out: &mut Vec<u8>, cell: &NextCell<'_>) {
+        write_key(out, cell.key, cell.value_bytes, common_key(cell.previous_key, cell.key));
+    }
+
+    #[inline]
+    fn read<'a>(input: &mut ByteReader<'a>, cells: &mut PlainCells<'a>) -> Option<Value<'a>> {
         let (rest, value_bytes, common) =
             (input.compressed_int()?, input.compressed_int()?, input.compressed_int()?);
-        keys.key.extend_from_slice(keys.previous.get(..common)?);
-        keys.key.extend_from_slice(input.take(rest)?);
-        // The next cell omits parts of this key, and an empty one would look like no key.
-        if keys.key.is_empty() {
-            return None;
-        }
+        cells.start(common.checked_add(rest)?, value_bytes)?;
+        cells.push_previous(common)?;
+        cells.push_next(input, rest)?;
         input.take(value_bytes).map(Value::Given)
     }
+}
+
+#[inline]
+fn write_key(out: &mut Vec<u8>, key: &[u8], value_bytes: usize, common: usize) {
+    let rest = key.get(common..).unwrap_or_default();
+    write_compressed_int(out, rest.len());
+    write_compressed_int(out, value_bytes);
+    write_compressed_int(out, common);
+    out.extend_from_slice(rest);
 }

@@ -1,19 +1,17 @@
 //! Tags in a dictionary, which restarts in each block: `ff | cint length | body` for one that is
-//! not in it, else its index as a big-endian i16. A body is a tag's type and data.
+//! not in it, else its slot as a big-endian i16. A body is a tag's type and data.
 
+use super::tag_slots::TagSlots;
 use crate::hfile::vint::ByteReader;
 
-/// Maximum number of bodies; the least recently used one is evicted.
-const CAPACITY: usize = 127;
-const NOT_IN_DICTIONARY: u8 = 0xff;
+/// Byte before a body that is not in the dictionary.
+pub(super) const NOT_IN_DICTIONARY: u8 = 0xff;
 
-/// Most recently used bodies.
+/// Dictionary of a block that is decoded.
 #[derive(Default)]
 pub(super) struct TagDictionary<'a> {
-    /// Filled from the start, then in the order in which slots become free.
-    entries: Vec<&'a [u8]>,
-    /// Slots, the most recently used at the end.
-    used: Vec<usize>,
+    bodies: Vec<&'a [u8]>,
+    slots: TagSlots,
 }
 
 impl<'a> TagDictionary<'a> {
@@ -45,20 +43,16 @@ impl<'a> TagDictionary<'a> {
             }
             return Some(body);
         }
-        let place = usize::from(u16::from_be_bytes([first, input.byte()?]));
-        let body = *self.entries.get(place)?;
-        self.used.retain(|used| *used != place);
-        self.used.push(place);
-        Some(body)
+        let slot = usize::from(u16::from_be_bytes([first, input.byte()?]));
+        self.slots.touch(slot)?;
+        self.bodies.get(slot).copied()
     }
 
     fn add(&mut self, body: &'a [u8]) {
-        let place =
-            if self.entries.len() < CAPACITY { self.entries.len() } else { self.used.remove(0) };
-        match self.entries.get_mut(place) {
+        let slot = self.slots.claim();
+        match self.bodies.get_mut(slot) {
             Some(old) => *old = body,
-            None => self.entries.push(body),
+            None => self.bodies.push(body),
         }
-        self.used.push(place);
     }
 }

@@ -1,8 +1,8 @@
 //! Files that HBase wrote: every cell, every lookup, every filter, and identical bytes when
 //! rewritten.
 use halite_engine::hfile::{
-    ChecksumType, Comparator, Cursor, DirectBlocks, HashKind, Reader, StoreFileInfo, Writer,
-    WriterOptions, info_key,
+    ChecksumType, Comparator, Cursor, DataBlockEncoding, DirectBlocks, HashKind, Reader,
+    StoreFileInfo, Writer, WriterOptions, info_key,
 };
 use halite_types::cell::{
     compare_keys, first_on_column, first_on_row, key_family, key_qualifier, key_row, last_on_row,
@@ -14,9 +14,21 @@ use super::support::{
     write,
 };
 
-pub(super) const SAMPLES: [&str; 24] = [
+pub(super) const SAMPLES: [&str; 55] = [
     "tiny-none",
     "tiny-none-tags",
+    "tiny-prefix",
+    "tiny-prefix-tags",
+    "tiny-prefix-ctags",
+    "tiny-diff",
+    "tiny-diff-tags",
+    "tiny-diff-ctags",
+    "tiny-fast_diff",
+    "tiny-fast_diff-tags",
+    "tiny-fast_diff-ctags",
+    "tiny-row_index_v1",
+    "tiny-row_index_v1-tags",
+    "tiny-row_index_v1-ctags",
     "none-small",
     "empty",
     "none-nomvcc",
@@ -36,26 +48,32 @@ pub(super) const SAMPLES: [&str; 24] = [
     "bloom-jenkins",
     "comp-gz",
     "comp-gz-big",
+    "comp-gz-fast_diff",
     "big-values",
     "checksum-crc32",
     "checksum-null",
-];
-
-/// Files in encodings and with codecs that we read and do not write.
-pub(super) const READ_ONLY: [&str; 21] = [
-    "tiny-fast_diff",
-    "enc-prefix-ctags",
+    "meta-table",
+    "enc-prefix",
     "enc-prefix-nomvcc",
-    "enc-diff-ctags",
+    "enc-prefix-tags",
+    "enc-prefix-ctags",
+    "enc-diff",
     "enc-diff-nomvcc",
+    "enc-diff-tags",
+    "enc-diff-ctags",
+    "enc-fast_diff",
+    "enc-fast_diff-nomvcc",
     "enc-fast_diff-tags",
     "enc-fast_diff-ctags",
     "enc-fast_diff-ctags-lru",
-    "enc-fast_diff-nomvcc",
-    "enc-row_index_v1-ctags",
+    "enc-row_index_v1",
     "enc-row_index_v1-nomvcc",
-    "comp-gz-fast_diff",
-    "meta-table",
+    "enc-row_index_v1-tags",
+    "enc-row_index_v1-ctags",
+];
+
+/// Files with codecs that are read and not written.
+pub(super) const READ_ONLY: [&str; 8] = [
     "comp-snappy",
     "comp-lz4",
     "comp-zstd",
@@ -222,9 +240,12 @@ fn settings(name: &str, reader: &Reader) -> WriterOptions {
     let mut options = WriterOptions {
         bloom: if name == "empty" { BloomType::Row } else { reader.bloom_type() },
         compression: reader.trailer().compression,
+        encoding: encoding(reader),
         include_tags: reader.has_tags(),
+        compress_tags: reader.info().flag(info_key::TAGS_COMPRESSED),
         include_sequence_ids: reader.has_sequence_ids(),
         created_ms: reader.created_ms().unwrap(),
+        comparator: reader.comparator(),
         ..WriterOptions::default()
     };
     match name {
@@ -248,10 +269,19 @@ fn settings(name: &str, reader: &Reader) -> WriterOptions {
                 (4096, ChecksumType::Crc32, 512);
         }
         "checksum-null" => (options.block_bytes, options.checksum) = (4096, ChecksumType::Null),
-        "comp-gz" | "comp-snappy" | "comp-lz4" | "comp-zstd" => options.block_bytes = 8192,
+        "comp-gz" | "comp-snappy" | "comp-lz4" | "comp-zstd" | "comp-gz-fast_diff" | "meta-table" => {
+            options.block_bytes = 8192;
+        }
+        "enc-fast_diff-ctags-lru" => {}
+        _ if name.starts_with("enc-") => options.block_bytes = 4096,
         _ => {}
     }
     options
+}
+
+fn encoding(reader: &Reader) -> DataBlockEncoding {
+    let name = reader.info().get(info_key::DATA_BLOCK_ENCODING);
+    name.map_or(DataBlockEncoding::None, |name| DataBlockEncoding::from_name(name).unwrap())
 }
 
 /// Writes the cells of a file into a new one with the settings of the old.
@@ -309,6 +339,7 @@ fn rewritten_compressed_cells_are_equal() {
     let names = [
         "comp-gz",
         "comp-gz-big",
+        "comp-gz-fast_diff",
         "comp-snappy",
         "comp-lz4",
         "comp-lz4-big",

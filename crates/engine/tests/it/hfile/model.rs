@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use halite_engine::hfile::{
-    Block, BlockHandle, BlockKind, BlockSource, Comparator, Compression, Cursor, DirectBlocks,
-    DirectParts, Reader, StoreFileInfo, Writer, WriterOptions,
+    Block, BlockHandle, BlockKind, BlockSource, Comparator, Compression, Cursor, DataBlockEncoding,
+    DirectBlocks, DirectParts, Reader, StoreFileInfo, Writer, WriterOptions,
 };
 use halite_types::cell::{compare_cells, compare_keys, make_key};
 use halite_types::{BloomType, Error, ErrorKind};
@@ -62,30 +62,36 @@ fn any_options() -> impl Strategy<Value = WriterOptions> {
         BloomType::RowPrefix(2),
     ]);
     let compression = prop::sample::select(WRITTEN.to_vec());
+    let encoding = prop::sample::select(vec![
+        DataBlockEncoding::None,
+        DataBlockEncoding::Prefix,
+        DataBlockEncoding::Diff,
+        DataBlockEncoding::FastDiff,
+        DataBlockEncoding::RowIndexV1,
+    ]);
+    let blocks = (1_usize..2000, 30_usize..600, 1_usize..6, 33_u32..3000);
     let part_bytes = prop::option::of(1_usize..300);
-    (1_usize..2000, 30_usize..600, 1_usize..6, bloom, compression, 33_u32..3000, part_bytes)
-        .prop_map(
-            |(
-                block_bytes,
-                index_chunk_bytes,
-                min_index_entries,
-                bloom,
-                compression,
-                bytes_per_checksum,
-                part_bytes,
-            )| WriterOptions {
-                block_bytes,
-                index_chunk_bytes,
-                min_index_entries,
-                bloom,
-                bloom_chunk_bytes: 128,
-                compression,
-                bytes_per_checksum,
-                part_bytes,
-                include_tags: true,
-                ..WriterOptions::default()
-            },
-        )
+    (blocks, bloom, compression, (encoding, any::<bool>(), part_bytes)).prop_map(
+        |(
+            (block_bytes, index_chunk_bytes, min_index_entries, bytes_per_checksum),
+            bloom,
+            compression,
+            (encoding, compress_tags, part_bytes),
+        )| WriterOptions {
+            block_bytes,
+            index_chunk_bytes,
+            min_index_entries,
+            bloom,
+            bloom_chunk_bytes: 128,
+            compression,
+            encoding,
+            compress_tags,
+            bytes_per_checksum,
+            part_bytes,
+            include_tags: true,
+            ..WriterOptions::default()
+        },
+    )
 }
 
 proptest! {

@@ -1,0 +1,95 @@
+//! What DIFF and `FAST_DIFF` share: a flag and lengths before a cell, then row and qualifier without
+//! the family. `flag | [cint key] | [cint value] | cint common | rest of row and qualifier`
+
+use super::differences::NextCell;
+use super::flat_key::{STAMP_BYTES, family_end, row_end};
+use super::plain_cells::PlainCells;
+use crate::hfile::vint::{ByteReader, write_compressed_int};
+
+/// Bits of the flag for fields that equal those of the previous cell and are omitted.
+pub(super) struct SameFields {
+    pub(super) key_length: u8,
+    pub(super) value_length: u8,
+    pub(super) kind: u8,
+}
+
+/// Flag and lengths of a cell.
+#[derive(Clone, Copy)]
+pub(super) struct CellHead {
+    pub(super) flag: u8,
+    pub(super) key_bytes: usize,
+    pub(super) value_bytes: usize,
+    /// Bytes at the start of the key that are those of the previous key.
+    pub(super) common: usize,
+}
+
+impl SameFields {
+    /// Returns the bits of the lengths that equal those of the previous cell.
+    #[inline]
+    pub(super) fn same_lengths(&self, cell: &NextCell<'_>) -> u8 {
+        let bit = |bit: u8, is_same: bool| if is_same { bit } else { 0 };
+        bit(self.key_length, cell.key.len() == cell.previous_key.len())
+            | bit(self.value_length, cell.value_bytes == cell.previous_value_bytes)
+    }
+
+    /// Appends flag and lengths.
+    #[inline]
+    pub(super) fn write_head(&self, out: &mut Vec<u8>, head: CellHead) {
+        out.push(head.flag);
+        if head.flag & self.key_length == 0 {
+            write_compressed_int(out, head.key_bytes);
+        }
+        if head.flag & self.value_length == 0 {
+            write_compressed_int(out, head.value_bytes);
+        }
+        write_compressed_int(out, head.common);
+    }
+
+    /// Reads flag and lengths.
+    #[inline]
+    pub(super) fn read_head(
+        &self,
+        input: &mut ByteReader<'_>,
+        cells: &PlainCells<'_>,
+    ) -> Option<CellHead> {
+        let flag = input.byte()?;
+        let key_bytes = if flag & self.key_length == 0 {
+            input.compressed_int()?
+        } else {
+            cells.previous_key_bytes()
+        };
+        let value_bytes = if flag & self.value_length == 0 {
+            input.compressed_int()?
+        } else {
+            cells.previous_value_bytes()
+        };
+        Some(CellHead { flag, key_bytes, value_bytes, common: input.compressed_int()? })
+    }
+
+    /// Reads the type, if it is not `previous`.
+    #[inline]
+    pub(super) fn read_kind(
+        &self,
+        input: &mut ByteReader<'_>,
+        flag: u8,
+        previous: Option<u8>,
+    ) -> Option<u8> {
+        if flag & self.kind == 0 { input.byte() } else { previous }
+    }
+}
+
+/// Appends row and qualifier of a key without its first `common` bytes, which end in the row or
+/// after the family.
+#[inline]
+pub(super) fn write_front(out: &mut Vec<u8>, key: &[u8], common: usize) {
+    let front = key.get(..key.len().saturating_sub(STAMP_BYTES)).unwrap_or_default();
+    let (row_end, family_end) =
+        (row_end(front).unwrap_or_default(), family_end(front).unwrap_or_default());
+    if common < row_end {
+        out.extend_from_slice(front.get(common..row_end).unwrap_or_default());
+        out.extend_from_slice(front.get(family_end..).unwrap_or_default());
+    } else {
+        debug_assert!(common >= family_end, "the cells of a file are of one family");
+        out.extend_from_slice(front.get(common..).unwrap_or_default());
+    }
+}

@@ -1,0 +1,153 @@
+//! Families whose data block encoding changes while they have files.
+
+use std::sync::Arc;
+
+use halite_engine::env::sim::SimEnv;
+use halite_engine::hfile::DataBlockEncoding;
+use halite_engine::{Engine, Options};
+use halite_types::{
+    CompactionKind, ErrorKind, FamilyDescriptor, Get, Put, ReadTier, RowOp, Scan, TableDescriptor,
+};
+
+use crate::support::{apply, name};
+
+const ENCODINGS: [&str; 5] = ["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"];
+
+fn table(attributes: &[(&str, &str)]) -> TableDescriptor {
+    let family = FamilyDescriptor::new("f").versions(9).set("BLOCKSIZE", 512);
+    let family = attributes.iter().fold(family, |family, (name, value)| family.set(*name, value));
+    TableDescriptor::new(name()).family(family)
+}
+
+fn write(engine: &Engine, round: i64) {
+    for row in 0..60 {
+        let put = Put::new(format!("row{row:04}"));
+        let put = (if row % 2 == 0 { put.ttl_ms(1 << 40) } else { put })
+            .add_at("f", "", round, "")
+            .add_at("f", "name", round, "always the same")
+            .add_at("f", format!("number{row}"), round, format!("{round}"));
+        apply(engine, RowOp::Put(put));
+    }
+}
+
+/// Returns every version of every cell as text.
+fn read(engine: &Engine) -> Vec<String> {
+    let table = engine.table(&name()).unwrap();
+    let scanner = table.scan(Scan::all().all_versions(), ReadTier::Disk);
+    let cells: Vec<String> = scanner
+        .flat_map(Result::unwrap)
+        .flat_map(|row| row.iter().map(|cell| format!("{cell:?}")).collect::<Vec<_>>())
+        .collect();
+    for row in [0, 31, 59] {
+        let get = Get::new(format!("row{row:04}")).column("f", format!("number{row}"));
+        assert!(!table.get(&get, ReadTier::Disk).unwrap().is_empty());
+    }
+    cells
+}
+
+/// Returns the encoding that each store file states, in order, and whether it states that tags are
+/// compressed.
+fn stated(sim: &SimEnv) -> Vec<(&'static str, bool)> {
+    let has = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    let store_files = sim.fs.files().into_iter().filter(|(path, _)| {
+        path.starts_with("data/") && path.contains("/f/") && !path.contains("/.")
+    });
+    let mut stated: Vec<_> = store_files
+        .map(|(_, bytes)| {
+            let key = b"DATA_BLOCK_ENCODING\x12";
+            let name = bytes.windows(key.len()).position(|window| window == key).map(|at| {
+                let start = at + key.len() + 1;
+                &bytes[start..start + usize::from(bytes[start - 1])]
+            });
+            let encoding = name.map_or(DataBlockEncoding::None, |name| {
+                DataBlockEncoding::from_name(name).unwrap()
+            });
+            (encoding.name(), has(&bytes, b"hfile.TAGS_COMPRESSED\x12\x01\xff"))
+        })
+        .collect();
+    stated.sort_unstable();
+    stated
+}
+
+fn reopen(sim: &SimEnv, engine: Arc<Engine>) -> Arc<Engine> {
+    engine.close().unwrap();
+    Engine::open(sim.env(), Options::default()).unwrap()
+}
+
+#[test]
+fn files_follow_altered_encoding_and_are_read_together() {
+    let sim = SimEnv::new(1);
+    let mut engine = Engine::open(sim.env(), Options::default()).unwrap();
+    engine.create_table(table(&[]), Vec::new()).unwrap();
+    for (round, encoding) in (1..).zip(ENCODINGS) {
+        engine.alter_table(table(&[("DATA_BLOCK_ENCODING", encoding)])).unwrap();
+        write(&engine, round);
+        engine.flush(&name()).unwrap();
+    }
+    let mut all: Vec<_> = ENCODINGS.iter().map(|name| (*name, *name != "NONE")).collect();
+    all.sort_unstable();
+    assert_eq!(stated(&sim), all);
+    let cells = read(&engine);
+    assert_eq!(cells.len(), 5 * 60 * 3);
+    for encoding in ENCODINGS.into_iter().rev() {
+        engine.alter_table(table(&[("DATA_BLOCK_ENCODING", encoding)])).unwrap();
+        engine.compact(&name(), None, CompactionKind::Major).unwrap();
+        assert_eq!(stated(&sim), [(encoding, encoding != "NONE")]);
+        assert!(read(&engine) == cells, "{encoding}");
+        engine = reopen(&sim, engine);
+        assert!(read(&engine) == cells, "{encoding}, reopened");
+    }
+}
+
+#[test]
+fn tags_are_stored_raw_without_compress_tags() {
+    let sim = SimEnv::new(2);
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    let fast_diff = ("DATA_BLOCK_ENCODING", "fast_diff");
+    engine.create_table(table(&[fast_diff, ("COMPRESS_TAGS", "false")]), Vec::new()).unwrap();
+    write(&engine, 1);
+    engine.flush(&name()).unwrap();
+    assert_eq!(stated(&sim), [("FAST_DIFF", false)]);
+    let cells = read(&engine);
+    engine.alter_table(table(&[fast_diff])).unwrap();
+    engine.compact(&name(), None, CompactionKind::Major).unwrap();
+    assert_eq!(stated(&sim), [("FAST_DIFF", true)]);
+    assert!(read(&engine) == cells);
+}
+
+#[test]
+fn encoded_block_ratio_makes_blocks_larger() {
+    let bytes = |ratio: &str| {
+        let sim = SimEnv::new(3);
+        let engine = Engine::open(sim.env(), Options::default()).unwrap();
+        let mut table = table(&[("DATA_BLOCK_ENCODING", "FAST_DIFF")]);
+        let setting = "hbase.writer.unified.encoded.blocksize.ratio";
+        table.configuration.insert(setting.to_owned(), ratio.to_owned());
+        engine.create_table(table, Vec::new()).unwrap();
+        write(&engine, 1);
+        engine.flush(&name()).unwrap();
+        let (_, file) = crate::support::store_file(&sim);
+        file.windows(8).filter(|window| window == b"DATABLKE").count()
+    };
+    let (without, with) = (bytes("0"), bytes("1.5"));
+    assert!(with >= 2 && 2 * with < without, "{with} and {without} blocks");
+}
+
+#[test]
+fn unknown_encoding_is_rejected_by_name() {
+    let engine = Engine::open(SimEnv::new(4).env(), Options::default()).unwrap();
+    engine.create_table(table(&[]), Vec::new()).unwrap();
+    for unknown in ["PREFIX_TREE", "FASTDIFF", ""] {
+        let altered = engine.alter_table(table(&[("DATA_BLOCK_ENCODING", unknown)]));
+        let other = TableDescriptor::new("other".parse().unwrap())
+            .family(FamilyDescriptor::new("f").set("DATA_BLOCK_ENCODING", unknown));
+        for result in [altered, engine.create_table(other, Vec::new())] {
+            let error = result.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+            let text = format!("DATA_BLOCK_ENCODING {unknown:?}: expected one of NONE, PREFIX");
+            assert!(error.to_string().contains(&text), "{error}");
+        }
+    }
+    let descriptor = engine.table(&name()).unwrap().descriptor();
+    assert_eq!(descriptor.find_family(b"f").unwrap().data_block_encoding(), "NONE");
+}
