@@ -48,7 +48,7 @@ pub struct OpenReport {
 pub(super) fn unknown_encodings(catalog: &Catalog) -> Vec<String> {
     let unknown = |table: &TableDescriptor, family: &FamilyDescriptor| {
         let name = family.data_block_encoding();
-        let is_known = DataBlockEncoding::from_name(name.as_bytes()).is_some();
+        let is_known = DataBlockEncoding::from_name(&name).is_some();
         let family = to_string_binary(family.name());
         (!is_known).then(|| format!("table {}, family {family}: {name}", table.name()))
     };

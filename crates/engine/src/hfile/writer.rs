@@ -148,7 +148,12 @@ impl Writer {
             self.first_key.extend_from_slice(cell.key());
         } else if let Some(parts) = self.parts.as_mut().filter(|_| !repeats_key) {
             let before = &self.stats.last_key;
-            parts.before_cell(self.encoder.sizes().plain, before, cell.key(), self.options.comparator);
+            parts.before_cell(
+                self.encoder.sizes().plain,
+                before,
+                cell.key(),
+                self.options.comparator,
+            );
         }
         self.encoder.add(cell, &self.stats.last_key);
         self.last_sequence = cell.sequence_id();

@@ -60,7 +60,7 @@ fn stated(sim: &SimEnv) -> Vec<(&'static str, bool)> {
                 &bytes[start..start + usize::from(bytes[start - 1])]
             });
             let encoding = name.map_or(DataBlockEncoding::None, |name| {
-                DataBlockEncoding::from_name(name).unwrap()
+                DataBlockEncoding::from_name(std::str::from_utf8(name).unwrap()).unwrap()
             });
             (encoding.name(), has(&bytes, b"hfile.TAGS_COMPRESSED\x12\x01\xff"))
         })

@@ -4,9 +4,6 @@
 //! A table whose attribute `hbase.table.sanity.checks` is false passes most of them with a warning
 //! in the log.
 
-use std::collections::BTreeSet;
-use std::sync::Mutex;
-
 use halite_engine::hfile::Compression;
 use halite_types::key::to_string_binary;
 use halite_types::schema::{family_attribute as fam, table_attribute as tab};
@@ -308,7 +305,6 @@ pub(crate) fn log_unwritten_codecs(table: &TableDescriptor) {
         }
     }
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -53,7 +53,7 @@ impl DataBlockEncoding {
     /// `None` for a name that HBase 2.6 does not have: no table is created or altered with one, and a
     /// descriptor that was stored before must not prevent its table from being opened.
     pub fn for_family(family: &FamilyDescriptor) -> Self {
-        Self::from_name(family.data_block_encoding().as_bytes()).unwrap_or_default()
+        Self::from_name(&family.data_block_encoding()).unwrap_or_default()
     }
 
     /// Returns the eight bytes that a data block with it starts with.

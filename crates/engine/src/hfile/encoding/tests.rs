@@ -28,9 +28,9 @@ fn layout() -> CellLayout {
 #[test]
 fn encodings_are_found_by_name() {
     for encoding in DataBlockEncoding::ALL {
-        assert_eq!(DataBlockEncoding::from_name(encoding.name().as_bytes()), Some(encoding));
+        assert_eq!(DataBlockEncoding::from_name(encoding.name()), Some(encoding));
     }
-    assert_eq!(DataBlockEncoding::from_name(b"PREFIX_TREE"), None);
+    assert_eq!(DataBlockEncoding::from_name("PREFIX_TREE"), None);
 }
 
 #[test]

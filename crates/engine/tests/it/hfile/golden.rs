@@ -269,7 +269,8 @@ fn settings(name: &str, reader: &Reader) -> WriterOptions {
                 (4096, ChecksumType::Crc32, 512);
         }
         "checksum-null" => (options.block_bytes, options.checksum) = (4096, ChecksumType::Null),
-        "comp-gz" | "comp-snappy" | "comp-lz4" | "comp-zstd" | "comp-gz-fast_diff" | "meta-table" => {
+        "comp-gz" | "comp-snappy" | "comp-lz4" | "comp-zstd" | "comp-gz-fast_diff"
+        | "meta-table" => {
             options.block_bytes = 8192;
         }
         "enc-fast_diff-ctags-lru" => {}
@@ -281,7 +282,9 @@ fn settings(name: &str, reader: &Reader) -> WriterOptions {
 
 fn encoding(reader: &Reader) -> DataBlockEncoding {
     let name = reader.info().get(info_key::DATA_BLOCK_ENCODING);
-    name.map_or(DataBlockEncoding::None, |name| DataBlockEncoding::from_name(name).unwrap())
+    name.map_or(DataBlockEncoding::None, |name| {
+        DataBlockEncoding::from_name(std::str::from_utf8(name).unwrap()).unwrap()
+    })
 }
 
 /// Writes the cells of a file into a new one with the settings of the old.
