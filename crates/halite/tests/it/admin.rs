@@ -26,24 +26,24 @@ fn disabled_table_rejects_calls_and_keeps_its_rows() {
     let store = store(&sim);
     fill(&store, 50);
     let table = store.table("t").unwrap();
-    store.disable_table(&name()).unwrap();
+    store.disable_table(name()).unwrap();
     assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::TableDisabled);
     assert_eq!(
         table.put(Put::new("r").add("f", "q", "v")).unwrap_err().kind(),
         ErrorKind::TableDisabled
     );
     assert_eq!(table.get(Get::new("r")).unwrap_err().kind(), ErrorKind::TableDisabled);
-    assert_eq!(store.disable_table(&name()).unwrap_err().kind(), ErrorKind::TableDisabled);
+    assert_eq!(store.disable_table(name()).unwrap_err().kind(), ErrorKind::TableDisabled);
     drop((table, store));
     sim.fs.kill();
     let store = reopen(&sim);
     assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::TableDisabled);
-    store.enable_table(&name()).unwrap();
-    assert_eq!(store.enable_table(&name()).unwrap_err().kind(), ErrorKind::TableEnabled);
+    store.enable_table(name()).unwrap();
+    assert_eq!(store.enable_table(name()).unwrap_err().kind(), ErrorKind::TableEnabled);
     let held = store.table("t").unwrap();
-    store.disable_table(&name()).unwrap();
+    store.disable_table(name()).unwrap();
     assert_eq!(held.get(Get::new("k000")).unwrap_err().kind(), ErrorKind::TableDisabled);
-    store.enable_table(&name()).unwrap();
+    store.enable_table(name()).unwrap();
     held.put(Put::new("k000").add("f", "q", "again")).unwrap();
     assert_eq!(held.scan(Scan::all()).count(), 50);
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 50);
@@ -124,7 +124,7 @@ fn operator_can_disable_splits_roll_log_and_evict_blocks() {
     assert!(engine.set_compactions_enabled(false) && !engine.set_compactions_enabled(false));
     for _ in 0..4 {
         fill(&store, 10);
-        store.flush(&name()).unwrap();
+        store.flush(name()).unwrap();
     }
     while engine.run_one_job().unwrap() {}
     let files = |engine: &halite_engine::Engine| engine.status().regions[0].store_files;
@@ -154,13 +154,13 @@ fn drop_and_truncate_leave_no_files() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     fill(&store, 50);
-    assert_eq!(store.drop_table(&name()).unwrap_err().kind(), ErrorKind::TableEnabled);
-    store.disable_table(&name()).unwrap();
+    assert_eq!(store.drop_table(name()).unwrap_err().kind(), ErrorKind::TableEnabled);
+    store.disable_table(name()).unwrap();
     store.engine().truncate_table(&name(), false).unwrap();
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
     fill(&store, 10);
-    store.disable_table(&name()).unwrap();
-    store.drop_table(&name()).unwrap();
+    store.disable_table(name()).unwrap();
+    store.drop_table(name()).unwrap();
     assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::NoSuchTable);
     store.close().unwrap();
     let left: Vec<String> =
@@ -173,7 +173,7 @@ fn split_and_merge_keep_rows_and_finally_remove_files() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     fill(&store, 300);
-    store.flush(&name()).unwrap();
+    store.flush(name()).unwrap();
     let table = store.table("t").unwrap();
     let all = keys(&table, Scan::all());
     let region = table.regions().unwrap()[0].encoded_name.clone();
@@ -211,7 +211,7 @@ fn split_and_merge_keep_rows_and_finally_remove_files() {
         all.iter().rev().cloned().collect::<Vec<_>>()
     );
     assert_eq!(table.get(Get::new("k000")).unwrap().value("g", "q"), Some(&b"new"[..]));
-    store.compact(&name(), None, CompactionKind::Major).unwrap();
+    store.compact(name(), None, CompactionKind::Major).unwrap();
     drop(table);
     store.close().unwrap();
     let region_directories: std::collections::BTreeSet<String> = sim
@@ -295,7 +295,7 @@ fn region_load_counts_are_exact() {
             && load.bytes_written > 20 * 200
             && load.bytes_returned > 19 * 200
     );
-    store.flush(&name()).unwrap();
+    store.flush(name()).unwrap();
     let load = store.cluster_status().unwrap().regions.remove(0);
     assert_eq!((load.store_files, load.flushes, load.store_file_cells), (2, 1, 40));
 }
@@ -306,7 +306,7 @@ fn files_of_requested_flushes_are_compacted() {
     let store = store(&SimEnv::new(1));
     for _ in 0..50 {
         fill(&store, 2);
-        store.flush(&name()).unwrap();
+        store.flush(name()).unwrap();
         while store.engine().run_one_job().unwrap() {}
     }
     let load = store.cluster_status().unwrap().regions.remove(0);

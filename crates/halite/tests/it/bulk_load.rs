@@ -72,7 +72,7 @@ fn through_everything(sim: &SimEnv, store: Store, check: impl Fn(&Store)) {
     let region = store.table("t").unwrap().regions().unwrap().remove(0);
     store.engine().split_region(&region.encoded_name, Some("m".into())).unwrap();
     check(&store);
-    store.compact(&name(), None, CompactionKind::Major).unwrap();
+    store.compact(name(), None, CompactionKind::Major).unwrap();
     check(&store);
     store.close().unwrap();
     let store = reopen(sim);
@@ -85,7 +85,7 @@ fn loaded_cells_sort_between_earlier_and_later_writes() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put_at_5(&store, "a", "before, in a file");
-    store.flush(&name()).unwrap();
+    store.flush(name()).unwrap();
     put_at_5(&store, "b", "before, in memory");
     put_at_5(&store, "m", "before, in memory");
     put_at_5(&store, "x", "alone");
@@ -98,7 +98,7 @@ fn loaded_cells_sort_between_earlier_and_later_writes() {
         ),
         file(&sim, "two", "g", &[("a", "loaded")]),
     ];
-    store.bulk_load(&name(), load(files)).unwrap();
+    store.bulk_load(name(), load(files)).unwrap();
     assert_eq!(outside(&sim), [""; 0], "moved");
     put_at_5(&store, "m", "after");
     through_everything(&sim, store, |store| {
@@ -115,8 +115,8 @@ fn bulk_load_can_keep_original_files() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     let files = load(vec![file(&sim, "one", "f", &[("a", "loaded"), ("z", "loaded")])]).copied();
-    store.bulk_load(&name(), files.clone()).unwrap();
-    store.bulk_load(&name(), files).unwrap();
+    store.bulk_load(name(), files.clone()).unwrap();
+    store.bulk_load(name(), files).unwrap();
     assert_eq!(outside(&sim), ["outside/in/one"]);
     sim.env().fs.remove_file("outside/in/one").unwrap();
     through_everything(&sim, store, |store| {
@@ -146,7 +146,7 @@ fn loaded_cells_no_client_could_write_are_rejected() {
         writer.finish(StoreFileInfo::default()).unwrap();
         for verify in [true, false] {
             let load = BulkLoad { verify, ..load(vec![("f".into(), format!("/in/{at}"))]) };
-            let error = store.bulk_load(&name(), load).unwrap_err();
+            let error = store.bulk_load(name(), load).unwrap_err();
             assert_eq!(error.kind(), expected, "{error}");
         }
     }
@@ -169,7 +169,7 @@ fn sequence_ids_in_loaded_file_are_ignored() {
         .iter()
         .for_each(|cell| writer.append(cell.with_sequence_id(1 << 40)).unwrap());
     writer.finish(StoreFileInfo::flushed(1 << 40)).unwrap();
-    store.bulk_load(&name(), load(vec![("f".into(), "/in/x".into())])).unwrap();
+    store.bulk_load(name(), load(vec![("f".into(), "/in/x".into())])).unwrap();
     put_at_5(&store, "a", "after");
     through_everything(&sim, store, |store| assert_eq!(get(store, "a"), ["f:q@5=after"]));
 }
@@ -186,7 +186,7 @@ fn open_scan_does_not_see_concurrent_bulk_load() {
     let mut rows = table.scan(small);
     assert_eq!(rows.next().unwrap().unwrap().key(), &b"a"[..]);
     store
-        .bulk_load(&name(), load(vec![file(&sim, "one", "f", &[("b", "loaded"), ("c", "loaded")])]))
+        .bulk_load(name(), load(vec![file(&sim, "one", "f", &[("b", "loaded"), ("c", "loaded")])]))
         .unwrap();
     let rest: Vec<_> = rows.map(|row| format_row(&row.unwrap())).collect();
     assert_eq!(rest, [["f:q@5=before"]]);
@@ -262,9 +262,9 @@ fn flipped_bit_is_detected_before_load_unless_checks_disabled() {
         .position(|bytes| bytes == b"row-100")
         .unwrap();
     sim.fs.corrupt("outside/in/odd", middle, 1).unwrap();
-    let error = store.bulk_load(&name(), load(vec![odd()])).unwrap_err();
+    let error = store.bulk_load(name(), load(vec![odd()])).unwrap_err();
     assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("/in/odd"), "{error:?}");
-    store.bulk_load(&name(), BulkLoad { verify: false, ..load(vec![odd()]) }).unwrap();
+    store.bulk_load(name(), BulkLoad { verify: false, ..load(vec![odd()]) }).unwrap();
     assert_eq!(get(&store, "row-000"), ["f:q@5=value"]);
     assert_eq!(
         store.table("t").unwrap().get(Get::new("row-100")).unwrap_err().kind(),
@@ -282,7 +282,7 @@ fn bulk_load_places_files_into_all_regions_or_none() {
     let high = file(&sim, "high", "f", &[("m", "v"), ("z", "v")]);
     let both = file(&sim, "both", "f", &[("a", "v"), ("z", "v")]);
     let wrong = ("g".into(), both.1.clone());
-    let error = store.bulk_load(&name(), load(vec![low.clone(), high.clone(), wrong])).unwrap_err();
+    let error = store.bulk_load(name(), load(vec![low.clone(), high.clone(), wrong])).unwrap_err();
     assert!(
         error.kind() == ErrorKind::InvalidRequest && error.message().contains("/in/both"),
         "{error:?}"
@@ -292,7 +292,7 @@ fn bulk_load_places_files_into_all_regions_or_none() {
     halite::block_on(admin.bulk_load(&name(), load(vec![high, low]))).unwrap();
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 4);
     assert_eq!(
-        store.bulk_load(&name(), BulkLoad::new()).unwrap_err().kind(),
+        store.bulk_load(name(), BulkLoad::new()).unwrap_err().kind(),
         ErrorKind::InvalidRequest
     );
 }
@@ -338,14 +338,14 @@ fn file_across_regions_is_split_at_region_ends() {
             file(&sim, "low", "g", &[("b", "l"), ("c", "l")]),
         ]
     };
-    store.bulk_load(&name(), load(files()).copied()).unwrap();
+    store.bulk_load(name(), load(files()).copied()).unwrap();
     assert_eq!(outside(&sim), ["outside/in/low", "outside/in/wide"]);
     for path in outside(&sim) {
         sim.env().fs.remove_file(&path).unwrap();
     }
     assert_eq!(rows_by_region(&store), ["a b c", "d g", "", "p q"]);
     assert_eq!(get(&store, "d"), ["f:q@5=w"]);
-    store.bulk_load(&name(), load(files())).unwrap();
+    store.bulk_load(name(), load(files())).unwrap();
     assert_eq!(outside(&sim), [""; 0], "taken over");
     put_at_5(&store, "q", "after");
     let check = |store: &Store| {
@@ -361,7 +361,7 @@ fn file_across_regions_is_split_at_region_ends() {
     sim.fs.kill();
     let store = reopen(&sim);
     check(&store);
-    store.compact(&name(), None, CompactionKind::Major).unwrap();
+    store.compact(name(), None, CompactionKind::Major).unwrap();
     check(&store);
     store.close().unwrap();
     check(&reopen(&sim));
@@ -391,12 +391,12 @@ fn damaged_file_across_regions_is_not_loaded() {
         .unwrap();
     sim.fs.corrupt("outside/in/odd", middle, 1).unwrap();
     let odd = || vec![("f".into(), "/in/odd".into())];
-    let error = store.bulk_load(&name(), load(odd())).unwrap_err();
+    let error = store.bulk_load(name(), load(odd())).unwrap_err();
     assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("/in/odd"), "{error:?}");
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 0);
     // Without verification the file is rewritten, which detects the damage; the partial output is
     // deleted.
-    let error = store.bulk_load(&name(), BulkLoad { verify: false, ..load(odd()) }).unwrap_err();
+    let error = store.bulk_load(name(), BulkLoad { verify: false, ..load(odd()) }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert_eq!(outside(&sim), ["outside/in/odd"]);
     drop(store);
@@ -414,7 +414,7 @@ fn missing_codec_is_named() {
     let trailer = bytes.len() - 4096;
     let at = trailer + bytes[trailer..].windows(2).position(|pair| pair == [0x60, 2]).unwrap();
     sim.fs.corrupt("outside/in/odd", at + 1, 2 ^ 5).unwrap();
-    let error = store.bulk_load(&name(), load(vec![(family, path)])).unwrap_err();
+    let error = store.bulk_load(name(), load(vec![(family, path)])).unwrap_err();
     assert!(
         error.kind() == ErrorKind::Unsupported && error.message().contains("BZIP2"),
         "{error:?}"
@@ -429,11 +429,11 @@ fn bulk_load_accepts_read_only_but_not_disabled_table() {
     let region = store.engine().table(&name()).unwrap().regions()[0].clone();
     let table = TableDescriptor::clone(&store.list_tables().unwrap()[0]);
     store.alter_table(table.set("READONLY", "true")).unwrap();
-    store.bulk_load(&name(), load(vec![file(&sim, "two", "f", &[("b", "v")])])).unwrap();
+    store.bulk_load(name(), load(vec![file(&sim, "two", "f", &[("b", "v")])])).unwrap();
     assert_eq!(get(&store, "b"), ["f:q@5=v"]);
-    store.disable_table(&name()).unwrap();
+    store.disable_table(name()).unwrap();
     assert_eq!(
-        store.bulk_load(&name(), files.clone()).unwrap_err().kind(),
+        store.bulk_load(name(), files.clone()).unwrap_err().kind(),
         ErrorKind::TableDisabled
     );
     assert_eq!(region.bulk_load(&files).unwrap_err().kind(), ErrorKind::NoSuchRegion);
@@ -451,10 +451,10 @@ fn compressed_and_store_files_are_loaded_and_snapshotted() {
         &[("a", "zipped")],
         WriterOptions { compression: Compression::Gz, ..bulk() },
     );
-    store.bulk_load(&name(), load(vec![("f".into(), "/in/gz".into())])).unwrap();
+    store.bulk_load(name(), load(vec![("f".into(), "/in/gz".into())])).unwrap();
     store.create_snapshot(SnapshotDescriptor::new("s", name())).unwrap();
     put_at_5(&store, "a", "after");
-    store.compact(&name(), None, CompactionKind::Major).unwrap();
+    store.compact(name(), None, CompactionKind::Major).unwrap();
     store.clone_snapshot("s", "c").unwrap();
     let clone = store.table("c").unwrap();
     clone.put(Put::new("a").add_at("f", "q", 5, "in the clone")).unwrap();
@@ -489,7 +489,7 @@ fn bulk_load_token_directory_is_removed_with_its_files() {
     std::fs::create_dir(directory.path().join("mine")).unwrap();
     std::fs::write(directory.path().join("mine/file"), "mine").unwrap();
     std::os::unix::fs::symlink(directory.path().join("mine"), format!("{token}/link")).unwrap();
-    store.bulk_load(&name(), load(vec![("f".into(), format!("{token}/f/loaded"))])).unwrap();
+    store.bulk_load(name(), load(vec![("f".into(), format!("{token}/f/loaded"))])).unwrap();
     assert!(!std::path::Path::new(&token).join("f/loaded").exists());
     for bad in [
         "",
@@ -521,12 +521,12 @@ fn bulk_load_does_not_move_live_store_file() {
         .create_table(TableDescriptor::new(name()).family(halite::FamilyDescriptor::new("f")), &[])
         .unwrap();
     put_at_5(&store, "a", "v");
-    store.flush(&name()).unwrap();
+    store.flush(name()).unwrap();
     let region = store.table("t").unwrap().regions().unwrap().remove(0).encoded_name;
     let family = directory.path().join(format!("data/default/t/{region}/f"));
     let own = std::fs::read_dir(family).unwrap().next().unwrap().unwrap().path();
     let error =
-        store.bulk_load(&name(), load(vec![("f".into(), own.display().to_string())])).unwrap_err();
+        store.bulk_load(name(), load(vec![("f".into(), own.display().to_string())])).unwrap_err();
     assert!(
         error.kind() == ErrorKind::InvalidRequest
             && error.message().contains("lies in the store directory"),

@@ -189,9 +189,9 @@ fn maintain(store: &Store, seed: u64, done: &AtomicBool) {
         let regions = store.table("t").unwrap().regions().unwrap();
         let region = &regions[usize::try_from(chance >> 33).unwrap() % regions.len()];
         let result = match (chance >> 60) % 4 {
-            0 => store.flush(&name()),
+            0 => store.flush(name()),
             1 => store.compact(
-                &name(),
+                name(),
                 None,
                 if chance & 1 << 40 == 0 { CompactionKind::Minor } else { CompactionKind::Major },
             ),

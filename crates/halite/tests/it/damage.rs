@@ -113,26 +113,26 @@ fn full_disk_allows_flushes_and_drops_but_postpones_compactions() {
                     .unwrap();
             });
             if text == "t" {
-                store.flush(&name(text)).unwrap();
+                store.flush(name(text)).unwrap();
             }
         }
     }
     sim.fs.set_capacity(Some(sim.fs.used_bytes() + 150_000));
     assert_eq!(store.health().state, StoreState::Refusing);
     let files = sim.fs.files().len();
-    let error = store.compact(&name("t"), None, CompactionKind::Major).unwrap_err();
+    let error = store.compact(name("t"), None, CompactionKind::Major).unwrap_err();
     assert_error(
         &error,
         ErrorKind::DiskFull,
         &["compacting region t,", "nothing is lost", "make room"],
     );
     assert_eq!(sim.fs.files().len(), files, "nothing was begun");
-    store.flush(&name("u")).unwrap();
-    store.disable_table(&name("u")).unwrap();
-    store.drop_table(&name("u")).unwrap();
+    store.flush(name("u")).unwrap();
+    store.disable_table(name("u")).unwrap();
+    store.drop_table(name("u")).unwrap();
     assert_eq!(store.table("t").unwrap().scan(Scan::all()).count(), 100);
     sim.fs.set_capacity(None);
-    store.compact(&name("t"), None, CompactionKind::Major).unwrap();
+    store.compact(name("t"), None, CompactionKind::Major).unwrap();
     store.close().unwrap();
 }
 

@@ -22,7 +22,7 @@ fn options() -> Options {
 
 fn open(sim: &SimEnv) -> halite::Result<Store> {
     let store = Builder::new().options(options()).open_with_env(sim.env())?;
-    if !store.table_exists(&name()).unwrap() {
+    if !store.table_exists(name()).unwrap() {
         store.create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), &[])?;
     }
     Ok(store)
@@ -57,7 +57,7 @@ fn nonces_survive_flush_and_clean_close_until_expiry() {
     assert_eq!(known_nonces(&store), [3, 2, 1], "newest first");
     assert_eq!(known_nonces(&store), [], "once");
     (4..=5).for_each(|number| increment(&store, number).unwrap());
-    store.flush(&name()).unwrap();
+    store.flush(name()).unwrap();
     store.close().unwrap();
     sim.clock.advance_ms(20_000);
     assert_eq!(
@@ -80,7 +80,7 @@ fn store_without_nonces_has_no_nonce_file() {
     (0..100).for_each(|row| {
         table.put(halite::Put::new(format!("k{row}")).add("f", "q", vec![0; 200])).unwrap();
     });
-    store.flush(&name()).unwrap();
+    store.flush(name()).unwrap();
     drop(table);
     store.close().unwrap();
     assert_eq!(files(&sim), [""; 0]);
@@ -162,7 +162,7 @@ fn workload_until(sim: &SimEnv, at: u64, acknowledged: &mut BTreeSet<u64>) -> ha
             increment(&store, number)?;
             acknowledged.insert(number);
             if number % 15 == 0 {
-                store.flush(&name())?;
+                store.flush(name())?;
             }
         }
         if round == 1 {

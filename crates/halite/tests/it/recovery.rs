@@ -53,7 +53,7 @@ fn after_a_manifest_of_unknown_fate(changes: u64, work: impl Fn(&Store) -> halit
     let table = store.table("t").unwrap();
     for row in ["a", "b", "c", "d"] {
         put(&table, row).unwrap();
-        store.flush(&name()).unwrap();
+        store.flush(name()).unwrap();
     }
     put(&table, "e").unwrap();
     sim.fs.inject(InjectedFault::next(FsCall::SyncDir, "halite", Other).after(changes));
@@ -72,9 +72,9 @@ fn after_a_manifest_of_unknown_fate(changes: u64, work: impl Fn(&Store) -> halit
 
 #[test]
 fn manifest_write_of_unknown_outcome_loses_nothing() {
-    after_a_manifest_of_unknown_fate(0, |store| store.flush(&name()));
+    after_a_manifest_of_unknown_fate(0, |store| store.flush(name()));
     after_a_manifest_of_unknown_fate(0, |store| {
-        store.compact(&name(), None, halite::CompactionKind::Major)
+        store.compact(name(), None, halite::CompactionKind::Major)
     });
     let split = |store: &Store| {
         store.engine().split_region(
@@ -119,7 +119,7 @@ fn write_during_disable_on_full_disk_is_never_lost() {
         .unwrap();
     let table = store.table("t").unwrap();
     put(&table, "early").unwrap();
-    store.flush(&name()).unwrap();
+    store.flush(name()).unwrap();
     let (sender, acknowledged) = mpsc::channel();
     let (writer, disk) = (table.clone(), sim.fs.clone());
     meanwhile.before_rename("MANIFEST", move || {
@@ -127,11 +127,11 @@ fn write_during_disable_on_full_disk_is_never_lost() {
         disk.inject(InjectedFault::next(FsCall::Create, ".tmp", StorageFull).forever());
         sender.send(written).unwrap();
     });
-    let disabled = store.disable_table(&name());
+    let disabled = store.disable_table(name());
     let written = acknowledged.recv().unwrap();
     sim.fs.clear_faults();
     if disabled.is_ok() || store.table("t").is_err() {
-        store.enable_table(&name()).unwrap();
+        store.enable_table(name()).unwrap();
     }
     let expected = if written.is_ok() { vec!["early", "late"] } else { vec!["early"] };
     let table = store.table("t").unwrap();
@@ -139,7 +139,7 @@ fn write_during_disable_on_full_disk_is_never_lost() {
     for row in ["x", "y", "z"] {
         put(&table, row).unwrap();
     }
-    store.flush(&name()).unwrap();
+    store.flush(name()).unwrap();
     drop((table, store));
     sim.fs.kill();
     assert_eq!(
@@ -155,11 +155,11 @@ fn closed_region_is_not_compacted() {
     let table = store.table("t").unwrap();
     for row in ["a", "b", "c"] {
         put(&table, row).unwrap();
-        store.flush(&name()).unwrap();
+        store.flush(name()).unwrap();
     }
     let stale = std::sync::Arc::clone(&store.engine().table(&name()).unwrap().regions()[0]);
-    store.disable_table(&name()).unwrap();
-    store.enable_table(&name()).unwrap();
+    store.disable_table(name()).unwrap();
+    store.enable_table(name()).unwrap();
     let files = sim.fs.files().len();
     let error = stale.compact(None, halite::CompactionKind::Major).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NoSuchRegion, "the successor region lacks its writes");
@@ -191,14 +191,14 @@ fn table_enabled_after_restart_releases_compacted_files() {
     let first = store(&sim);
     for row in ["a", "b", "c"] {
         put(&first.table("t").unwrap(), row).unwrap();
-        first.flush(&name()).unwrap();
+        first.flush(name()).unwrap();
     }
-    first.disable_table(&name()).unwrap();
+    first.disable_table(name()).unwrap();
     drop(first);
     sim.fs.kill();
     let store = reopen(&sim);
-    store.enable_table(&name()).unwrap();
-    store.compact(&name(), None, halite::CompactionKind::Major).unwrap();
+    store.enable_table(name()).unwrap();
+    store.compact(name(), None, halite::CompactionKind::Major).unwrap();
     assert_eq!(sim.fs.files().keys().filter(|path| path.contains("/f/")).count(), 1);
     assert_eq!(keys(&store.table("t").unwrap(), Scan::all()), ["a", "b", "c"]);
 }

@@ -37,8 +37,8 @@ fn content(store: &Store, table: &str) -> Vec<String> {
 }
 
 fn drop_table(store: &Store, table: &str) {
-    store.disable_table(&name(table)).unwrap();
-    store.drop_table(&name(table)).unwrap();
+    store.disable_table(name(table)).unwrap();
+    store.drop_table(name(table)).unwrap();
 }
 
 /// Paths of all files below `directory`, store files, links and references only.
@@ -60,10 +60,10 @@ fn snapshot_keeps_rows_deleted_from_its_table() {
     for i in 0..10 {
         store.table("t").unwrap().delete(Delete::new(format!("k{i:03}"))).unwrap();
     }
-    store.flush(&name("t")).unwrap();
-    store.compact(&name("t"), None, CompactionKind::Major).unwrap();
+    store.flush(name("t")).unwrap();
+    store.compact(name("t"), None, CompactionKind::Major).unwrap();
     assert_eq!(files(&sim, "archive").len(), 2, "one file of each family, kept for the snapshot");
-    store.clone_snapshot("s", &name("c")).unwrap();
+    store.clone_snapshot("s", name("c")).unwrap();
     let old: Vec<String> = (0..50).map(|i| format!("k{i:03}=old")).collect();
     assert_eq!(content(&store, "c"), old);
     assert_eq!(content(&store, "t").len(), 65);
@@ -76,9 +76,9 @@ fn snapshot_keeps_rows_deleted_from_its_table() {
         (0..60).map(|i| format!("k{i:03}={}", if i < 40 { "old" } else { "clone" })).collect();
     assert_eq!(content(&store, "c"), changed);
     drop_table(&store, "t");
-    store.compact(&name("c"), None, CompactionKind::Major).unwrap();
+    store.compact(name("c"), None, CompactionKind::Major).unwrap();
     assert_eq!(content(&store, "c"), changed);
-    store.clone_snapshot("s", &name("t")).unwrap();
+    store.clone_snapshot("s", name("t")).unwrap();
     assert_eq!(content(&store, "t"), old);
 }
 
@@ -89,10 +89,10 @@ fn dropping_snapshot_clone_and_table_leaves_no_files() {
         let store = store(&sim);
         put(&store, "t", 0..20, "v");
         take(&store, "s", "t");
-        store.clone_snapshot("s", &name("c")).unwrap();
+        store.clone_snapshot("s", name("c")).unwrap();
         put(&store, "t", 0..20, "w");
-        store.flush(&name("t")).unwrap();
-        store.compact(&name("t"), None, CompactionKind::Major).unwrap();
+        store.flush(name("t")).unwrap();
+        store.compact(name("t"), None, CompactionKind::Major).unwrap();
         for (at, what) in order.into_iter().enumerate() {
             if what == "s" {
                 store.delete_snapshot("s").unwrap();
@@ -129,24 +129,24 @@ fn restored_table_has_its_earlier_rows_families_and_regions() {
     store.table("t").unwrap().put(Put::new("k000").add("h", "q", "gone")).unwrap();
     assert_eq!(store.restore_snapshot("s").unwrap_err().kind(), ErrorKind::TableEnabled);
     let held = store.table("t").unwrap();
-    store.disable_table(&name("t")).unwrap();
+    store.disable_table(name("t")).unwrap();
     store.restore_snapshot("s").unwrap();
     assert_eq!(store.table("t").err().unwrap().kind(), ErrorKind::TableDisabled);
-    store.enable_table(&name("t")).unwrap();
+    store.enable_table(name("t")).unwrap();
     assert_eq!((store.list_tables().unwrap(), content(&store, "t")), before);
     assert_held_is_restored(&store, &held, &before.1);
     // Again, after writes to the restored table.
     put(&store, "t", 0..5, "later");
-    store.disable_table(&name("t")).unwrap();
+    store.disable_table(name("t")).unwrap();
     store.restore_snapshot("s").unwrap();
     store.delete_snapshot("s").unwrap();
     drop(store);
     sim.fs.kill();
     let store = reopen(&sim);
-    store.enable_table(&name("t")).unwrap();
+    store.enable_table(name("t")).unwrap();
     assert_eq!((store.list_tables().unwrap(), content(&store, "t")), before);
     assert_eq!(store.engine().table(&name("t")).unwrap().region_infos().len(), 1);
-    store.compact(&name("t"), None, CompactionKind::Major).unwrap();
+    store.compact(name("t"), None, CompactionKind::Major).unwrap();
     assert_eq!(files(&sim, "archive"), [""; 0]);
     assert_eq!(content(&store, "t"), before.1);
 }
@@ -174,7 +174,7 @@ fn clone_of_split_table_snapshot_can_split_again() {
         TableDescriptor::clone(&store.list_tables().unwrap()[0]).set("COMPACTION_ENABLED", "false");
     store.alter_table(table).unwrap();
     put(&store, "t", 0..60, "v");
-    store.flush(&name("t")).unwrap();
+    store.flush(name("t")).unwrap();
     let all = content(&store, "t");
     let split = |table: &str, at: &str| {
         let region = store
@@ -189,25 +189,25 @@ fn clone_of_split_table_snapshot_can_split_again() {
     };
     split("t", "k030");
     take(&store, "halves", "t");
-    store.compact(&name("t"), None, CompactionKind::Major).unwrap();
+    store.compact(name("t"), None, CompactionKind::Major).unwrap();
     assert_eq!(files(&sim, "archive").len(), 2, "the parent's files: {:?}", files(&sim, "archive"));
-    store.clone_snapshot("halves", &name("c")).unwrap();
+    store.clone_snapshot("halves", name("c")).unwrap();
     assert_eq!(
         (content(&store, "c"), store.table("c").unwrap().regions().unwrap().len()),
         (all.clone(), 2)
     );
     take(&store, "again", "c");
-    store.clone_snapshot("again", &name("d")).unwrap();
+    store.clone_snapshot("again", name("d")).unwrap();
     drop_table(&store, "t");
     drop_table(&store, "c");
     store.delete_snapshot("halves").unwrap();
     store.delete_snapshot("again").unwrap();
     assert_eq!(content(&store, "d"), all);
     // A whole file in a clone is a link, and references to its halves use the name of the link.
-    store.compact(&name("d"), None, CompactionKind::Major).unwrap();
+    store.compact(name("d"), None, CompactionKind::Major).unwrap();
     assert_eq!(files(&sim, "archive"), [""; 0]);
     take(&store, "whole", "d");
-    store.clone_snapshot("whole", &name("e")).unwrap();
+    store.clone_snapshot("whole", name("e")).unwrap();
     drop_table(&store, "d");
     split("e", "k010");
     assert_eq!(content(&store, "e"), all);
@@ -221,7 +221,7 @@ fn snapshot_without_flush_contains_only_store_files() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put(&store, "t", 0..5, "file");
-    store.flush(&name("t")).unwrap();
+    store.flush(name("t")).unwrap();
     put(&store, "t", 5..10, "memory");
     store
         .create_snapshot(SnapshotDescriptor::new("s", name("t")).kind(SnapshotType::SkipFlush))
@@ -229,8 +229,8 @@ fn snapshot_without_flush_contains_only_store_files() {
     store
         .create_snapshot(SnapshotDescriptor::new("flushed", name("t")).max_file_bytes(1 << 30))
         .unwrap();
-    store.clone_snapshot("s", &name("c")).unwrap();
-    store.clone_snapshot("flushed", &name("d")).unwrap();
+    store.clone_snapshot("s", name("c")).unwrap();
+    store.clone_snapshot("flushed", name("d")).unwrap();
     assert_eq!((content(&store, "c").len(), content(&store, "d").len()), (5, 10));
     let limits: Vec<_> =
         store.list_tables().unwrap().iter().map(|table| table.max_file_size_bytes()).collect();
@@ -242,14 +242,14 @@ fn snapshot_of_disabled_table_leaves_it_disabled() {
     let sim = SimEnv::new(1);
     let store = store(&sim);
     put(&store, "t", 0..5, "v");
-    store.disable_table(&name("t")).unwrap();
+    store.disable_table(name("t")).unwrap();
     take(&store, "s", "t");
     let [snapshot] = &store.list_snapshots().unwrap()[..] else {
         panic!("{:?}", store.list_snapshots().unwrap())
     };
     assert_eq!((snapshot.kind, snapshot.created_ms), (SnapshotType::Disabled, 1_000_000_000_000));
     assert!(!store.engine().is_enabled(&name("t")).unwrap());
-    store.drop_table(&name("t")).unwrap();
+    store.drop_table(name("t")).unwrap();
     store.restore_snapshot("s").unwrap();
     assert_eq!(content(&store, "t").len(), 5, "a dropped table is recreated");
 }
@@ -269,9 +269,9 @@ fn impossible_snapshot_operations_are_rejected_without_leftovers() {
     );
     take(&store, "s", "t");
     assert_eq!(kind(store.create_snapshot(descriptor("s", "t"))), ErrorKind::SnapshotExists);
-    assert_eq!(kind(store.clone_snapshot("nosuch", &name("c"))), ErrorKind::NoSuchSnapshot);
-    assert_eq!(kind(store.clone_snapshot("s", &name("t"))), ErrorKind::TableExists);
-    assert_eq!(kind(store.clone_snapshot("s", &name("none:c"))), ErrorKind::NoSuchNamespace);
+    assert_eq!(kind(store.clone_snapshot("nosuch", name("c"))), ErrorKind::NoSuchSnapshot);
+    assert_eq!(kind(store.clone_snapshot("s", name("t"))), ErrorKind::TableExists);
+    assert_eq!(kind(store.clone_snapshot("s", name("none:c"))), ErrorKind::NoSuchNamespace);
     assert_eq!(kind(store.restore_snapshot("nosuch")), ErrorKind::NoSuchSnapshot);
     assert_eq!(kind(store.delete_snapshot("nosuch")), ErrorKind::NoSuchSnapshot);
     assert!(
@@ -292,9 +292,9 @@ fn clone_of_damaged_files_fails_without_leftovers() {
     let file = files(&sim, "archive").pop().unwrap();
     sim.fs.cut(&file, 10).unwrap();
     let store = reopen(&sim);
-    let error = store.clone_snapshot("s", &name("c")).unwrap_err();
+    let error = store.clone_snapshot("s", name("c")).unwrap_err();
     assert!(error.kind() == ErrorKind::Corrupt && error.message().contains(&file), "{error}");
-    assert!(!store.table_exists(&name("c")).unwrap());
+    assert!(!store.table_exists(name("c")).unwrap());
     assert!(
         !sim.fs.files().keys().any(|path| path.starts_with("data/default")),
         "{:?}",
@@ -314,10 +314,10 @@ fn expired_snapshot_is_rejected_and_removed() {
     assert_eq!(store.delete_expired_snapshots().unwrap(), [""; 0]);
     sim.clock.advance_ms(10_001);
     assert_eq!(
-        store.clone_snapshot("short", &name("c")).unwrap_err().kind(),
+        store.clone_snapshot("short", name("c")).unwrap_err().kind(),
         ErrorKind::SnapshotExpired
     );
-    store.disable_table(&name("t")).unwrap();
+    store.disable_table(name("t")).unwrap();
     assert_eq!(store.restore_snapshot("short").unwrap_err().kind(), ErrorKind::SnapshotExpired);
     assert_eq!(store.delete_expired_snapshots().unwrap(), ["short"]);
     assert_eq!(
@@ -339,8 +339,8 @@ fn dropped_family_stays_in_snapshot() {
     take(&store, "s", "t");
     store.alter_table(TableDescriptor::new(name("t")).family(FamilyDescriptor::new("g"))).unwrap();
     assert_eq!(files(&sim, "archive").len(), 1);
-    store.disable_table(&name("t")).unwrap();
+    store.disable_table(name("t")).unwrap();
     store.engine().truncate_table(&name("t"), false).unwrap();
-    store.clone_snapshot("s", &name("c")).unwrap();
+    store.clone_snapshot("s", name("c")).unwrap();
     assert_eq!(content(&store, "c"), ["k000=v", "k001=v", "k002=v", "k003=v", "k004=v"]);
 }

@@ -309,7 +309,7 @@ pub(crate) fn log_unwritten_codecs(table: &TableDescriptor) {
 #[cfg(test)]
 mod tests {
     use std::fmt::Debug;
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex};
 
     use tracing::field::{Field, Visit};
     use tracing::span::{Attributes as SpanAttributes, Id, Record};
