@@ -85,8 +85,10 @@ fn file_rows(reader: &Reader, mid_key: Option<&[u8]>) -> InfoRows {
         (
             "format",
             format!(
-                "HFile v3, compression {}, cells {}",
+                "HFile v3, compression {}, data block encoding {}, cells {}",
                 trailer.compression.name(),
+                info.get(info_key::DATA_BLOCK_ENCODING)
+                    .map_or_else(|| "NONE".into(), to_string_binary),
                 cell_layout(reader)
             ),
         ),

@@ -82,8 +82,12 @@ impl Args for ServeFlags {
                 )),
                 None => arg.action(ArgAction::SetTrue).help(option.help),
             };
-            // The same variable selects the store as for the other commands.
-            command = command.arg(if option.name == "data" { arg.env("HALITE_DATA") } else { arg });
+            // The same variables as for the other commands.
+            command = command.arg(match option.name {
+                "data" => arg.env("HALITE_DATA"),
+                "wal-recovery" => arg.env("HALITE_WAL_RECOVERY"),
+                _ => arg,
+            });
         }
         command
     }
