@@ -36,11 +36,12 @@ pub fn check_clean_stop(root: &Path, tables: &[TableName]) -> Result<()> {
         }
     }
     for table in tables {
-        for region in list(&table_directory(root, table), false)? {
+        let entries = list(&table_directory(root, table), false)?;
+        for region in entries.into_iter().filter(|entry| entry.is_directory) {
             let edits =
                 list(&region.path.join("recovered.edits"), false)?.into_iter().filter(|file| {
-                    // The first are empty marks of the region's highest sequence id, the others were
-                    // abandoned by a server that died over them.
+                    // Empty marks of the region's highest sequence id, and files that a server
+                    // abandoned before it had written them to the end.
                     let ending = file.name.rsplit_once('.').map(|(_, ending)| ending);
                     !matches!(ending, Some("seqid" | "temp"))
                 });

@@ -3,7 +3,7 @@
 //!
 //! `table.rs` reads a table of a cleanly stopped HBase (`clean_stop.rs` checks that it is one),
 //! `snapshot.rs` a snapshot. `region_set.rs` selects the live regions, `locate.rs` finds the file
-//! that a name in a family's directory stands for (`store_file_name.rs`). `messages.rs` has HBase's
+//! behind a name in a family's directory (`store_file_name.rs`). `messages.rs` has HBase's
 //! protobuf messages, `small_file.rs` reads the files that contain them.
 //!
 //! Only names and small files are read here, no store file. Nothing is written. Every file may be
@@ -24,6 +24,8 @@ mod small_file;
 mod snapshot;
 mod store_file_name;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The file with the cells that a name in a family's directory stands for.
+//! The file with the cells behind a name in a family's directory.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ impl FamilyPlace<'_> {
         place(&self.root.join("data"), self.table, self.region, self.directory)
     }
 
-    /// Returns the file that a name stands for. `reference` is the content of the name's reference
+    /// Returns the file behind a name. `reference` is the content of the name's reference
     /// file if it is known already.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ fn place(data: &Path, table: &TableName, region: &str, directory: &str) -> PathB
     data.join(table.namespace()).join(table.qualifier()).join(region).join(directory)
 }
 
-/// Returns the rows that a reference stands for.
+/// Returns the rows that a reference selects.
 fn rows_of(reference: &ReferenceMessage, shown: &Path) -> Result<(Bytes, Bytes)> {
     let row = reference
         .splitkey

@@ -128,7 +128,7 @@ fn check_regions(descriptor: &TableDescriptor, regions: &[ImportRegion]) -> Resu
         return Err(Error::invalid(text));
     }
     let refuse = |what: String| {
-        let text = format!("table {table}: {what}; have HBase mend the table first");
+        let text = format!("table {table}: {what}; repair the table with HBase first");
         Err(Error::invalid(text))
     };
     let mut next = Some(Bytes::new());
