@@ -7,6 +7,7 @@ mod cmd;
 mod copy;
 mod demo;
 mod hfile;
+mod import;
 mod key;
 mod series;
 mod serve;

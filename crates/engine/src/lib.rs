@@ -34,7 +34,9 @@ mod wal;
 
 pub use block_cache::{CacheEvictionStats, CacheStats};
 pub use commit::CommitTicket;
-pub use engine::{Engine, MetaView, OpenReport, Table, TableScanner};
+pub use engine::{
+    Engine, ImportFile, ImportRegion, ImportReport, MetaView, OpenReport, Table, TableScanner,
+};
 pub use health::{Health, StoreState};
 pub use histogram::Histogram;
 pub use maintenance_stats::{CompactionStats, MaintenanceStats};

@@ -5,6 +5,7 @@ mod check;
 mod copy;
 mod demo;
 mod hfile;
+mod import;
 pub(crate) mod key;
 mod lab;
 mod repair;
@@ -22,6 +23,7 @@ pub(crate) enum Command {
     Copy(copy::CopyArgs),
     Demo(demo::DemoArgs),
     Hfile(hfile::HfileArgs),
+    Import(import::ImportArgs),
     Key(key::KeyArgs),
     Lab(lab::LabArgs),
     Repair(repair::RepairArgs),
@@ -41,6 +43,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Copy(copy) => copy.run(),
         Command::Demo(demo) => demo.run(),
         Command::Hfile(hfile) => hfile.run(),
+        Command::Import(import) => import.run(),
         Command::Key(key) => key.run(),
         Command::Lab(lab) => lab.run(),
         Command::Repair(repair) => repair.run(),

@@ -2,12 +2,14 @@
 //!
 //! `open.rs` opens it, `ddl.rs` changes tables, and `namespaces.rs` changes namespaces. `split.rs`
 //! splits and merges regions. `snapshot.rs` creates snapshots, and `clone.rs` creates tables from
-//! them. `table.rs` reads and writes across the regions of a table.
+//! them. `import.rs` creates tables from files of HBase. `table.rs` reads and writes across the
+//! regions of a table.
 
 mod bulk_load;
 mod clone;
 mod ddl;
 pub(crate) mod directory;
+mod import;
 mod jobs;
 mod meta;
 mod meta_overlay;
@@ -52,6 +54,7 @@ use crate::scheduler::closing;
 use crate::shared::EngineInner;
 use crate::wal::{Nonce, WalStats};
 
+pub use import::{ImportFile, ImportRegion, ImportReport};
 pub use meta::MetaView;
 pub use open_report::OpenReport;
 use region_index::RegionIndex;

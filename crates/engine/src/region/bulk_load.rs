@@ -13,7 +13,6 @@
 //! 4. The files move to their stores, and one change of the manifest adds them all.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind as Io;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -28,23 +27,7 @@ use crate::hfile::{
     Comparator, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions, check_storable,
 };
 use crate::shared::EngineInner;
-use crate::store::writer_options;
-
-/// Bytes copied at a time.
-const COPY_BYTES: usize = 1 << 20;
-
-fn open_original(shared: &EngineInner, path: &str) -> Result<Arc<Reader>> {
-    let file = shared.env.fs.open_external(path).map_err(|error| match error.kind() {
-        Io::NotFound | Io::NotADirectory | Io::InvalidInput | Io::PermissionDenied => {
-            Error::invalid(format!(
-                "the file to be loaded cannot be opened: {path}: {error}; name one that this \
-                 process can read"
-            ))
-        }
-        _ => Error::io(format!("opening {path}, which is to be loaded"), error),
-    })?;
-    Ok(Arc::new(Reader::open(file, path)?))
-}
+use crate::store::{external_file, writer_options};
 
 fn empty_file(path: &str) -> Error {
     Error::invalid(format!("store file {path} holds no cell; leave it out"))
@@ -67,7 +50,7 @@ impl BulkLoadFile {
 
     /// Returns the first and last row; `None` if the file contains none of the rows.
     pub(crate) fn ends(&self, shared: &EngineInner) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        let mut cursor = Cursor::new(open_original(shared, &self.path)?, DirectBlocks);
+        let mut cursor = Cursor::new(external_file::open(&shared.env, &self.path)?, DirectBlocks);
         self.seek_to_first(&mut cursor)?;
         let row_at = |cursor: &Cursor<DirectBlocks>| cursor.peek().map(|cell| cell.row().to_vec());
         let first = match row_at(&cursor) {
@@ -108,7 +91,7 @@ impl BulkLoadFile {
 
 /// Verifies that a file that is loaded into several regions is undamaged, once for all of them.
 pub(crate) fn verify(shared: &EngineInner, path: &str) -> Result<()> {
-    open_original(shared, path)?.verify().map(|_| ())
+    external_file::open(&shared.env, path)?.verify().map(|_| ())
 }
 
 /// File under its name in the region's `.tmp`.
@@ -181,7 +164,7 @@ impl Region {
     /// all of it.
     fn check_file(&self, part: &BulkLoadFile, verify: bool) -> Result<()> {
         self.snapshot_ref().family_index(&part.family)?;
-        self.check_content(part, &open_original(&self.shared, &part.path)?, verify)
+        self.check_content(part, &external_file::open(&self.shared.env, &part.path)?, verify)
     }
 
     /// As [`Region::check_file`] for a copied or written file. Errors name the original.
@@ -273,34 +256,14 @@ impl Region {
         load: &BulkLoad,
         staged: &mut Vec<StagedFile>,
     ) -> Result<()> {
-        let (fs, path) = (&self.shared.env.fs, &part.path[..]);
+        let path = &part.path[..];
         let name = layout::new_file_name(&self.shared.env);
         let to = self.staged_path(&name);
         staged.push(StagedFile { family: part.family.clone(), name: name.clone() });
-        if !load.copy {
-            // The creator of the file need not have synced it; syncing requires permission to write
-            // to it.
-            match fs.link_external(path, &to).and_then(|()| fs.append(&to)?.sync()) {
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        Io::CrossesDevices
-                            | Io::PermissionDenied
-                            | Io::TooManyLinks
-                            | Io::Unsupported
-                    ) =>
-                {
-                    let _ = fs.remove_file(&to);
-                }
-                linked => {
-                    return linked.map_err(|error| {
-                        Error::io(format!("linking {path} to {}/{to}", fs.root()), error)
-                    });
-                }
-            }
+        if !load.copy && external_file::link(&self.shared.env, path, &to)? {
+            return Ok(());
         }
-        self.copy_file(path, &to)
-            .map_err(|error| Error::io(format!("copying {path} to {}/{to}", fs.root()), error))?;
+        external_file::copy(&self.shared, path, &to)?;
         self.check_staged(part, &name, load.verify)
     }
 
@@ -308,7 +271,7 @@ impl Region {
     fn stage_rows(&self, part: &BulkLoadFile, staged: &mut Vec<StagedFile>) -> Result<()> {
         let snapshot = self.snapshot();
         let family = &snapshot.families[snapshot.family_index(&part.family)?];
-        let reader = open_original(&self.shared, &part.path)?;
+        let reader = external_file::open(&self.shared.env, &part.path)?;
         let (tags, length) = (reader.has_tags(), reader.bytes());
         let mut cursor = Cursor::new(reader, DirectBlocks);
         part.seek_to_first(&mut cursor)?;
@@ -339,24 +302,6 @@ impl Region {
         }
         writer.finish(StoreFileInfo::default())?;
         self.check_staged(part, &name, false)
-    }
-
-    fn copy_file(&self, path: &str, to: &str) -> std::io::Result<()> {
-        let fs = &self.shared.env.fs;
-        let from = fs.open_external(path)?;
-        let (mut at, end) = (0, from.len()?);
-        let room = self.shared.disk.claim(end, || "a copy".to_owned());
-        let _room =
-            room.map_err(|error| std::io::Error::new(Io::StorageFull, error.message().to_owned()))?;
-        let mut file = fs.create(to)?;
-        let mut buffer = vec![0; COPY_BYTES];
-        while at < end {
-            let bytes = usize::try_from(end - at).unwrap_or(COPY_BYTES).min(COPY_BYTES);
-            from.read_exact_at(&mut buffer[..bytes], at)?;
-            file.write_all(&buffer[..bytes])?;
-            at += bytes as u64;
-        }
-        file.sync()
     }
 
     fn load_staged(&self, staged: &[StagedFile]) -> Result<()> {

@@ -1,6 +1,7 @@
 //! One family of a region: its memstores and store files, as one immutable snapshot.
 
 mod archiver;
+pub(crate) mod external_file;
 mod file;
 mod file_label;
 mod write;

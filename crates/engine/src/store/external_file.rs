@@ -1,0 +1,83 @@
+//! Files that may be anywhere on the machine: opened in place, and linked or copied into the store.
+
+use std::io::{self, ErrorKind as Io};
+use std::sync::Arc;
+
+use halite_types::{Error, Result};
+
+use crate::env::Env;
+use crate::hfile::Reader;
+use crate::shared::EngineInner;
+
+/// Bytes copied at a time.
+const COPY_BYTES: usize = 1 << 20;
+
+/// Opens a store file at an absolute path.
+///
+/// # Errors
+/// `InvalidRequest` for a path that this process cannot read, `Corrupt`, `Unsupported`, or the file
+/// system's error.
+pub(crate) fn open(env: &Env, path: &str) -> Result<Arc<Reader>> {
+    let file = env.fs.open_external(path).map_err(|error| match error.kind() {
+        Io::NotFound | Io::NotADirectory | Io::InvalidInput | Io::PermissionDenied => {
+            Error::invalid(format!(
+                "the file to be loaded cannot be opened: {path}: {error}; name one that this \
+                 process can read"
+            ))
+        }
+        _ => Error::io(format!("opening {path}, which is to be loaded"), error),
+    })?;
+    Ok(Arc::new(Reader::open(file, path)?))
+}
+
+/// Creates a second name in the store for a file, and syncs its bytes. Returns `false` without any
+/// change if the file can only be copied: it is on another disk, or the system forbids the link.
+///
+/// # Errors
+/// The file system's.
+pub(crate) fn link(env: &Env, path: &str, to: &str) -> Result<bool> {
+    let fs = &env.fs;
+    // The creator of the file need not have synced it; syncing requires permission to write to it.
+    match fs.link_external(path, to).and_then(|()| fs.append(to)?.sync()) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                Io::CrossesDevices | Io::PermissionDenied | Io::TooManyLinks | Io::Unsupported
+            ) =>
+        {
+            let _ = fs.remove_file(to);
+            Ok(false)
+        }
+        linked => linked
+            .map(|()| true)
+            .map_err(|error| Error::io(format!("linking {path} to {}/{to}", fs.root()), error)),
+    }
+}
+
+/// Copies a file into the store and syncs the copy.
+///
+/// # Errors
+/// The file system's, or `DiskFull`.
+pub(crate) fn copy(shared: &EngineInner, path: &str, to: &str) -> Result<()> {
+    copy_bytes(shared, path, to).map_err(|error| {
+        Error::io(format!("copying {path} to {}/{to}", shared.env.fs.root()), error)
+    })
+}
+
+fn copy_bytes(shared: &EngineInner, path: &str, to: &str) -> io::Result<()> {
+    let fs = &shared.env.fs;
+    let from = fs.open_external(path)?;
+    let (mut at, end) = (0, from.len()?);
+    let room = shared.disk.claim(end, || "a copy".to_owned());
+    let _room =
+        room.map_err(|error| io::Error::new(Io::StorageFull, error.message().to_owned()))?;
+    let mut file = fs.create(to)?;
+    let mut buffer = vec![0; COPY_BYTES];
+    while at < end {
+        let bytes = usize::try_from(end - at).unwrap_or(COPY_BYTES).min(COPY_BYTES);
+        from.read_exact_at(&mut buffer[..bytes], at)?;
+        file.write_all(&buffer[..bytes])?;
+        at += bytes as u64;
+    }
+    file.sync()
+}

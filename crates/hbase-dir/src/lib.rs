@@ -1,0 +1,76 @@
+//! Tables in a root directory of HBase: their descriptors, regions and store files, read without a
+//! running HBase.
+//!
+//! `table.rs` reads a table of a cleanly stopped HBase (`clean_stop.rs` checks that it is one),
+//! `snapshot.rs` a snapshot. `region_set.rs` selects the live regions, `locate.rs` finds the file
+//! behind a name in a family's directory (`store_file_name.rs`). `messages.rs` has HBase's
+//! protobuf messages, `small_file.rs` reads the files that contain them.
+//!
+//! Only names and small files are read here, no store file. Nothing is written. Every file may be
+//! damaged or hostile: names are parsed before they become parts of a path, and a file is refused
+//! by its length before it is read.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod bare_files;
+mod clean_stop;
+mod file_list;
+mod locate;
+pub mod messages;
+mod refused;
+mod region_set;
+mod small_file;
+mod snapshot;
+mod store_file_name;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use halite_types::TableDescriptor;
+
+pub use bare_files::read_bare_files;
+pub use clean_stop::check_clean_stop;
+pub use snapshot::read_snapshot;
+pub use table::{list_tables, read_table};
+
+/// Table as HBase stored it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HbaseTable {
+    /// Descriptor, without the attributes that describe HBase's directory only.
+    pub descriptor: TableDescriptor,
+    /// Live regions by start key. Whether they cover all rows is not checked.
+    pub regions: Vec<HbaseRegion>,
+}
+
+/// Region of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HbaseRegion {
+    /// First row (inclusive).
+    pub start: Bytes,
+    /// End row (exclusive); empty for none.
+    pub end: Bytes,
+    /// Name of its directory.
+    pub encoded_name: String,
+    /// Store files of all families, by family and name.
+    pub files: Vec<HbaseFile>,
+}
+
+/// Store file, or half of one, of a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HbaseFile {
+    /// Family.
+    pub family: Bytes,
+    /// File with the cells: links and references are resolved.
+    pub path: PathBuf,
+    /// Length of that file in bytes.
+    pub bytes: u64,
+    /// Sequence id of all its cells if HBase bulk-loaded it.
+    pub loaded_sequence: Option<u64>,
+    /// Rows of the file that count, from the first (inclusive) to the end (exclusive, empty for
+    /// none), if the region refers to a half of it.
+    pub rows: Option<(Bytes, Bytes)>,
+}

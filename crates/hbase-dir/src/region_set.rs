@@ -1,0 +1,115 @@
+//! Live regions among the regions whose directories or manifests there are.
+//!
+//! HBase records in `hbase:meta` which regions are live; their directories do not tell. After a
+//! split or a merge the old regions' directories remain for minutes. The new regions have greater
+//! ids, and their ranges together are those of the old ones. So a region is live unless it overlaps
+//! one with a greater id. If this leaves a gap, the importer refuses the table.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use halite_types::{RegionInfo, Result, TableName};
+use md5::{Digest as _, Md5};
+
+use crate::messages::RegionInfoMessage;
+use crate::small_file::damaged;
+
+/// Region that may be live.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RegionCandidate {
+    pub(crate) start: Bytes,
+    pub(crate) end: Bytes,
+    pub(crate) id: u64,
+    pub(crate) encoded_name: String,
+}
+
+impl RegionCandidate {
+    /// Returns the region that a message describes; `None` if it is the parent of a finished split
+    /// or another replica, which has no files.
+    ///
+    /// # Errors
+    /// `Corrupt` if it is of another table, or ends before its start.
+    pub(crate) fn new(
+        message: &RegionInfoMessage,
+        table: &TableName,
+        path: &Path,
+    ) -> Result<Option<Self>> {
+        let of = message.table_name.decode_name().map_err(|why| damaged(path, why.message()))?;
+        if of != *table {
+            return Err(damaged(path, format_args!("the region is of table {of}, not {table}")));
+        }
+        let is_parent = message.offline.unwrap_or(false) && message.split.unwrap_or(false);
+        if is_parent || message.replica_id.unwrap_or(0) != 0 {
+            return Ok(None);
+        }
+        let key = |key: &Option<Vec<u8>>| Bytes::from(key.clone().unwrap_or_default());
+        let (start, end) = (key(&message.start_key), key(&message.end_key));
+        if !end.is_empty() && end <= start {
+            return Err(damaged(path, "the region ends before its start"));
+        }
+        let info = RegionInfo {
+            table: of,
+            start: start.clone(),
+            end: end.clone(),
+            region_id: message.region_id,
+            encoded_name: String::new(),
+        };
+        let mut encoded_name = String::new();
+        for byte in Md5::digest(info.name_prefix()) {
+            write!(encoded_name, "{byte:02x}").expect("writing to a string");
+        }
+        Ok(Some(Self { start, end, id: message.region_id, encoded_name }))
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        let is_before = |end: &Bytes, start: &Bytes| !end.is_empty() && end <= start;
+        !is_before(&self.end, &other.start) && !is_before(&other.end, &self.start)
+    }
+}
+
+/// Returns the live regions by start key.
+pub(crate) fn live_regions(mut candidates: Vec<RegionCandidate>) -> Vec<RegionCandidate> {
+    candidates.sort_by(|a, b| (b.id, &b.encoded_name).cmp(&(a.id, &a.encoded_name)));
+    let mut live: Vec<RegionCandidate> = Vec::new();
+    for candidate in candidates {
+        // Sorted by start key: only its neighbors can overlap it.
+        let at = live.partition_point(|region| region.start < candidate.start);
+        let neighbors = live.iter().skip(at.saturating_sub(1)).take(2);
+        if !neighbors.into_iter().any(|region| region.overlaps(&candidate)) {
+            live.insert(at, candidate);
+        }
+    }
+    live
+}
+
+/// Returns the directory of a table.
+pub(crate) fn table_directory(root: &Path, table: &TableName) -> PathBuf {
+    root.join("data").join(table.namespace()).join(table.qualifier())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn newer_regions_replace_the_older_ones() {
+        let region = |id, start: &'static str, end: &'static str| RegionCandidate {
+            start: start.into(),
+            end: end.into(),
+            id,
+            encoded_name: format!("{id:x}"),
+        };
+        // Region 1 was split into 3 and 4, regions 2 and 5 were merged to 6.
+        let all = vec![
+            region(1, "", "f"),
+            region(3, "", "c"),
+            region(4, "c", "f"),
+            region(2, "f", "k"),
+            region(5, "k", ""),
+            region(6, "f", ""),
+        ];
+        let ids: Vec<u64> = live_regions(all).iter().map(|region| region.id).collect();
+        assert_eq!(ids, [3, 4, 6]);
+    }
+}

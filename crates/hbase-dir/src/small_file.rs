@@ -1,0 +1,132 @@
+//! Listing of directories and reading of the small files that contain a message.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind as Io, Read as _};
+use std::path::{Path, PathBuf};
+
+use halite_types::{Error, ErrorKind, Result};
+use prost::Message;
+
+use crate::messages::PBUF;
+
+/// Maximum bytes of a file that is read: HBase's own limit for a snapshot's manifest is 64 MiB by
+/// default.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Entry of a directory.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    pub(crate) is_directory: bool,
+    pub(crate) bytes: u64,
+}
+
+/// Returns the error for a damaged or impossible file.
+pub(crate) fn damaged(path: &Path, why: impl std::fmt::Display) -> Error {
+    Error::corrupt(format!("{}: {why}", path.display()))
+}
+
+/// Returns the error for what cannot be imported.
+pub(crate) fn unsupported(path: &Path, why: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Unsupported, format!("{}: {why}", path.display()))
+}
+
+/// Returns the entries of a directory by name; none if it does not exist. HBase ignores names that
+/// begin with a dot or an underscore: `hidden` includes them.
+///
+/// # Errors
+/// `Corrupt` for a name that is not UTF-8, or the file system's error.
+pub(crate) fn list(directory: &Path, hidden: bool) -> Result<Vec<Entry>> {
+    let failed = |error| Error::io(format!("listing {}", directory.display()), error);
+    let listing = match fs::read_dir(directory) {
+        Err(error) if error.kind() == Io::NotFound => return Ok(Vec::new()),
+        listing => listing.map_err(failed)?,
+    };
+    let mut entries = Vec::new();
+    for entry in listing {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        let name =
+            entry.file_name().into_string().map_err(|_| damaged(&path, "the name is not UTF-8"))?;
+        if !hidden && name.starts_with(['.', '_']) {
+            continue;
+        }
+        let about = fs::metadata(&path)
+            .map_err(|error| Error::io(format!("examining {}", path.display()), error))?;
+        entries.push(Entry { name, path, is_directory: about.is_dir(), bytes: about.len() });
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
+}
+
+/// Returns the length of a file; `None` if it does not exist.
+///
+/// # Errors
+/// `Corrupt` for anything but a file, or the file system's error.
+pub(crate) fn length(path: &Path) -> Result<Option<u64>> {
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() => Ok(Some(about.len())),
+        Ok(_) => Err(damaged(path, "this is not a file")),
+        Err(error) if matches!(error.kind(), Io::NotFound | Io::NotADirectory) => Ok(None),
+        Err(error) => Err(Error::io(format!("examining {}", path.display()), error)),
+    }
+}
+
+/// Reads a small file as a whole; `None` if it does not exist.
+///
+/// # Errors
+/// `Corrupt` if it is too long or not a file, or the file system's error.
+pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    match length(path)? {
+        None => return Ok(None),
+        Some(bytes) if bytes > MAX_BYTES => {
+            return Err(damaged(path, format_args!("it has {bytes} bytes; at most {MAX_BYTES}")));
+        }
+        Some(_) => {}
+    }
+    read_start(path, MAX_BYTES).map(Some)
+}
+
+/// Reads at most `bytes_max` bytes from the start of a file.
+///
+/// # Errors
+/// The file system's error.
+pub(crate) fn read_start(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(bytes_max).read_to_end(&mut bytes))
+        .map_err(|error| Error::io(format!("reading {}", path.display()), error))?;
+    Ok(bytes)
+}
+
+/// Reads a file that contains only a message; `None` if it does not exist.
+///
+/// # Errors
+/// As [`read`]; `Corrupt` if it is no such message.
+pub(crate) fn read_bare<M: Message + Default>(path: &Path) -> Result<Option<M>> {
+    let Some(bytes) = read(path)? else { return Ok(None) };
+    M::decode(&bytes[..]).map(Some).map_err(|why| damaged(path, why))
+}
+
+/// Reads a file that contains `PBUF` and a message.
+///
+/// # Errors
+/// As [`read`]; `Corrupt` if it does not exist or is no such message.
+pub(crate) fn read_pbuf<M: Message + Default>(path: &Path) -> Result<M> {
+    M::decode(&body(path)?[..]).map_err(|why| damaged(path, why))
+}
+
+/// As [`read_pbuf`] with the message's length before it.
+pub(crate) fn read_delimited_pbuf<M: Message + Default>(path: &Path) -> Result<M> {
+    M::decode_length_delimited(&body(path)?[..]).map_err(|why| damaged(path, why))
+}
+
+fn body(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = read(path)?.ok_or_else(|| damaged(path, "this file is missing"))?;
+    if !bytes.starts_with(PBUF) {
+        return Err(damaged(path, "it does not start with PBUF"));
+    }
+    bytes.drain(..PBUF.len());
+    Ok(bytes)
+}

@@ -1,0 +1,153 @@
+//! Tables of a root directory.
+
+use std::path::Path;
+
+use halite_types::schema::SYSTEM_NAMESPACE;
+use halite_types::{Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName};
+
+use crate::file_list::file_names;
+use crate::locate::FamilyPlace;
+use crate::messages::{RegionInfoMessage, TableSchema};
+use crate::refused::{check_families, without_tracker};
+use crate::region_set::{RegionCandidate, live_regions, table_directory};
+use crate::small_file::{Entry, damaged, list, read_delimited_pbuf, read_pbuf};
+use crate::store_file_name::is_hex;
+use crate::{HbaseRegion, HbaseTable};
+
+/// Returns the tables of a root directory, except HBase's own, by name.
+///
+/// # Errors
+/// `InvalidRequest` if it is not a root directory, `Corrupt`, or the file system's error.
+pub fn list_tables(root: &Path) -> Result<Vec<TableName>> {
+    let data = root.join("data");
+    if !data.is_dir() {
+        return Err(Error::invalid(format!(
+            "{} is not a root directory of HBase: it has no directory \"data\"; give the directory \
+             that hbase.rootdir names",
+            root.display()
+        )));
+    }
+    let mut tables = Vec::new();
+    for namespace in list(&data, false)? {
+        if !namespace.is_directory || namespace.name == SYSTEM_NAMESPACE {
+            continue;
+        }
+        for table in list(&namespace.path, false)?.into_iter().filter(|entry| entry.is_directory) {
+            let name = TableName::new(&namespace.name[..], table.name)
+                .map_err(|why| damaged(&table.path, why.message()))?;
+            tables.push(name);
+        }
+    }
+    Ok(tables)
+}
+
+/// Reads a table of a root directory.
+///
+/// # Errors
+/// `NoSuchTable`; `InvalidRequest` for one of HBase's own tables; `Unsupported` for MOB;
+/// `Corrupt`, with the path; or the file system's error.
+pub fn read_table(root: &Path, name: &TableName) -> Result<HbaseTable> {
+    if name.namespace() == SYSTEM_NAMESPACE {
+        return Err(Error::invalid(format!(
+            "table {name} is one of HBase's own tables, which are not imported"
+        )));
+    }
+    let directory = table_directory(root, name);
+    if !directory.is_dir() {
+        let text = format!("there is no table {name}: no directory {}", directory.display());
+        return Err(Error::new(ErrorKind::NoSuchTable, text));
+    }
+    let descriptor = read_descriptor(&directory)?;
+    if descriptor.name() != name {
+        let other = descriptor.name();
+        return Err(damaged(&directory, format_args!("its descriptor is of table {other}")));
+    }
+    check_families(&directory, &descriptor)?;
+    let mut candidates = Vec::new();
+    for entry in list(&directory, false)?.into_iter().filter(|entry| entry.is_directory) {
+        if !is_hex(&entry.name) {
+            return Err(damaged(&entry.path, "this is not a region's directory; move it away"));
+        }
+        let path = entry.path.join(".regioninfo");
+        let message: RegionInfoMessage = read_delimited_pbuf(&path)?;
+        let candidate = RegionCandidate::new(&message, name, &path)?;
+        if let Some(other) = candidate.as_ref().filter(|found| found.encoded_name != entry.name) {
+            let text = format!("it describes region {}", other.encoded_name);
+            return Err(damaged(&path, text));
+        }
+        candidates.extend(candidate);
+    }
+    let regions = live_regions(candidates)
+        .into_iter()
+        .map(|region| read_region(root, &descriptor, region))
+        .collect::<Result<_>>()?;
+    Ok(HbaseTable { descriptor: without_tracker(descriptor), regions })
+}
+
+fn read_region(
+    root: &Path,
+    table: &TableDescriptor,
+    region: RegionCandidate,
+) -> Result<HbaseRegion> {
+    let mut files = Vec::new();
+    for family in table.families() {
+        let place = FamilyPlace {
+            root,
+            table: table.name(),
+            region: &region.encoded_name,
+            family: family.name(),
+            directory: family_directory(family, root)?,
+        };
+        for name in file_names(&place.path(), table, family)? {
+            files.push(place.resolve(&name, None)?);
+        }
+    }
+    let RegionCandidate { start, end, encoded_name, .. } = region;
+    Ok(HbaseRegion { start, end, encoded_name, files })
+}
+
+/// Returns the name of a family's directory.
+///
+/// # Errors
+/// `Corrupt` if the family's name is no name of a directory.
+pub(crate) fn family_directory<'a>(family: &'a FamilyDescriptor, path: &Path) -> Result<&'a str> {
+    std::str::from_utf8(family.name())
+        .ok()
+        .filter(|name| !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']))
+        .ok_or_else(|| damaged(path, "the name of a family is no name of a directory"))
+}
+
+/// Reads the newest descriptor below a table's or a snapshot's directory.
+///
+/// # Errors
+/// `Corrupt` if there is none, or the newest is damaged.
+pub(crate) fn read_descriptor(directory: &Path) -> Result<TableDescriptor> {
+    let descriptors = directory.join(".tabledesc");
+    let newest = list(&descriptors, true)?
+        .into_iter()
+        .filter_map(|entry| Some((descriptor_number(&entry)?, entry)))
+        .max_by_key(|(number, _)| *number);
+    let Some((_, entry)) = newest else {
+        return Err(damaged(&descriptors, "it has no whole .tableinfo file"));
+    };
+    let schema: TableSchema = read_pbuf(&entry.path)?;
+    let descriptor =
+        schema.decode_descriptor().map_err(|why| damaged(&entry.path, why.message()))?;
+    descriptor.check().map_err(|why| damaged(&entry.path, why.message()))?;
+    Ok(descriptor)
+}
+
+/// Returns the number of a descriptor's file, `.tableinfo.<number>.<length>`. `None` for other
+/// files, and for one that was not written to its end, which HBase ignores, too.
+fn descriptor_number(entry: &Entry) -> Option<u64> {
+    let numbers = entry.name.strip_prefix(".tableinfo")?;
+    if numbers.is_empty() {
+        return Some(0);
+    }
+    let (number, length) = match numbers.strip_prefix('.')?.split_once('.') {
+        Some((number, length)) => (number, Some(length.parse::<u64>().ok()?)),
+        None => (numbers.strip_prefix('.')?, None),
+    };
+    let number = number.parse().ok()?;
+    length.is_none_or(|length| length == entry.bytes).then_some(number)
+}

@@ -1,0 +1,146 @@
+//! Directories that are made here from messages: what the sample of HBase does not contain.
+
+use std::fs;
+use std::path::Path;
+
+use halite_types::{ErrorKind, FamilyDescriptor, TableDescriptor};
+use prost::Message as _;
+
+use crate::file_list::{TRACKER, file_names};
+use crate::messages::{
+    BytesBytesPair, ColumnFamilySchema, FamilyFiles, PBUF, RegionInfoMessage, SnapshotDescription,
+    SnapshotFile, SnapshotRegionManifest, StoreFileEntry, StoreFileList, TableNameMessage,
+    TableSchema,
+};
+use crate::{read_snapshot, read_table};
+
+const HEX: &str = "0123456789abcdef0123456789abcdef";
+
+fn write(path: &Path, bytes: &[u8]) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+fn table_name() -> TableNameMessage {
+    TableNameMessage { namespace: b"default".to_vec(), qualifier: b"t".to_vec() }
+}
+
+fn schema(attribute: Option<(&str, &str)>) -> Vec<u8> {
+    let pair = |(first, second): (&str, &str)| BytesBytesPair {
+        first: first.into(),
+        second: second.into(),
+    };
+    let family = ColumnFamilySchema {
+        name: b"f".to_vec(),
+        attributes: attribute.map(pair).into_iter().collect(),
+        configuration: Vec::new(),
+    };
+    let table = TableSchema {
+        table_name: Some(table_name()),
+        column_families: vec![family],
+        ..TableSchema::default()
+    };
+    [&PBUF[..], &table.encode_to_vec()].concat()
+}
+
+fn file_list(timestamp: u64, name: &str) -> Vec<u8> {
+    let entry = StoreFileEntry { name: name.to_owned(), size: 1 };
+    let list = StoreFileList { timestamp, store_file: vec![entry], version: Some(1) };
+    let message = list.encode_to_vec();
+    let length = u32::try_from(message.len()).unwrap();
+    let crc = crc32fast::hash(&message);
+    [&length.to_be_bytes()[..], &message, &crc.to_be_bytes()].concat()
+}
+
+#[test]
+fn newest_whole_file_list_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let family = FamilyDescriptor::new("f");
+    let table = TableDescriptor::new("t".parse().unwrap()).set(TRACKER, "FILE");
+    let names = || file_names(folder.path(), &table, &family);
+    assert_eq!(names().unwrap(), [""; 0]);
+    write(&folder.path().join("aa"), b"");
+    assert_eq!(names().unwrap_err().kind(), ErrorKind::Corrupt, "its list is missing");
+    let lists = folder.path().join(".filelist");
+    write(&lists.join("f1.5"), &file_list(5, "bb"));
+    write(&lists.join("f2.6"), &file_list(6, "cc"));
+    assert_eq!(names().unwrap(), ["cc"]);
+    let newest = file_list(7, "dd");
+    write(&lists.join("f1.7"), &newest[..newest.len() - 1]);
+    assert_eq!(names().unwrap(), ["cc"], "the newest list is incomplete");
+    for bytes in [&b"\x7f\xff\xff\xff"[..], &[], &[0xff; 9]] {
+        fs::remove_dir_all(&lists).unwrap();
+        write(&lists.join("f1.8"), bytes);
+        assert_eq!(names().unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+}
+
+#[test]
+fn descriptor_with_the_highest_number_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("data/default/t/.tabledesc");
+    let name = "t".parse().unwrap();
+    let put = |number: u64, versions: &str, missing: usize| {
+        let bytes = schema(Some(("VERSIONS", versions)));
+        let path = format!(".tableinfo.{number:010}.{}", bytes.len() + missing);
+        write(&directory.join(path), &bytes);
+    };
+    put(9, "3", 0);
+    put(10, "4", 0);
+    put(11, "5", 1);
+    let table = read_table(folder.path(), &name).unwrap();
+    assert_eq!(table.descriptor.families().next().unwrap().attributes["VERSIONS"], "4");
+    let bytes = schema(Some(("IS_MOB", "true")));
+    write(&directory.join(format!(".tableinfo.0000000012.{}", bytes.len())), &bytes);
+    let error = read_table(folder.path(), &name).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.message().contains("family f of table t has IS_MOB"), "{error}");
+}
+
+#[test]
+fn snapshot_with_one_manifest_per_region_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join(".hbase-snapshot/s");
+    let mut description =
+        SnapshotDescription { name: "s".to_owned(), table: Some("t".to_owned()), version: Some(2) };
+    write(&directory.join(".snapshotinfo"), &description.encode_to_vec());
+    write(&directory.join(".tabledesc/.tableinfo"), &schema(None));
+    let manifest = |file: &str, bytes: u64| SnapshotRegionManifest {
+        region_info: Some(RegionInfoMessage {
+            region_id: 1,
+            table_name: table_name(),
+            start_key: None,
+            end_key: None,
+            offline: None,
+            split: None,
+            replica_id: None,
+        }),
+        family_files: vec![FamilyFiles {
+            family_name: b"f".to_vec(),
+            store_files: vec![SnapshotFile {
+                name: file.to_owned(),
+                reference: None,
+                file_size: Some(bytes),
+            }],
+        }],
+    };
+    let path = directory.join("region-manifest.x");
+    let link = format!("other=ab-{HEX}_SeqId_7_");
+    write(&path, &manifest(&link, 3).encode_to_vec());
+    let target = format!("archive/data/default/other/ab/f/{HEX}_SeqId_7_");
+    write(&folder.path().join(&target), b"abc");
+    let table = read_snapshot(folder.path(), "s").unwrap();
+    let file = &table.regions[0].files[0];
+    assert_eq!((&file.path, file.bytes), (&folder.path().join(&target), 3));
+    assert_eq!((file.loaded_sequence, &file.rows), (Some(7), &None));
+    write(&path, &manifest(&link, 4).encode_to_vec());
+    let error = read_snapshot(folder.path(), "s").unwrap_err();
+    assert!(error.message().contains("the snapshot says 4"), "{error}");
+    for name in ["../f", "a/b", ""] {
+        write(&path, &manifest(name, 3).encode_to_vec());
+        assert_eq!(read_snapshot(folder.path(), "s").unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+    description.version = None;
+    write(&directory.join(".snapshotinfo"), &description.encode_to_vec());
+    assert_eq!(read_snapshot(folder.path(), "s").unwrap_err().kind(), ErrorKind::Unsupported);
+}
