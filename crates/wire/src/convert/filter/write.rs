@@ -220,7 +220,18 @@ fn simple(filter: &Filter) -> Result<pb::Filter> {
             named("RandomRowFilter", &pb::RandomRowFilter { chance: *chance })
         }
         Filter::FilterAll => named("FilterAllFilter", &pb::FilterAllFilter {}),
-        other => return Err(unsupported(other)),
+        // Listed, so that the compiler reports a new filter here.
+        Filter::Row(..)
+        | Filter::Family(..)
+        | Filter::Qualifier(..)
+        | Filter::Value(..)
+        | Filter::SingleColumnValue { .. }
+        | Filter::ColumnValue { .. }
+        | Filter::DependentColumn { .. }
+        | Filter::WhileMatch(_)
+        | Filter::Skip(_)
+        | Filter::All(_)
+        | Filter::One(_) => return Err(unsupported(filter)),
     })
 }
 
