@@ -9,8 +9,7 @@ mod corpus;
 use halite_engine::hfile::Compression;
 use libfuzzer_sys::fuzz_target;
 
-const CODECS: [&str; 9] =
-    ["NONE", "GZ", "SNAPPY", "LZ4", "ZSTD", "BZIP2", "LZMA", "LZO", "BROTLI"];
+const CODECS: [&str; 9] = ["NONE", "GZ", "SNAPPY", "LZ4", "ZSTD", "BZIP2", "LZMA", "LZO", "BROTLI"];
 /// Files that HBase wrote, with the number of their codec.
 const FILES: [(u8, &[u8]); 6] = [
     (1, include_bytes!("../../crates/engine/testdata/hfile/comp-gz.hfile")),

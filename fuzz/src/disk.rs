@@ -125,14 +125,16 @@ fn store(number: u64) -> Result<Store> {
         .versions(3)
         .set("BLOCKSIZE", 512)
         .set("DATA_BLOCK_ENCODING", encoding);
-    let family = family
-        .set("BLOOMFILTER", if number < 2 { "ROW" } else { "ROWCOL" })
-        .set("COMPRESSION", ["NONE", "SNAPPY", "LZ4", "GZ"][usize::try_from(number).unwrap_or(0) % 4]);
+    let family = family.set("BLOOMFILTER", if number < 2 { "ROW" } else { "ROWCOL" }).set(
+        "COMPRESSION",
+        ["NONE", "SNAPPY", "LZ4", "GZ"][usize::try_from(number).unwrap_or(0) % 4],
+    );
     debug_assert_ne!(family.bloom_filter(), BloomType::None, "the parameter is one of two values");
     engine.create_table(
-        TableDescriptor::new(name.clone())
-            .family(family)
-            .family(FamilyDescriptor::new("g").set("COMPRESSION", if number == 0 { "NONE" } else { "ZSTD" })),
+        TableDescriptor::new(name.clone()).family(family).family(
+            FamilyDescriptor::new("g")
+                .set("COMPRESSION", if number == 0 { "NONE" } else { "ZSTD" }),
+        ),
         vec!["r5".into()],
     )?;
     write(&engine, &name, 1)?;

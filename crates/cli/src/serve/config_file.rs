@@ -86,17 +86,18 @@ fn option_name(name: &str) -> anyhow::Result<&'static str> {
     if let Some(option) = options::find(&hyphens) {
         return Ok(option.name);
     }
-    if matches!(name, "hbase" | "config") {
-        bail!(
-            "{name}: in the file this is {}",
-            if name == "hbase" {
-                "a section: [hbase]"
-            } else {
-                "not possible; it is an option of the command only"
-            }
-        );
+    match name {
+        "hbase" | "hbase-conf" => bail!("{name}: in the file this is a section: [hbase]"),
+        "config" => {
+            bail!("{name}: in the file this is not possible; it is an option of the command only")
+        }
+        _ => {}
     }
     let near = closest_match(&hyphens, options::option_names());
+    let section = name.split_once('.').map_or("", |(section, _)| section);
+    if near.is_none() && closest_match(section, ["hbase"].into_iter()).is_some() {
+        bail!("{name}: there is no section [{section}] (did you mean [hbase]?)");
+    }
     bail!("{name}: there is no such key{}; docs/serve.md lists them all", did_you_mean(near))
 }
 
@@ -174,6 +175,8 @@ mod tests {
         );
         assert!(error("colour = 'red'").starts_with("colour: there is no such key;"));
         assert!(error("hbase = 5").contains("a section: [hbase]"));
+        assert!(error("hbase-conf = 'a=b'").contains("a section: [hbase]"));
+        assert!(error("[hbas]\n'hbase.wal.hsync' = true").contains("did you mean [hbase]?"));
         assert!(error("config = 'other.toml'").contains("an option of the command only"));
     }
 

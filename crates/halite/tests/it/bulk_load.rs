@@ -413,7 +413,7 @@ fn missing_codec_is_named() {
     let bytes = sim.fs.read("outside/in/odd").unwrap();
     let trailer = bytes.len() - 4096;
     let at = trailer + bytes[trailer..].windows(2).position(|pair| pair == [0x60, 2]).unwrap();
-    sim.fs.corrupt("outside/in/odd", at + 1, 2 ^ 7).unwrap();
+    sim.fs.corrupt("outside/in/odd", at + 1, 2 ^ 8).unwrap();
     let error = store.bulk_load(name(), load(vec![(family, path)])).unwrap_err();
     assert!(
         error.kind() == ErrorKind::Unsupported && error.message().contains("BROTLI"),
