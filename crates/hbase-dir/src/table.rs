@@ -14,6 +14,19 @@ use crate::small_file::{Entry, damaged, list, read_delimited_pbuf, read_pbuf};
 use crate::store_file_name::is_hex;
 use crate::{HbaseRegion, HbaseTable};
 
+/// Refuses the directory of a Halite store. It has HBase's layout, but only its manifest tells which
+/// files are live, and its newest cells may be in its log.
+fn check_is_not_halite(root: &Path) -> Result<()> {
+    if !root.join("halite").exists() {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "{} is a store of Halite, not a root directory of HBase; copy its \
+         tables with `halite copy`",
+        root.display()
+    )))
+}
+
 /// Returns the tables of a root directory, except HBase's own, by name.
 ///
 /// # Errors
@@ -27,6 +40,7 @@ pub fn list_tables(root: &Path) -> Result<Vec<TableName>> {
             root.display()
         )));
     }
+    check_is_not_halite(root)?;
     let mut tables = Vec::new();
     for namespace in list(&data, false)? {
         if !namespace.is_directory || namespace.name == SYSTEM_NAMESPACE {

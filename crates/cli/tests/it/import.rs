@@ -176,4 +176,7 @@ fn crashed_or_damaged_directory_is_refused() {
     fs::write(root.join("WALs/s,1,2/s.3"), b"PWAL\x02\x08\x00\0\0\0\0LAWP").unwrap();
     let (ok, printed) = import(folder, &["hf_a"]);
     assert!(ok, "{printed}");
+    fs::create_dir(root.join("halite")).unwrap();
+    let (ok, printed) = import(folder, &[]);
+    assert!(!ok && printed.contains("is a store of Halite"), "{printed}");
 }
