@@ -14,8 +14,8 @@ use crate::small_file::{Entry, damaged, list, read_delimited_pbuf, read_pbuf};
 use crate::store_file_name::is_hex;
 use crate::{HbaseRegion, HbaseTable};
 
-/// Refuses the directory of a Halite store. It has HBase's layout, but only its manifest tells which
-/// files are live, and its newest cells may be in its log.
+/// Refuses the directory of a Halite store. It has HBase's layout, but only its manifest tells
+/// which files are live, and its newest cells may be in its log.
 fn check_is_not_halite(root: &Path) -> Result<()> {
     if !root.join("halite").exists() {
         return Ok(());
