@@ -223,11 +223,10 @@ pub(crate) struct CachedBlockSource {
 
 impl BlockSource for CachedBlockSource {
     fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>> {
-        if let Some(block) = self.cached_block(reader, pointer, kind)? {
-            return Ok(block);
+        match self.cached_block(reader, pointer, kind)? {
+            Some(block) => Ok(block),
+            None => self.read_block(reader, pointer, kind),
         }
-        let read = DiskRead { kind, bytes: pointer.on_disk_bytes, key: self.key(pointer.offset) };
-        self.read(&read, |is_read| reader.read_block_with_callback(pointer, kind, is_read))
     }
 
     fn block_or_part(
@@ -236,26 +235,19 @@ impl BlockSource for CachedBlockSource {
         pointer: BlockHandle,
         choice: PartChoice<'_>,
     ) -> Result<BlockOrPart> {
-        let index = reader.part_index_of(pointer).filter(|_| self.options.reads_parts);
-        let Some(index) = index else {
-            return self.block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole);
-        };
         if let Some(block) = self.cached_block(reader, pointer, BlockKind::Data)? {
             return Ok(BlockOrPart::whole(block));
         }
-        let index = self.block(reader, index, BlockKind::Meta)?;
-        let Some(part) = index.find_part(pointer, choice, reader.comparator()) else {
-            // A block of one part is not in the index.
-            return self.block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole);
+        let part =
+            if self.options.reads_parts { reader.find_part(self, pointer, choice)? } else { None };
+        let Some(part) = part else {
+            return self.read_block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole);
         };
-        let read = DiskRead {
-            kind: BlockKind::Data,
-            bytes: part.on_disk_bytes,
-            key: self.key(part.offset),
-        };
+        let read =
+            DiskRead { kind: BlockKind::Data, bytes: part.bytes, key: self.key(part.offset) };
         let cells = match self.options.cache.blocks.get(&read.key) {
             Some(cells) => {
-                self.count_hit(&cells, read.kind, part.on_disk_bytes);
+                self.count_hit(&cells, read.kind, part.bytes);
                 cells
             }
             None => self.read(&read, |is_read| reader.read_part(&part, is_read))?,
@@ -295,6 +287,17 @@ impl CachedBlockSource {
         }
         self.count_hit(&block, kind, pointer.on_disk_bytes);
         Ok(Some(block))
+    }
+
+    /// Reads a whole block that is not in the cache.
+    fn read_block(
+        &self,
+        reader: &Reader,
+        pointer: BlockHandle,
+        kind: BlockKind,
+    ) -> Result<Arc<Block>> {
+        let read = DiskRead { kind, bytes: pointer.on_disk_bytes, key: self.key(pointer.offset) };
+        self.read(&read, |is_read| reader.read_block_with_callback(pointer, kind, is_read))
     }
 
     fn count_hit(&self, block: &Block, kind: BlockKind, bytes: u32) {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use halite_types::{Error, ErrorKind, Result, TableDescriptor, TableName, schema};
+use halite_types::{
+    Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName, schema,
+};
 
 use crate::locate::FamilyPlace;
 use crate::messages::{
@@ -12,8 +14,8 @@ use crate::messages::{
 use crate::refused::{check_families, without_tracker};
 use crate::region_set::{RegionCandidate, live_regions};
 use crate::small_file::{damaged, list, read_bare, unsupported};
-use crate::table::{family_directory, read_descriptor};
-use crate::{HbaseRegion, HbaseTable};
+use crate::table::{read_descriptor, read_region};
+use crate::{HbaseFile, HbaseRegion, HbaseTable};
 
 /// Version of the layout with manifests.
 const MANIFEST_LAYOUT: i32 = 2;
@@ -102,38 +104,30 @@ fn read_regions(
         .into_iter()
         .map(|region| {
             let manifest = by_name.get(&region.encoded_name);
-            read_region(root, table, region, manifest.map_or(&[], |it| &it.family_files))
+            let listed: &[FamilyFiles] = manifest.map_or(&[], |it| &it.family_files);
+            read_region(root, table, region, |place, family| listed_files(place, family, listed))
         })
         .collect()
 }
 
-fn read_region(
-    root: &Path,
-    table: &TableDescriptor,
-    region: RegionCandidate,
+/// Returns the files of a family that the manifest of a region lists.
+fn listed_files(
+    place: &FamilyPlace<'_>,
+    family: &FamilyDescriptor,
     families: &[FamilyFiles],
-) -> Result<HbaseRegion> {
-    let mut files = Vec::new();
-    for family in table.families() {
-        let place = FamilyPlace {
-            root,
-            table: table.name(),
-            region: &region.encoded_name,
-            family: family.name(),
-            directory: family_directory(family, root)?,
-        };
-        let of_family = families.iter().filter(|files| files.family_name[..] == family.name()[..]);
-        for file in of_family.flat_map(|files| &files.store_files) {
+) -> Result<Vec<HbaseFile>> {
+    let of_family = families.iter().filter(|files| files.family_name[..] == family.name()[..]);
+    of_family
+        .flat_map(|files| &files.store_files)
+        .map(|file| {
             let found = place.resolve(&file.name, file.reference.as_ref())?;
-            if let Some(bytes) = file.file_size.filter(|bytes| *bytes != found.bytes) {
-                return Err(damaged(
+            match file.file_size.filter(|bytes| *bytes != found.bytes) {
+                Some(bytes) => Err(damaged(
                     &found.path,
                     format_args!("it has {} bytes, and the snapshot says {bytes}", found.bytes),
-                ));
+                )),
+                None => Ok(found),
             }
-            files.push(found);
-        }
-    }
-    let RegionCandidate { start, end, encoded_name, .. } = region;
-    Ok(HbaseRegion { start, end, encoded_name, files })
+        })
+        .collect()
 }

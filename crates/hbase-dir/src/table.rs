@@ -12,7 +12,7 @@ use crate::refused::{check_families, without_tracker};
 use crate::region_set::{RegionCandidate, live_regions, table_directory};
 use crate::small_file::{Entry, damaged, list, read_delimited_pbuf, read_pbuf};
 use crate::store_file_name::is_hex;
-use crate::{HbaseRegion, HbaseTable};
+use crate::{HbaseFile, HbaseRegion, HbaseTable};
 
 /// Refuses the directory of a Halite store. It has HBase's layout, but only its manifest tells
 /// which files are live, and its newest cells may be in its log.
@@ -93,17 +93,24 @@ pub fn read_table(root: &Path, name: &TableName) -> Result<HbaseTable> {
     }
     let regions = live_regions(candidates)
         .into_iter()
-        .map(|region| read_region(root, &descriptor, region))
+        .map(|region| {
+            read_region(root, &descriptor, region, |place, family| {
+                let names = file_names(&place.path(), &descriptor, family)?;
+                names.iter().map(|name| place.resolve(name, None)).collect()
+            })
+        })
         .collect::<Result<_>>()?;
     Ok(HbaseTable { descriptor: without_tracker(descriptor), regions })
 }
 
-fn read_region(
+/// Returns a region with the files that `files` returns for each of its families.
+pub(crate) fn read_region(
     root: &Path,
     table: &TableDescriptor,
     region: RegionCandidate,
+    files: impl Fn(&FamilyPlace<'_>, &FamilyDescriptor) -> Result<Vec<HbaseFile>>,
 ) -> Result<HbaseRegion> {
-    let mut files = Vec::new();
+    let mut found = Vec::new();
     for family in table.families() {
         let place = FamilyPlace {
             root,
@@ -112,12 +119,10 @@ fn read_region(
             family: family.name(),
             directory: family_directory(family, root)?,
         };
-        for name in file_names(&place.path(), table, family)? {
-            files.push(place.resolve(&name, None)?);
-        }
+        found.extend(files(&place, family)?);
     }
     let RegionCandidate { start, end, encoded_name, .. } = region;
-    Ok(HbaseRegion { start, end, encoded_name, files })
+    Ok(HbaseRegion { start, end, encoded_name, files: found })
 }
 
 /// Returns the name of a family's directory.

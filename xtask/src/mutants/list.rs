@@ -212,9 +212,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "part-checksum",
         "the checksum of a part of a data block is not compared",
-        "crates/engine/src/hfile/block.rs",
-        "if sum != part.crc32c {",
-        "if sum != part.crc32c && !MUTANT {",
+        "crates/engine/src/hfile/part_index.rs",
+        "if sum == self.crc32c {",
+        "if sum == self.crc32c || MUTANT {",
         &[Suite::It("hfile::damage")],
     ),
     mutant(

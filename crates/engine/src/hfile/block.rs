@@ -89,13 +89,7 @@ impl Block {
     /// # Errors
     /// `Corrupt`
     pub(super) fn open_part(bytes: Vec<u8>, part: &Part, layout: CellLayout) -> Result<Self> {
-        let sum = crc32c::crc32c(&bytes);
-        if sum != part.crc32c {
-            return Err(damaged(format_args!(
-                "its checksum is {sum:08x}, and the part index states {:08x}",
-                part.crc32c
-            )));
-        }
+        part.verify(&bytes)?;
         let content = Content::Cells(CellMap::parse(&bytes, layout)?);
         let payload = 0..bytes.len();
         Ok(Self { kind: BlockKind::Data, bytes, payload, content })
@@ -135,7 +129,7 @@ impl Block {
     }
 
     /// Returns a part of the data block at `pointer`; `None` unless this is its part index.
-    pub(crate) fn find_part(
+    pub(super) fn find_part(
         &self,
         pointer: BlockHandle,
         choice: PartChoice<'_>,

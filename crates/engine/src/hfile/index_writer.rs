@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use super::Comparator;
 use super::block_header::{BlockHandle, BlockKind};
 use super::block_writer::BlockWriter;
 use super::index::{EMPTY_NON_ROOT_BYTES, IndexEntry, MidKey, write_non_root, write_root};
@@ -180,9 +181,25 @@ fn root_bytes(entries: &[IndexEntry]) -> usize {
     entries.iter().map(IndexEntry::root_bytes).sum()
 }
 
-/// Returns the key for a data block: that of the first cell, or a shorter one that is after the
-/// last cell of the previous block.
-pub(super) fn separator(last_before: &[u8], first: &[u8]) -> Vec<u8> {
+/// Returns the index key of a block or part: between the last cell before it and its first cell.
+/// Rows of `hbase:meta` have an order of their own, and their keys are not shortened.
+pub(super) fn index_key(last_before: &[u8], first: &[u8], comparator: Comparator) -> Vec<u8> {
+    match comparator {
+        Comparator::Cell => {
+            let key = separator(last_before, first);
+            debug_assert!(
+                comparator.compare(last_before, &key).is_le()
+                    && comparator.compare(&key, first).is_le(),
+                "an index key is between the cells around it"
+            );
+            key
+        }
+        Comparator::Meta => first.to_vec(),
+    }
+}
+
+/// Returns the key of the first cell, or a shorter one that is after the last cell before it.
+fn separator(last_before: &[u8], first: &[u8]) -> Vec<u8> {
     use halite_types::cell::{
         LATEST_TIMESTAMP, TYPE_MAXIMUM, first_on_row, key_family, key_qualifier, key_row, make_key,
     };

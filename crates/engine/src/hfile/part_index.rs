@@ -1,4 +1,4 @@
-//! Part index: where the parts of data blocks begin, so that a get reads one part of a few
+//! Part index: where the parts of plain data blocks begin, so that a get reads one part of a few
 //! kilobytes, not a block of 64 KB.
 //!
 //! A part is a run of whole cells of a data block, with a checksum of its own. The part index is
@@ -9,9 +9,8 @@
 //! ```text
 //! name     "halite.parts." | offset of the first data block, 16 hexadecimal digits
 //! payload  "HLTPARTS" | blocks u32 | parts u32 | block... | part... | keys
-//! block    offset u64 | bytes of its payload u32 | the same on disk u32 | number of its first part u32
-//! part     start in the payload u32 | the same on disk u32 | CRC32C of its bytes on disk u32
-//!          | end of its key in the keys u32
+//! block    offset u64 | bytes of its payload u32 | number of its first part u32
+//! part     start in the payload u32 | CRC32C of its bytes u32 | end of its key in the keys u32
 //! key      flat key after the last cell of the part before and not after the part's first cell;
 //!          empty for the first part of a block
 //! ```
@@ -22,7 +21,7 @@ use std::cmp::Ordering;
 use super::block_header::{BlockHandle, BlockKind, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use super::block_writer::BlockWriter;
 use super::index::IndexEntry;
-use super::index_writer::separator;
+use super::index_writer::index_key;
 use super::vint::ByteReader;
 use super::{Comparator, damaged};
 use halite_types::cell::check_key;
@@ -35,9 +34,9 @@ const NAME_PREFIX: &str = "halite.parts.";
 /// Bytes before the first block's entry.
 const HEAD_BYTES: usize = 16;
 /// Bytes of a block's entry.
-const BLOCK_BYTES: usize = 20;
+const BLOCK_BYTES: usize = 16;
 /// Bytes of a part's entry.
-const PART_BYTES: usize = 16;
+const PART_BYTES: usize = 12;
 /// Bytes after which a part index block ends.
 const INDEX_BLOCK_BYTES: usize = 64 << 10;
 
@@ -46,14 +45,11 @@ const INDEX_BLOCK_BYTES: usize = 64 << 10;
 pub(crate) struct Part {
     /// Offset of its first byte in the file.
     pub(crate) offset: u64,
-    /// Length in bytes on disk.
-    pub(crate) on_disk_bytes: u32,
-    /// Offset of its first byte in the payload of its block, after decompression.
+    /// Length in bytes.
+    pub(crate) bytes: u32,
+    /// Offset of its first byte in the payload of its block.
     pub(super) start: u32,
-    /// Length in bytes after decompression.
-    pub(super) bytes: u32,
-    /// Checksum of its bytes on disk.
-    pub(super) crc32c: u32,
+    crc32c: u32,
     /// Number in its block.
     pub(super) number: usize,
     /// `true` for the last part of its block.
@@ -64,6 +60,21 @@ impl Part {
     /// Returns the offset of its end in the payload of its block.
     pub(super) fn end(&self) -> u32 {
         self.start.saturating_add(self.bytes)
+    }
+
+    /// Compares the checksum of its bytes.
+    ///
+    /// # Errors
+    /// `Corrupt`
+    pub(super) fn verify(&self, bytes: &[u8]) -> Result<()> {
+        let sum = crc32c::crc32c(bytes);
+        if sum == self.crc32c {
+            return Ok(());
+        }
+        Err(damaged(format_args!(
+            "its checksum is {sum:08x}, and the part index states {:08x}",
+            self.crc32c
+        )))
     }
 
     /// Returns its bytes in the payload of its block.
@@ -105,7 +116,6 @@ pub(super) struct PartIndex {
 struct BlockParts {
     offset: u64,
     payload_bytes: u32,
-    on_disk_bytes: u32,
     first: usize,
     end: usize,
 }
@@ -113,7 +123,6 @@ struct BlockParts {
 /// Fields of a part's entry.
 struct PartFields {
     start: u32,
-    on_disk_start: u32,
     crc32c: u32,
     key_end: usize,
 }
@@ -158,15 +167,11 @@ impl PartIndex {
     fn check_parts(&self, payload: &[u8], block: &BlockParts) -> Result<()> {
         for number in block.first..block.end {
             let is_first = number == block.first;
-            let fits = self
-                .part(payload, block, number)
-                .is_some_and(|part| part.bytes > 0 && part.on_disk_bytes > 0)
+            let fits = self.part(payload, block, number).is_some_and(|part| part.bytes > 0)
                 && self
                     .key(payload, number)
                     .is_some_and(|key| if is_first { key.is_empty() } else { check_key(key) });
-            let starts_at_zero = self
-                .fields(payload, number)
-                .is_some_and(|part| (part.start, part.on_disk_start) == (0, 0));
+            let starts_at_zero = self.fields(payload, number).is_some_and(|part| part.start == 0);
             if !fits || is_first != starts_at_zero {
                 return Err(broken("part", number));
             }
@@ -188,11 +193,10 @@ impl PartIndex {
         let mut input = ByteReader::starting_at(payload, at);
         let offset = u64::try_from(input.i64()?).ok()?;
         let payload_bytes = u32::try_from(input.length()?).ok()?;
-        let on_disk_bytes = u32::try_from(input.length()?).ok()?;
         let first = input.length()?;
         let next = number.checked_add(1)?;
         let end = if next < self.blocks {
-            let at = next.checked_mul(BLOCK_BYTES)?.checked_add(HEAD_BYTES)?.checked_add(16)?;
+            let at = next.checked_mul(BLOCK_BYTES)?.checked_add(HEAD_BYTES)?.checked_add(12)?;
             ByteReader::starting_at(payload, at).length()?
         } else {
             self.parts
@@ -200,7 +204,6 @@ impl PartIndex {
         (first <= end && end <= self.parts).then_some(BlockParts {
             offset,
             payload_bytes,
-            on_disk_bytes,
             first,
             end,
         })
@@ -211,7 +214,6 @@ impl PartIndex {
         let mut input = ByteReader::starting_at(payload, at);
         Some(PartFields {
             start: u32::try_from(input.length()?).ok()?,
-            on_disk_start: u32::try_from(input.length()?).ok()?,
             crc32c: input.i32()?.cast_unsigned(),
             key_end: input.length()?,
         })
@@ -235,16 +237,11 @@ impl PartIndex {
     fn part(&self, payload: &[u8], block: &BlockParts, number: usize) -> Option<Part> {
         let part = self.fields(payload, number)?;
         let next = number.checked_add(1)?;
-        let (end, on_disk_end) = if next < block.end {
-            let next = self.fields(payload, next)?;
-            (next.start, next.on_disk_start)
-        } else {
-            (block.payload_bytes, block.on_disk_bytes)
-        };
+        let end =
+            if next < block.end { self.fields(payload, next)?.start } else { block.payload_bytes };
         let payload_offset = block.offset.checked_add(HEADER_BYTES as u64)?;
         Some(Part {
-            offset: payload_offset.checked_add(u64::from(part.on_disk_start))?,
-            on_disk_bytes: on_disk_end.checked_sub(part.on_disk_start)?,
+            offset: payload_offset.checked_add(u64::from(part.start))?,
             start: part.start,
             bytes: end.checked_sub(part.start)?,
             crc32c: part.crc32c,
@@ -265,7 +262,7 @@ impl PartIndex {
         let block = self.find_block(payload, pointer.offset)?;
         // The parts end before the checksums of their block.
         let limit = usize::try_from(pointer.on_disk_bytes).ok()?.checked_sub(HEADER_BYTES)?;
-        if block.on_disk_bytes as usize > limit {
+        if block.payload_bytes as usize > limit {
             return None;
         }
         let number = match choice {
@@ -305,6 +302,10 @@ impl PartIndex {
 
 fn broken(what: &str, number: usize) -> Error {
     damaged(format_args!("the entry of its {what} {number} is broken"))
+}
+
+fn number(value: usize) -> [u8; 4] {
+    u32::try_from(value).expect("a part index is far below 4 GiB").to_be_bytes()
 }
 
 /// Writer of the part index of a file.
@@ -347,11 +348,7 @@ impl PartIndexWriter {
     ) {
         let start = self.current.last().map_or(0, |(start, _)| *start);
         if at.saturating_sub(start) >= self.part_bytes {
-            let key = match comparator {
-                Comparator::Cell => separator(before, next),
-                Comparator::Meta => next.to_vec(),
-            };
-            self.current.push((at, key));
+            self.current.push((at, index_key(before, next, comparator)));
         }
     }
 
@@ -360,10 +357,8 @@ impl PartIndexWriter {
         if self.current.is_empty() {
             return;
         }
-        let number = |value: usize| u32::try_from(value).expect("below 4 GiB").to_be_bytes();
         self.first_offset.get_or_insert(pointer.offset);
         self.blocks.extend_from_slice(&pointer.offset.to_be_bytes());
-        self.blocks.extend_from_slice(&number(payload.len()));
         self.blocks.extend_from_slice(&number(payload.len()));
         self.blocks.extend_from_slice(&number(self.part_count()));
         let ends = self.current.iter().map(|(start, _)| *start).chain([payload.len()]);
@@ -373,7 +368,6 @@ impl PartIndexWriter {
             assert!(start < end, "the parts of a block follow one another");
             let part = payload.get(start..end).expect("parts lie in their block");
             self.keys.extend_from_slice(key);
-            self.parts.extend_from_slice(&number(start));
             self.parts.extend_from_slice(&number(start));
             self.parts.extend_from_slice(&crc32c::crc32c(part).to_be_bytes());
             self.parts.extend_from_slice(&number(self.keys.len()));
@@ -399,7 +393,6 @@ impl PartIndexWriter {
     /// Writes the part index block, unless it is empty.
     pub(super) fn write_last(&mut self, blocks: &mut BlockWriter) -> Result<()> {
         let Some(first) = self.first_offset.take() else { return Ok(()) };
-        let number = |value: usize| u32::try_from(value).expect("below 4 GiB").to_be_bytes();
         let block_count = self.blocks.len().checked_div(BLOCK_BYTES).unwrap_or(0);
         let counts = [number(block_count), number(self.part_count())].concat();
         let payload = [&MAGIC[..], &counts, &self.blocks, &self.parts, &self.keys].concat();

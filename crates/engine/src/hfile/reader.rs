@@ -86,15 +86,7 @@ impl BlockSource for DirectParts {
         pointer: BlockHandle,
         choice: PartChoice<'_>,
     ) -> Result<BlockOrPart> {
-        let part = match reader.part_index_of(pointer) {
-            Some(index) => reader.read_block(index, BlockKind::Meta)?.find_part(
-                pointer,
-                choice,
-                reader.comparator(),
-            ),
-            None => None,
-        };
-        match part {
+        match reader.find_part(self, pointer, choice)? {
             Some(part) => Ok(BlockOrPart::part(Arc::new(reader.read_part(&part, || ())?), part)),
             None => self.block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole),
         }
@@ -237,12 +229,27 @@ impl Reader {
     }
 
     /// Returns the part index block of the data block at `pointer`; `None` if it has none.
-    pub(crate) fn part_index_of(&self, pointer: BlockHandle) -> Option<BlockHandle> {
+    pub(super) fn part_index_of(&self, pointer: BlockHandle) -> Option<BlockHandle> {
         if self.format.compression != Compression::None {
             return None;
         }
         let after = self.part_indexes.partition_point(|at| at.first_block <= pointer.offset);
         Some(self.part_indexes.get(after.checked_sub(1)?)?.handle)
+    }
+
+    /// Returns a part of the data block at `pointer`; `None` if the block has no parts.
+    ///
+    /// # Errors
+    /// As [`BlockSource::block`], from which the part index is read.
+    pub(crate) fn find_part<S: BlockSource>(
+        &self,
+        source: &S,
+        pointer: BlockHandle,
+        choice: PartChoice<'_>,
+    ) -> Result<Option<Part>> {
+        let Some(index) = self.part_index_of(pointer) else { return Ok(None) };
+        let index = source.block(self, index, BlockKind::Meta)?;
+        Ok(index.find_part(pointer, choice, self.comparator()))
     }
 
     /// Reads one part of a data block from the disk and verifies it; calls `is_read` before the
@@ -251,17 +258,17 @@ impl Reader {
     /// # Errors
     /// `Corrupt`, with file, offset and cause; `Io`.
     pub(crate) fn read_part(&self, part: &Part, is_read: impl FnOnce()) -> Result<Block> {
-        let end = part.offset.checked_add(u64::from(part.on_disk_bytes));
+        let end = part.offset.checked_add(u64::from(part.bytes));
         let block = if end.is_none_or(|end| end > self.bytes) {
             Err(damaged("it ends after the end of the file"))
         } else {
-            read_bytes(&*self.file, part.offset, part.on_disk_bytes as usize).and_then(|bytes| {
+            read_bytes(&*self.file, part.offset, part.bytes as usize).and_then(|bytes| {
                 is_read();
                 Block::open_part(bytes, part, self.format.cells)
             })
         };
         block.map_err(|error| {
-            let (start, bytes) = (part.offset, part.on_disk_bytes);
+            let (start, bytes) = (part.offset, part.bytes);
             self.with_path(
                 error.at(format_args!("part of a data block at {start}, of {bytes} bytes")),
             )

@@ -228,7 +228,7 @@ impl<'a> BlockPartCheck<'a> {
             if part.start != end {
                 return Err(damaged("the parts in its part index do not follow one another"));
             }
-            Block::open_part(bytes.to_vec(), &part, reader.format.cells)?;
+            part.verify(bytes)?;
             end = part.end();
             number = number.saturating_add(1);
         }

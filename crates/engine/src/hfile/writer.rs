@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::mem;
 
+use super::MIN_BYTES_PER_CHECKSUM;
 use super::block_header::{BlockKind, MAX_PAYLOAD_BYTES};
 use super::block_writer::BlockWriter;
 use super::bloom_writer::BloomWriter;
@@ -11,12 +12,11 @@ use super::codec::Compression;
 use super::encoding::{BlockEncoder, DataBlockEncoding};
 use super::file_info::{FileInfo, encode_compacted_from, encode_flag, info_key};
 use super::index::{IndexEntry, write_root};
-use super::index_writer::{IndexSummary, IndexWriter, separator};
+use super::index_writer::{IndexSummary, IndexWriter, index_key};
 use super::options::{FileSummary, StoreFileInfo, WriterOptions};
 use super::part_index::PartIndexWriter;
 use super::stats::FileStatsBuilder;
 use super::trailer::{TRAILER_BYTES, Trailer};
-use super::{Comparator, MIN_BYTES_PER_CHECKSUM};
 use crate::env::FileWriter;
 use halite_types::cell::{LATEST_TIMESTAMP, MAX_TAGS_BYTES, TYPE_MAXIMUM, key_family, write_key};
 use halite_types::{BloomType, CellRef, CellType, Error, Result};
@@ -247,18 +247,7 @@ impl Writer {
         }
         self.encoder.clear();
         let key = match &self.last_before {
-            Some(last) => match self.options.comparator {
-                Comparator::Cell => {
-                    let key = separator(last, &self.first_key);
-                    debug_assert!(
-                        self.options.comparator.compare(last, &key).is_le()
-                            && self.options.comparator.compare(&key, &self.first_key).is_le(),
-                        "the key of a block is between the cells around its start"
-                    );
-                    key
-                }
-                Comparator::Meta => mem::take(&mut self.first_key),
-            },
+            Some(last) => index_key(last, &self.first_key, self.options.comparator),
             None => mem::take(&mut self.first_key),
         };
         self.index.add(IndexEntry { key, handle: pointer });
