@@ -75,8 +75,9 @@ impl Engine for Halite {
     }
 
     fn get(&self, key: &[u8], see: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let row =
-            self.table.get(Get::new(Bytes::copy_from_slice(key))).map_err(failed("halite get"))?;
+        // One value of one key, which is what the other stores' gets return.
+        let get = Get::new(Bytes::copy_from_slice(key)).column(FAMILY, COLUMN);
+        let row = self.table.get(get).map_err(failed("halite get"))?;
         Ok(row.value(FAMILY, COLUMN).map(see).is_some())
     }
 

@@ -8,10 +8,11 @@ use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{OptionsBuilder, Weighter};
 use rustc_hash::FxBuildHasher;
 
-use crate::env::Clock;
+use crate::env::{Clock, FileReader};
 use crate::hfile::{Block, BlockHandle, BlockKind, BlockOrPart, BlockSource, PartChoice, Reader};
 use crate::options::PartReads;
 use crate::scan::ReadStats;
+use crate::sequential_read::{ReadAhead, StepReader};
 
 /// Memory of an entry in addition to its block.
 const ENTRY_BYTES: u64 = 128;
@@ -95,12 +96,13 @@ impl BlockCache {
         }
     }
 
-    /// Returns `true` if a get reads parts of blocks.
-    pub(crate) fn prefers_parts(&self, reads: PartReads) -> bool {
+    /// Returns `true` if a read begins with parts of blocks; `fills` is true if it puts what it
+    /// reads into the cache.
+    pub(crate) fn prefers_parts(&self, reads: PartReads, fills: bool) -> bool {
         match reads {
             PartReads::Always => true,
             PartReads::Never => false,
-            PartReads::WhenCacheIsFull => self.is_full.load(Ordering::Relaxed),
+            PartReads::WhenCacheIsFull => !fills || self.is_full.load(Ordering::Relaxed),
         }
     }
 
@@ -151,6 +153,8 @@ pub(crate) struct BlockReadOptions {
     pub(crate) fill_cache: bool,
     /// True if a part of a data block is read where its file has a part index.
     pub(crate) reads_parts: bool,
+    /// True if every block is read once, so that it is not kept in the system's page cache.
+    pub(crate) reads_once: bool,
     pub(crate) stats: Arc<ReadStats>,
     /// `None` for reads without disk time measurement.
     pub(crate) timer: Option<ReadTimer>,
@@ -203,6 +207,7 @@ impl BlockReadOptions {
             tier: AtomicReadTier::new(ReadTier::Disk),
             fill_cache: false,
             reads_parts: false,
+            reads_once: true,
             stats: Arc::new(ReadStats::default()),
             timer: None,
         })
@@ -210,15 +215,28 @@ impl BlockReadOptions {
 
     /// Returns the blocks of the file with this id in the cache.
     pub(crate) fn for_file(self: &Arc<Self>, file_id: u64) -> CachedBlockSource {
-        CachedBlockSource { options: Arc::clone(self), file: file_id }
+        let sequence = if self.reads_once {
+            Sequence::Steps(Box::default())
+        } else {
+            Sequence::Scan(ReadAhead::default())
+        };
+        CachedBlockSource { options: Arc::clone(self), file: file_id, sequence }
     }
 }
 
 /// Blocks of one file, with the access options of a read.
-#[derive(Clone)]
 pub(crate) struct CachedBlockSource {
     options: Arc<BlockReadOptions>,
     file: u64,
+    sequence: Sequence,
+}
+
+/// Reading of blocks that follow one another.
+enum Sequence {
+    /// Scan, which may end at any block: the system reads ahead.
+    Scan(ReadAhead),
+    /// Compaction, which reads all blocks once.
+    Steps(Box<StepReader>),
 }
 
 impl BlockSource for CachedBlockSource {
@@ -250,7 +268,7 @@ impl BlockSource for CachedBlockSource {
                 self.count_hit(&cells, read.kind, part.bytes);
                 cells
             }
-            None => self.read(&read, |is_read| reader.read_part(&part, is_read))?,
+            None => self.read(&read, |read| reader.read_part_by(&part, read))?,
         };
         Ok(BlockOrPart::part(cells, part))
     }
@@ -297,7 +315,10 @@ impl CachedBlockSource {
         kind: BlockKind,
     ) -> Result<Arc<Block>> {
         let read = DiskRead { kind, bytes: pointer.on_disk_bytes, key: self.key(pointer.offset) };
-        self.read(&read, |is_read| reader.read_block_with_callback(pointer, kind, is_read))
+        if let (Sequence::Scan(ahead), BlockKind::Data) = (&self.sequence, kind) {
+            ahead.before_block(reader, pointer);
+        }
+        self.read(&read, |read| reader.read_block_by(pointer, kind, read))
     }
 
     fn count_hit(&self, block: &Block, kind: BlockKind, bytes: u32) {
@@ -308,12 +329,11 @@ impl CachedBlockSource {
         stats.add_data_block(block, kind);
     }
 
-    /// Reads a block or part from the disk by `load`, which calls its argument between the read and
-    /// the verification.
+    /// Reads a block or part by `load`, which obtains its bytes by its argument.
     fn read(
         &self,
         read: &DiskRead,
-        load: impl FnOnce(&dyn Fn()) -> Result<Block>,
+        load: impl FnOnce(&dyn Fn(&dyn FileReader, u64, usize) -> Result<Vec<u8>>) -> Result<Block>,
     ) -> Result<Arc<Block>> {
         let BlockReadOptions { cache, tier, fill_cache, stats, timer, .. } = &*self.options;
         if tier.is_memory() {
@@ -326,13 +346,20 @@ impl CachedBlockSource {
         stats.add_blocks_read(1);
         stats.add_block_bytes_read(u64::from(read.bytes));
         let clock = timer.as_ref().and_then(ReadTimer::clock);
-        let began_ns = clock.map(Clock::monotonic_ns);
-        let is_read = || {
+        let read_bytes = |file: &dyn FileReader, offset: u64, bytes: usize| {
+            let began_ns = clock.map(Clock::monotonic_ns);
+            let result = match &self.sequence {
+                Sequence::Steps(steps) => steps.read(file, offset, bytes),
+                Sequence::Scan(_) => {
+                    file.read_at(bytes, offset).map_err(|error| Error::io("reading", error))
+                }
+            };
             if let (Some(clock), Some(began_ns)) = (clock, began_ns) {
                 stats.add_block_read_ns(clock.monotonic_ns().saturating_sub(began_ns));
             }
+            result
         };
-        let block = Arc::new(load(&is_read)?);
+        let block = Arc::new(load(&read_bytes)?);
         stats.add_data_block(&block, read.kind);
         // Index and bloom blocks serve every read of their file, so they are cached even if the
         // data is not.

@@ -27,6 +27,7 @@ mod ranked_lock;
 mod region;
 pub mod scan;
 mod scheduler;
+mod sequential_read;
 mod shared;
 mod store;
 mod store_lock;

@@ -27,16 +27,17 @@ pub enum WalRecovery {
     SkipDamaged,
 }
 
-/// Reads that are satisfied with a part of a data block, where a file has a part index.
+/// Reads that are satisfied with parts of data blocks, where a file has a part index: gets, and the
+/// first blocks of forward scans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PartReads {
-    /// Gets, once the block cache is full. Before that a whole block is better, which serves later
-    /// gets of its other cells.
+    /// Those that do not fill the block cache, and all once it is full. Before that a whole block is
+    /// better, which serves later reads of its other cells.
     #[default]
     WhenCacheIsFull,
-    /// All gets.
+    /// All.
     Always,
-    /// None: each read that misses the block cache reads the whole block.
+    /// None: a read that misses the block cache reads the whole block.
     Never,
 }
 

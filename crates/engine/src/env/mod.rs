@@ -12,6 +12,7 @@ use std::sync::Arc;
 mod file_lock;
 mod listing;
 pub mod os;
+mod os_reader;
 pub mod rng;
 pub mod sim;
 
@@ -278,6 +279,28 @@ pub trait FileReader: Send + Sync {
     /// # Errors
     /// As the operating system's; `UnexpectedEof` if the file is too short.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Returns the `count` bytes at `offset`. The caller limits `count`, for example by the length.
+    ///
+    /// # Errors
+    /// As [`FileReader::read_exact_at`].
+    fn read_at(&self, count: usize, offset: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; count];
+        self.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes)
+    }
+    /// As [`FileReader::read_exact_at`], for bytes that are read once: they do not stay in the
+    /// system's page cache unless they were there before.
+    ///
+    /// # Errors
+    /// As [`FileReader::read_exact_at`].
+    fn read_once_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read_exact_at(buffer, offset)
+    }
+    /// Hint that reads are short and at random offsets, so that the system reads nothing beyond
+    /// them.
+    fn expect_random_reads(&self) {}
+    /// Hint that these bytes are read soon. It does not wait for them.
+    fn will_need(&self, _offset: u64, _bytes: u64) {}
 }
 
 /// Maximum distance of the argument of [`Clock::wait_until_after`] ahead of the clock, in

@@ -13,7 +13,7 @@ use std::fs::{self, DirBuilder, File, FileType, Metadata, OpenOptions, Permissio
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{
-    DirBuilderExt as _, FileExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _,
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _,
     PermissionsExt as _,
 };
 use std::path::{Component, Path, PathBuf};
@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::file_lock::FileLock;
+use super::os_reader::OsReader;
 use super::rng::SeededRng;
 use super::{
     Clock, DirEntry, DiskSpace, Env, FileIdentity, FileKind, FileReader, FileWriter, Fs,
@@ -457,20 +458,6 @@ impl OsWriter {
         } else {
             Err(invalid(format!("byte {bytes} is past the end of a file of {length} bytes")))
         }
-    }
-}
-
-struct OsReader {
-    file: File,
-}
-
-impl FileReader for OsReader {
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.file.metadata()?.len())
-    }
-
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.file.read_exact_at(buffer, offset)
     }
 }
 

@@ -23,12 +23,13 @@ pub struct Cursor<S: BlockSource = DirectBlocks> {
     /// Block that `index_path` leads to, or a part of it.
     loaded: Option<Loaded>,
     cell: Option<CellSpan>,
-    /// Parts that were entered from the part before since the last seek.
+    /// Parts that were loaded each after the one before it in the file, by steps or by seeks.
     parts_passed: u8,
 }
 
-/// Number of parts that a cursor reads one after another; then it reads whole blocks.
-const MAX_PARTS_PASSED: u8 = 2;
+/// Number of parts that a cursor reads one after another; then it reads whole blocks. A scan of 100
+/// small rows needs about that many.
+const MAX_PARTS_PASSED: u8 = 4;
 
 /// Cells in memory: a data block, or a part of one.
 struct Loaded {
@@ -41,6 +42,17 @@ impl Loaded {
     /// Returns the offset of its cells in the payload of their block.
     fn start(&self) -> u32 {
         self.part.map_or(0, |part| part.start)
+    }
+
+    /// Returns `true` if it is a part that is behind the part `before` in the file, perhaps in the
+    /// next block.
+    fn follows(&self, before: &Self) -> bool {
+        let (Some(part), Some(last)) = (self.part, before.part) else { return false };
+        if self.pointer == before.pointer {
+            last.number.checked_add(1) == Some(part.number)
+        } else {
+            last.is_last && part.number == 0 && self.pointer.offset > before.pointer.offset
+        }
     }
 }
 
@@ -240,7 +252,6 @@ impl<S: BlockSource> Cursor<S> {
     /// Clears the position, but keeps the block, which the next step may need again.
     fn leave(&mut self) {
         self.cell = None;
-        self.parts_passed = 0;
     }
 
     /// Reads the whole block at `pointer`, unless it is the current one.
@@ -259,7 +270,12 @@ impl<S: BlockSource> Cursor<S> {
 
     /// Reads the block at `pointer`, or the part of it in which the search for `key` begins.
     fn enter_for_key(&mut self, pointer: BlockHandle, key: &[u8]) -> Result<()> {
-        if self.has_whole(pointer) { Ok(()) } else { self.load(pointer, PartChoice::Key(key)) }
+        let is_same = self.loaded.as_ref().is_some_and(|loaded| loaded.pointer == pointer);
+        if is_same && (self.has_whole(pointer) || self.parts_passed >= MAX_PARTS_PASSED) {
+            self.enter(Some(pointer))
+        } else {
+            self.load(pointer, PartChoice::Key(key))
+        }
     }
 
     fn has_whole(&self, pointer: BlockHandle) -> bool {
@@ -269,10 +285,13 @@ impl<S: BlockSource> Cursor<S> {
     }
 
     fn load(&mut self, pointer: BlockHandle, choice: PartChoice<'_>) -> Result<()> {
-        self.loaded = None;
+        let before = self.loaded.take();
         let BlockOrPart { cells, part } =
             self.source.block_or_part(&self.reader, pointer, choice)?;
-        self.loaded = Some(Loaded { pointer, cells, part });
+        let loaded = Loaded { pointer, cells, part };
+        let follows = before.is_some_and(|before| loaded.follows(&before));
+        self.parts_passed = if follows { self.parts_passed.saturating_add(1) } else { 0 };
+        self.loaded = Some(loaded);
         Ok(())
     }
 
@@ -288,7 +307,6 @@ impl<S: BlockSource> Cursor<S> {
     /// Moves to the first cell after a part that is not the last of its block.
     fn enter_next_part(&mut self, pointer: BlockHandle, part: Part) -> Result<()> {
         if self.parts_passed < MAX_PARTS_PASSED {
-            self.parts_passed = self.parts_passed.saturating_add(1);
             self.load(pointer, PartChoice::Number(part.number.saturating_add(1)))?;
         } else {
             self.enter(Some(pointer))?;
@@ -310,7 +328,6 @@ impl<S: BlockSource> Cursor<S> {
         self.check_order(pointer.is_some_and(|pointer| Some(pointer.offset) <= from))?;
         match pointer {
             Some(pointer) if in_parts && self.parts_passed < MAX_PARTS_PASSED => {
-                self.parts_passed = self.parts_passed.saturating_add(1);
                 self.load(pointer, PartChoice::Number(0))?;
             }
             pointer => self.enter(pointer)?,

@@ -152,7 +152,5 @@ fn part_indexes(meta: &Block, count: usize) -> Result<Vec<PartIndexHandle>> {
 
 /// Reads `count` bytes; the caller ensures that they are inside the file.
 pub(super) fn read_bytes(file: &dyn FileReader, offset: u64, count: usize) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; count];
-    file.read_exact_at(&mut bytes, offset).map_err(|error| Error::io("reading", error))?;
-    Ok(bytes)
+    file.read_at(count, offset).map_err(|error| Error::io("reading", error))
 }

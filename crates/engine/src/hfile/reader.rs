@@ -87,7 +87,9 @@ impl BlockSource for DirectParts {
         choice: PartChoice<'_>,
     ) -> Result<BlockOrPart> {
         match reader.find_part(self, pointer, choice)? {
-            Some(part) => Ok(BlockOrPart::part(Arc::new(reader.read_part(&part, || ())?), part)),
+            Some(part) => {
+                Ok(BlockOrPart::part(Arc::new(reader.read_part_by(&part, read_bytes)?), part))
+            }
             None => self.block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole),
         }
     }
@@ -191,16 +193,15 @@ impl Reader {
     /// # Errors
     /// `Corrupt`, with file, offset and cause; `Io`.
     pub fn read_block(&self, pointer: BlockHandle, kind: BlockKind) -> Result<Block> {
-        self.read_block_with_callback(pointer, kind, || ())
+        self.read_block_by(pointer, kind, read_bytes)
     }
 
-    /// As [`Reader::read_block`], and calls `is_read` after its bytes have been read from the file,
-    /// before they are verified and decompressed.
-    pub(crate) fn read_block_with_callback(
+    /// As [`Reader::read_block`]; `read` returns the bytes of the file from an offset, of a length.
+    pub(crate) fn read_block_by(
         &self,
         pointer: BlockHandle,
         kind: BlockKind,
-        is_read: impl FnOnce(),
+        read: impl FnOnce(&dyn FileReader, u64, usize) -> Result<Vec<u8>>,
     ) -> Result<Block> {
         let behind = pointer.offset.checked_add(u64::from(pointer.on_disk_bytes));
         let block = if behind
@@ -211,16 +212,23 @@ impl Reader {
                 pointer.on_disk_bytes
             )))
         } else {
-            read_bytes(&*self.file, pointer.offset, pointer.on_disk_bytes as usize).and_then(
-                |bytes| {
-                    is_read();
-                    Block::open(bytes, kind, self.format)
-                },
-            )
+            read(&*self.file, pointer.offset, pointer.on_disk_bytes as usize)
+                .and_then(|bytes| Block::open(bytes, kind, self.format))
         };
         block.map_err(|error| {
             self.with_path(error.at(format_args!("{} at {}", kind.name(), pointer.offset)))
         })
+    }
+
+    /// Tells the system that blocks of this file are read at random, or by a reader that reads
+    /// ahead itself.
+    pub(crate) fn expect_random_reads(&self) {
+        self.file.expect_random_reads();
+    }
+
+    /// Tells the system that these bytes of the file are read soon.
+    pub(crate) fn will_need(&self, offset: u64, bytes: u64) {
+        self.file.will_need(offset, bytes);
     }
 
     /// Returns the memory in bytes of the handles of its part index.
@@ -252,20 +260,21 @@ impl Reader {
         Ok(index.find_part(pointer, choice, self.comparator()))
     }
 
-    /// Reads one part of a data block from the disk and verifies it; calls `is_read` before the
-    /// verification.
+    /// Reads one part of a data block and verifies it; `read` as in [`Reader::read_block_by`].
     ///
     /// # Errors
     /// `Corrupt`, with file, offset and cause; `Io`.
-    pub(crate) fn read_part(&self, part: &Part, is_read: impl FnOnce()) -> Result<Block> {
+    pub(crate) fn read_part_by(
+        &self,
+        part: &Part,
+        read: impl FnOnce(&dyn FileReader, u64, usize) -> Result<Vec<u8>>,
+    ) -> Result<Block> {
         let end = part.offset.checked_add(u64::from(part.bytes));
         let block = if end.is_none_or(|end| end > self.bytes) {
             Err(damaged("it ends after the end of the file"))
         } else {
-            read_bytes(&*self.file, part.offset, part.bytes as usize).and_then(|bytes| {
-                is_read();
-                Block::open_part(bytes, part, self.format.cells)
-            })
+            read(&*self.file, part.offset, part.bytes as usize)
+                .and_then(|bytes| Block::open_part(bytes, part, self.format.cells))
         };
         block.map_err(|error| {
             let (start, bytes) = (part.offset, part.bytes);

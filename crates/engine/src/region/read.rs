@@ -33,6 +33,8 @@ struct StoreRead<'a> {
     row: Option<&'a [u8]>,
     range: &'a RowRange,
     raw: bool,
+    /// True for a scan backward, which needs whole blocks.
+    reverse: bool,
     read_point: u64,
     /// Read point for store files, which contain nothing newer than the newest read point.
     file_read_point: u64,
@@ -114,6 +116,7 @@ impl<'a> RowRead<'a> {
             row: Some(self.get.row()),
             range: &self.range,
             raw: false,
+            reverse: false,
             read_point: self.read_point,
             file_read_point: u64::MAX,
             now: self.now,
@@ -300,6 +303,7 @@ impl Region {
                 row: None,
                 range: &range,
                 raw: scan.raw,
+                reverse: scan.reverse,
                 read_point,
                 file_read_point,
                 now,
@@ -359,8 +363,10 @@ impl Region {
                 cache: Arc::clone(&self.shared.cache),
                 tier: AtomicReadTier::new(read.tier),
                 fill_cache: fill,
-                reads_parts: read.row.is_some()
-                    && self.shared.cache.prefers_parts(self.shared.options.part_reads),
+                // What is not put into the cache is read again, so as little as possible is read.
+                reads_parts: !read.reverse
+                    && self.shared.cache.prefers_parts(self.shared.options.part_reads, fill),
+                reads_once: false,
                 stats: Arc::clone(read.stats),
                 timer: read.row.is_none().then(|| ReadTimer::new(&self.shared.env.clock)),
             })

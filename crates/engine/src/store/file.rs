@@ -156,6 +156,7 @@ impl StoreFiles {
         }
         let (file, name) = self.find(home)?;
         let reader = Arc::new(Reader::open(file, &name)?);
+        reader.expect_random_reads();
         check_name(reader.info(), &self.store_id, &home.name, &name)?;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let file = Arc::new(PhysicalFile { id, reader, cache: Arc::clone(&self.cache) });
