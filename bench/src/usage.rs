@@ -66,9 +66,10 @@ pub(crate) fn settle() -> Result<()> {
     wait_for_idle(IDLE_LOOKS, &mut || ())
 }
 
-/// Waits as [`settle`], and longer, for threads that wait for a busy disk. Calls `tick` regularly.
+/// Waits as [`settle`], and longer, for threads that wait for a busy disk, and for compactions that
+/// begin when a store has been idle for some seconds. Calls `tick` regularly.
 pub(crate) fn settle_long(tick: &mut dyn FnMut()) -> Result<()> {
-    const IDLE_LOOKS: u32 = 40;
+    const IDLE_LOOKS: u32 = 300;
     wait_for_idle(IDLE_LOOKS, tick)
 }
 

@@ -41,6 +41,9 @@ pub enum PartReads {
     Never,
 }
 
+/// Maximum of [`Options::compaction_threads`].
+const MAX_COMPACTION_THREADS: usize = 64;
+
 /// Engine settings. The defaults are HBase's unless the field states otherwise.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -97,6 +100,25 @@ pub struct Options {
     /// Maximum ratio of a file's size to the total size of the other files in its compaction.
     /// Default: 1.2.
     pub compaction_ratio: f64,
+    /// Time without writes after which a region is idle, in milliseconds. Its files are then
+    /// compacted even if there are only two of them, by `idle_compaction_ratio`, so that a store
+    /// that is only read takes less space and its reads are faster. HBase does so in its off-peak
+    /// hours. Default: 10 seconds; 0 means never.
+    pub idle_compaction_ms: u64,
+    /// As `compaction_ratio`, for idle regions (HBase: `hbase.hstore.compaction.ratio.offpeak`).
+    /// Default: 5.
+    pub idle_compaction_ratio: f64,
+    /// Number of threads that compact, each a region of its own. Default: 2, as HBase's for large
+    /// and small compactions.
+    pub compaction_threads: usize,
+    /// Bytes per second that automatic compactions read together while few files wait for one, so
+    /// that they leave processor and disk to reads and writes. The more files wait, the nearer the
+    /// rate is to `max_compaction_rate`; with very many it is not limited. Default: 50 MB; 0 means
+    /// no limit (HBase: `hbase.hstore.compaction.throughput.lower.bound`).
+    pub compaction_rate: u64,
+    /// See `compaction_rate`. Default: 100 MB (HBase:
+    /// `hbase.hstore.compaction.throughput.higher.bound`).
+    pub max_compaction_rate: u64,
     /// File age that triggers a major compaction. Default: 7 days; 0 means never.
     pub major_compaction_interval_ms: i64,
     /// Deletion of files whose cells have all expired, without rewriting them. Default: true.
@@ -137,6 +159,11 @@ impl Default for Options {
             min_compaction_files: 3,
             max_compaction_files: 10,
             compaction_ratio: 1.2,
+            idle_compaction_ms: 10_000,
+            idle_compaction_ratio: 5.0,
+            compaction_threads: 2,
+            compaction_rate: 50 << 20,
+            max_compaction_rate: 100 << 20,
             major_compaction_interval_ms: 7 * 24 * 3600 * 1000,
             delete_expired_files: true,
             max_region_file_bytes: 10 << 30,
@@ -186,8 +213,19 @@ impl Options {
                 "min_compaction_files must be at least 2 and max_compaction_files not below it",
             );
         }
-        if self.compaction_ratio.is_nan() || self.compaction_ratio <= 0.0 {
-            return wrong("compaction_ratio must be above 0");
+        for (name, ratio) in [
+            ("compaction_ratio", self.compaction_ratio),
+            ("idle_compaction_ratio", self.idle_compaction_ratio),
+        ] {
+            if ratio.is_nan() || ratio <= 0.0 {
+                return wrong(&format!("{name} must be above 0"));
+            }
+        }
+        if !(1..=MAX_COMPACTION_THREADS).contains(&self.compaction_threads) {
+            return wrong("compaction_threads must be from 1 to 64");
+        }
+        if self.max_compaction_rate < self.compaction_rate {
+            return wrong("max_compaction_rate must not be below compaction_rate");
         }
         if self.memstore_chunk_bytes < 4096 {
             return wrong("memstore_chunk_bytes is below 4096; give at least that");

@@ -1,8 +1,8 @@
 //! Background job scheduler for flushes, compactions and splits.
 //!
-//! In production two threads take jobs from the queue, one for flushes and one for the rest. A long
-//! compaction therefore never delays a flush that writers wait for. In a simulation there are no
-//! threads: the owner calls [`crate::Engine::run_one_job`], and a writer that finds no room flushes
+//! In production several threads take jobs from the queue, one for flushes and the others for the
+//! rest. A long compaction therefore never delays a flush that writers wait for, nor the compaction
+//! of another region. In a simulation there are no threads: the owner calls [`crate::Engine::run_one_job`], and a writer that finds no room flushes
 //! on its own thread.
 //!
 //! This is not a pool of threads for callers' work, as `halite` and `halite-server` have: jobs are
@@ -31,6 +31,15 @@ pub(crate) enum Job {
     RequestedCompaction(CompactionRequest),
     /// Removal of an expired quarantine directory.
     Remove(String),
+}
+
+/// Result of a wait for a job.
+pub(crate) enum Wake {
+    Job(Job),
+    /// There was none in time.
+    Timeout,
+    /// The engine closes.
+    Closing,
 }
 
 /// Switches for automatic background work. All work is enabled by default.
@@ -86,6 +95,9 @@ struct JobQueue {
     removals: Vec<String>,
     /// Numbers of the regions in `compactions`.
     compacting: HashSet<u64>,
+    /// Numbers of the regions whose compaction was taken and has not ended. Another one of the same
+    /// region would occupy a thread only to wait.
+    running: HashSet<u64>,
     /// All open regions, to find the one with the largest memstores.
     regions: Vec<Weak<Region>>,
     /// Number of flushes taken from the queue and not finished.
@@ -108,6 +120,11 @@ impl JobScheduler {
     /// Records that threads take jobs from the queue.
     pub(crate) fn set_threads(&self) {
         self.threads.store(true, Ordering::Release);
+    }
+
+    /// Returns `true` if threads take jobs from the queue.
+    pub(crate) fn has_threads(&self) -> bool {
+        self.threads.load(Ordering::Acquire)
     }
 
     /// Returns the numbers of queued flushes and compactions.
@@ -295,9 +312,16 @@ impl JobScheduler {
         self.queue().flush_failure.clone()
     }
 
-    /// Records the end of a compaction.
-    pub(crate) fn compaction_finished(&self, result: &Result<()>) {
-        self.queue().compaction_failure = result.as_ref().err().cloned();
+    /// Records the end of a compaction of a region.
+    pub(crate) fn compaction_finished(&self, region: u64, result: &Result<()>) {
+        let mut list = self.queue();
+        list.compaction_failure = result.as_ref().err().cloned();
+        list.running.remove(&region);
+        let is_waited_for = !list.compactions.is_empty() || !list.requested.is_empty();
+        drop(list);
+        if is_waited_for {
+            self.added.notify_all();
+        }
     }
 
     /// Returns the error of the last compaction, if it failed.
@@ -333,20 +357,31 @@ impl JobScheduler {
         list.take_memstore_job().or_else(|| list.take_compaction_job())
     }
 
-    /// Waits for the next flush, or for the next job of another kind; `None` when the engine
-    /// closes.
-    pub(crate) fn wait(&self, flushes: bool) -> Option<Job> {
+    /// Waits for the next flush, or for the next job of another kind, about `at_most` if there is a
+    /// limit.
+    pub(crate) fn wait(&self, flushes: bool, at_most: Option<Duration>) -> Wake {
         let mut list = self.queue();
         loop {
             if list.closing {
-                return None;
+                return Wake::Closing;
             }
             let job = if flushes { list.take_memstore_job() } else { list.take_compaction_job() };
-            if job.is_some() {
-                return job;
+            if let Some(job) = job {
+                return Wake::Job(job);
             }
-            list = list.wait(&self.added);
+            list = match at_most {
+                None => list.wait(&self.added),
+                Some(at_most) => match list.wait_timeout(&self.added, at_most) {
+                    (_, true) => return Wake::Timeout,
+                    (list, false) => list,
+                },
+            };
         }
+    }
+
+    /// Returns the open regions.
+    pub(crate) fn regions(&self) -> Vec<Arc<Region>> {
+        self.queue().regions.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Returns `true` if the engine is closing or closed.
@@ -401,14 +436,19 @@ impl JobQueue {
     }
 
     fn take_compaction_job(&mut self) -> Option<Job> {
-        if let Some(requested) = self.requested.pop_front() {
+        let is_free = |region: &Region| !self.running.contains(&region.number);
+        if let Some(at) = self.requested.iter().position(|request| is_free(&request.region)) {
+            let requested = self.requested.remove(at)?;
+            self.running.insert(requested.region.number);
             return Some(Job::RequestedCompaction(requested));
         }
-        let Some(region) = self.compactions.pop_front() else {
+        let Some(at) = self.compactions.iter().position(|region| is_free(region)) else {
             return self.removals.pop().map(Job::Remove);
         };
+        let region = self.compactions.remove(at)?;
         let was_listed = self.compacting.remove(&region.number);
         debug_assert!(was_listed, "a queued region is listed");
+        self.running.insert(region.number);
         Some(Job::Compact(region))
     }
 }

@@ -8,6 +8,7 @@ use halite_types::{Error, ErrorKind, Result};
 
 use crate::block_cache::BlockCache;
 use crate::catalog::{FileOrigin, Manifest};
+use crate::compaction::CompactionPace;
 use crate::disk_room::DiskRoom;
 use crate::env::Env;
 use crate::maintenance_stats::MaintenanceStats;
@@ -41,6 +42,8 @@ pub(crate) struct EngineInner {
     pub(crate) flushed_bytes: AtomicU64,
     pub(crate) compacted_bytes: AtomicU64,
     pub(crate) maintenance_stats: MaintenanceStats,
+    /// Rate limit of automatic compactions.
+    pub(crate) compaction_pace: CompactionPace,
     /// Lock of the directory: another process cannot open the directory while this exists. Every
     /// component that can still write to the directory holds it.
     pub(crate) lock: Arc<StoreLock>,

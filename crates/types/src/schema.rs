@@ -210,6 +210,8 @@ pub mod family_attribute {
     pub const MAX_COMPACTION_FILES: &str = "hbase.hstore.compaction.max";
     /// Setting: maximum size ratio of files that are compacted together.
     pub const COMPACTION_RATIO: &str = "hbase.hstore.compaction.ratio";
+    /// Setting: [`COMPACTION_RATIO`] in hours with little load, for Halite while a region is idle.
+    pub const OFF_PEAK_COMPACTION_RATIO: &str = "hbase.hstore.compaction.ratio.offpeak";
     /// Setting: `true` if a compaction deletes a file unread when all of it has expired. Default:
     /// `true`.
     pub const DELETE_EXPIRED_FILES: &str = "hbase.store.delete.expired.storefile";

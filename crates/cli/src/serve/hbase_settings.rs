@@ -71,6 +71,17 @@ pub(crate) const HBASE_SETTINGS: &[HBaseSetting] = &[
     setting("hbase.hstore.compaction.min", Alias("min-compaction-files")),
     setting("hbase.hstore.compaction.max", Alias("max-compaction-files")),
     setting("hbase.hstore.compaction.ratio", Alias("compaction-ratio")),
+    setting("hbase.hstore.compaction.ratio.offpeak", Alias("idle-compaction-ratio")),
+    setting("hbase.hstore.compaction.throughput.lower.bound", Alias("compaction-rate")),
+    setting("hbase.hstore.compaction.throughput.higher.bound", Alias("max-compaction-rate")),
+    setting(
+        "hbase.offpeak.start.hour",
+        Ignored("a region without writes is off peak at any hour; give idle-compaction-time"),
+    ),
+    setting(
+        "hbase.offpeak.end.hour",
+        Ignored("a region without writes is off peak at any hour; give idle-compaction-time"),
+    ),
     setting("hbase.hregion.majorcompaction", Alias("major-compaction-interval")),
     setting("hbase.store.delete.expired.storefile", Alias("delete-expired-files")),
     setting("hbase.regionserver.maxlogs", Alias("max-wal-segments")),

@@ -227,6 +227,36 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "Maximum size of a file in a minor compaction, relative to the total size of the others",
     ),
     option(
+        "idle-compaction-time",
+        "DURATION",
+        Ms(|s| &mut s.engine.idle_compaction_ms),
+        "Time without writes after which the files of a region are compacted [0 = never]",
+    ),
+    option(
+        "idle-compaction-ratio",
+        "RATIO",
+        Ratio(|s| &mut s.engine.idle_compaction_ratio),
+        "As compaction-ratio, for regions without writes",
+    ),
+    option(
+        "compaction-threads",
+        "N",
+        Count(|s| &mut s.engine.compaction_threads),
+        "Regions that are compacted at the same time",
+    ),
+    option(
+        "compaction-rate",
+        "BYTES",
+        Bytes(|s| &mut s.engine.compaction_rate),
+        "Bytes per second that automatic compactions read while few wait [0 = unlimited]",
+    ),
+    option(
+        "max-compaction-rate",
+        "BYTES",
+        Bytes(|s| &mut s.engine.max_compaction_rate),
+        "Bytes per second that automatic compactions read while many wait",
+    ),
+    option(
         "major-compaction-interval",
         "DURATION",
         SignedMs(|s| &mut s.engine.major_compaction_interval_ms),

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use halite_types::{
     Bytes, CellRef, CompactionFilter, CompactionKind, CompactionState, Error, ErrorKind, Result,
 };
 
+use super::pace::Backlog;
 use super::row_filter::RowBuffer;
 use super::{CompactionPlan, CompactionPolicy, CompactionRequest, FileStats, select};
 use crate::block_cache::BlockReadOptions;
@@ -16,6 +18,18 @@ use crate::scan::{CellSource, Matcher, MergingIterator, StoreLimits, StoreScanne
 use crate::scheduler::closing;
 use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
 
+/// Longest wait of a compaction before it checks again whether it may continue.
+const MAX_WAIT: Duration = Duration::from_millis(100);
+
+/// Speed of a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Haste {
+    /// Within the rate limit of automatic compactions.
+    Limited,
+    /// As fast as possible, because somebody waits for it.
+    Unlimited,
+}
+
 impl Region {
     /// Compacts every store, or that of one family. A minor compaction merges the files that the
     /// policy selects.
@@ -24,12 +38,25 @@ impl Region {
     /// `NoSuchRegion`, also if the region is removed concurrently; `NoSuchFamily`, a full disk, a
     /// failed read or write; nothing is lost.
     pub fn compact(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
+        self.compact_all(family, kind, Haste::Unlimited)
+    }
+
+    /// As [`Region::compact`], within the rate limit of automatic compactions.
+    pub(crate) fn compact_at_pace(
+        &self,
+        family: Option<&[u8]>,
+        kind: CompactionKind,
+    ) -> Result<()> {
+        self.compact_all(family, kind, Haste::Limited)
+    }
+
+    fn compact_all(&self, family: Option<&[u8]>, kind: CompactionKind, haste: Haste) -> Result<()> {
         let mut finished = BTreeSet::new();
         loop {
             let _compaction = self.lock_compaction();
             // The region's files may belong to successors now.
             self.check_open()?;
-            match self.compact_rest(family, kind, &mut finished) {
+            match self.compact_rest(family, kind, haste, &mut finished) {
                 // A change of the region had precedence; the loop waits for it and retries.
                 Err(error) if error.kind() == ErrorKind::Busy => {}
                 done => return done,
@@ -74,7 +101,7 @@ impl Region {
 
     /// Compacts as [`Region::compact`]; the caller holds the compaction lock.
     pub(crate) fn compact_locked(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
-        self.compact_rest(family, kind, &mut BTreeSet::new())
+        self.compact_rest(family, kind, Haste::Unlimited, &mut BTreeSet::new())
     }
 
     /// Compacts the families that are not in `finished`, and adds them to it.
@@ -82,6 +109,7 @@ impl Region {
         &self,
         family: Option<&[u8]>,
         kind: CompactionKind,
+        haste: Haste,
         finished: &mut BTreeSet<Bytes>,
     ) -> Result<()> {
         let snapshot = self.snapshot();
@@ -95,10 +123,12 @@ impl Region {
                 continue;
             }
             match kind {
-                CompactionKind::Major => self.compact_store(index, &CompactionPlan::Major)?,
+                CompactionKind::Major => {
+                    self.compact_store(index, &CompactionPlan::Major, haste)?;
+                }
                 CompactionKind::Minor => {
                     if let Some(plan) = self.compaction_plan(index) {
-                        self.compact_store(index, &plan)?;
+                        self.compact_store(index, &plan, haste)?;
                     }
                 }
             }
@@ -118,11 +148,12 @@ impl Region {
         self.check_open()?;
         for index in 0..self.snapshot().families.len() {
             if let Some(expired @ CompactionPlan::Drop(_)) = self.compaction_plan(index) {
-                self.compact_store(index, &expired)?;
+                self.compact_store(index, &expired, Haste::Unlimited)?;
             }
             let files = self.snapshot().stores[index].files.len();
             if files > 1 {
-                self.compact_store(index, &CompactionPlan::Minor((0..files).collect()))?;
+                let all = CompactionPlan::Minor((0..files).collect());
+                self.compact_store(index, &all, Haste::Unlimited)?;
             }
         }
         Ok(())
@@ -144,6 +175,30 @@ impl Region {
         Ok(())
     }
 
+    /// Checks as [`Region::check_compaction`] that a compaction may continue after it has read
+    /// `bytes`, and waits as long as its haste requires.
+    fn continue_compaction(&self, index: usize, bytes: u64, haste: Haste) -> Result<()> {
+        self.check_compaction()?;
+        // Without threads, waiting would stop everything.
+        if haste == Haste::Unlimited || !self.shared.scheduler.has_threads() {
+            return Ok(());
+        }
+        let backlog = Backlog {
+            files: self.snapshot_ref().stores[index].files.len(),
+            min_files: self.shared.options.min_compaction_files,
+            queued: self.shared.scheduler.queue_lengths().1,
+        };
+        let now = self.shared.env.clock.monotonic_ns();
+        let mut wait = self.shared.compaction_pace.pay(bytes, now, &self.shared.options, backlog);
+        while !wait.is_zero() {
+            let step = wait.min(MAX_WAIT);
+            self.shared.scheduler.pause(step);
+            self.check_compaction()?;
+            wait -= step;
+        }
+        Ok(())
+    }
+
     /// Returns the plan of the policy for a store at this time.
     pub(crate) fn compaction_plan(&self, index: usize) -> Option<CompactionPlan> {
         let snapshot = self.snapshot();
@@ -154,13 +209,14 @@ impl Region {
             family.ttl_ms,
             family.min_versions,
             self.shared.env.clock.now_ms(),
+            self.is_idle(),
         );
         let facts: Vec<FileStats> =
             oldest_first(&snapshot.stores[index]).iter().map(|file| file_stats(file)).collect();
         select(&facts, &policy)
     }
 
-    fn compact_store(&self, index: usize, plan: &CompactionPlan) -> Result<()> {
+    fn compact_store(&self, index: usize, plan: &CompactionPlan, haste: Haste) -> Result<()> {
         let snapshot = self.snapshot();
         let files = oldest_first(&snapshot.stores[index]);
         let (inputs, keep_deletes): (Vec<Arc<StoreFile>>, bool) = match plan {
@@ -229,7 +285,8 @@ impl Region {
                     None => each(cell),
                 }
             };
-            scanner.compact_while(|| self.check_compaction(), take)?;
+            let may_go_on = |bytes| self.continue_compaction(index, bytes, haste);
+            scanner.compact_while(may_go_on, take)?;
             gate.as_mut().map_or(Ok(()), |gate| gate.finish(each))
         })?;
         drop(scanner);

@@ -8,6 +8,10 @@
 use super::settings::CompactionSettings;
 use crate::options::Options;
 
+/// Total size below which the files of an idle region always count as similar, at most: a merge for
+/// each small flush would rewrite a large file again and again.
+const MAX_IDLE_SMALL_BYTES: u64 = 16 << 20;
+
 /// File statistics for the compaction policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that say nothing of one another")]
@@ -48,22 +52,31 @@ pub(crate) struct CompactionPolicy {
 
 impl CompactionPolicy {
     /// Creates the policy of a store as of `now`. Its family has the settings `own`, the time to
-    /// live `ttl_ms` and the minimum number of versions `min_versions`.
+    /// live `ttl_ms` and the minimum number of versions `min_versions`. If the region `is_idle`,
+    /// even two files of quite different sizes are worth a merge.
     pub(crate) fn new(
         options: &Options,
         own: CompactionSettings,
         ttl_ms: Option<i64>,
         min_versions: u32,
         now: i64,
+        is_idle: bool,
     ) -> Self {
         let expires =
             own.delete_expired_files.unwrap_or(options.delete_expired_files) && min_versions == 0;
-        let min_files = own.min_files.unwrap_or(options.min_compaction_files);
+        let usual_min = own.min_files.unwrap_or(options.min_compaction_files);
+        let (min_files, ratio, small_bytes) = if is_idle {
+            let ratio = own.idle_ratio.unwrap_or(options.idle_compaction_ratio);
+            (usual_min.min(2), ratio, options.memstore_flush_bytes.min(MAX_IDLE_SMALL_BYTES))
+        } else {
+            let ratio = own.ratio.unwrap_or(options.compaction_ratio);
+            (usual_min, ratio, options.memstore_flush_bytes)
+        };
         Self {
             min_files,
             max_files: own.max_files.unwrap_or(options.max_compaction_files).max(min_files),
-            ratio: own.ratio.unwrap_or(options.compaction_ratio),
-            small_bytes: options.memstore_flush_bytes,
+            ratio,
+            small_bytes,
             major_interval_ms: options.major_compaction_interval_ms,
             now,
             oldest_unexpired: ttl_ms.map(|ttl| now.saturating_sub(ttl)),
@@ -226,23 +239,48 @@ mod tests {
             delete_expired_files: true,
             ..Options::default()
         };
-        let default =
-            CompactionPolicy::new(&options, CompactionSettings::default(), Some(100), 0, 1000);
+        let default = CompactionPolicy::new(
+            &options,
+            CompactionSettings::default(),
+            Some(100),
+            0,
+            1000,
+            false,
+        );
         assert_eq!((default.min_files, default.max_files, default.ratio), (4, 8, 1.5));
         assert_eq!((default.oldest_unexpired, default.drops_expired), (Some(900), true));
         let own = CompactionSettings {
             min_files: Some(9),
             max_files: Some(5),
             ratio: Some(2.0),
+            idle_ratio: Some(7.0),
             delete_expired_files: Some(false),
         };
-        let policy = CompactionPolicy::new(&options, own, None, 0, 1000);
+        let policy = CompactionPolicy::new(&options, own, None, 0, 1000, false);
         // A run is never longer than allowed and shorter than required.
         assert_eq!((policy.min_files, policy.max_files, policy.ratio), (9, 9, 2.0));
         assert_eq!((policy.oldest_unexpired, policy.drops_expired), (None, false));
         // The newest versions outlive their time to live.
-        let kept = CompactionPolicy::new(&options, CompactionSettings::default(), Some(1), 2, 1000);
+        let kept =
+            CompactionPolicy::new(&options, CompactionSettings::default(), Some(1), 2, 1000, false);
         assert!(!kept.drops_expired);
+        let idle = CompactionPolicy::new(&options, own, None, 0, 1000, true);
+        assert_eq!((idle.min_files, idle.max_files, idle.ratio), (2, 5, 7.0));
+    }
+
+    #[test]
+    fn idle_region_merges_files_that_a_busy_one_keeps() {
+        let of = |is_idle| {
+            let settings = CompactionSettings::default();
+            CompactionPolicy::new(&Options::default(), settings, None, 0, 1000, is_idle)
+        };
+        let sizes = |sizes: &[u64]| files(&sizes.iter().map(|mb| mb << 20).collect::<Vec<_>>());
+        for unlike in [&[460, 198, 132][..], &[400, 100]] {
+            assert_eq!(select(&sizes(unlike), &of(false)), None, "{unlike:?}");
+            assert_eq!(select(&sizes(unlike), &of(true)), Some(CompactionPlan::Major));
+        }
+        assert_eq!(select(&sizes(&[400, 20]), &of(true)), None, "too little to gain");
+        assert_eq!(select(&sizes(&[400]), &of(true)), None);
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub(crate) struct CompactionSettings {
     pub(crate) min_files: Option<usize>,
     pub(crate) max_files: Option<usize>,
     pub(crate) ratio: Option<f64>,
+    /// Ratio while the region is idle (HBase: in off-peak hours).
+    pub(crate) idle_ratio: Option<f64>,
     pub(crate) delete_expired_files: Option<bool>,
 }
 
@@ -23,13 +25,17 @@ impl CompactionSettings {
                 .and_then(|files| usize::try_from(files).ok())
                 .filter(|files| *files > 1)
         };
+        let ratio = |name: &str| {
+            setting(name)
+                .and_then(|text| text.parse().ok())
+                .filter(|ratio: &f64| ratio.is_finite() && *ratio > 0.0)
+        };
         Self {
             min_files: files(fam::MIN_COMPACTION_FILES)
                 .or_else(|| files(fam::COMPACTION_THRESHOLD)),
             max_files: files(fam::MAX_COMPACTION_FILES),
-            ratio: setting(fam::COMPACTION_RATIO)
-                .and_then(|text| text.parse().ok())
-                .filter(|ratio: &f64| ratio.is_finite() && *ratio > 0.0),
+            ratio: ratio(fam::COMPACTION_RATIO),
+            idle_ratio: ratio(fam::OFF_PEAK_COMPACTION_RATIO),
             delete_expired_files: setting(fam::DELETE_EXPIRED_FILES)
                 .map(|text| text.eq_ignore_ascii_case("true")),
         }

@@ -51,10 +51,10 @@ impl RetryJob {
 /// The error of the job; a panic is `Stopped`.
 pub(super) fn run(shared: &Arc<EngineInner>, engine: &Engine, job: Job) -> Result<()> {
     let (name, kind) = (job.name(), job.kind());
-    let flushed = job.region().cloned();
+    let region = job.region().cloned();
     let work = || do_job(shared, engine, job);
-    execute(&shared.scheduler, (&name, kind), work, || {
-        schedule_followup(shared, kind, flushed.as_ref());
+    execute(&shared.scheduler, (&name, kind), region.as_ref(), work, || {
+        schedule_followup(shared, kind, region.as_ref());
     })
 }
 
@@ -63,13 +63,16 @@ pub(super) fn run(shared: &Arc<EngineInner>, engine: &Engine, job: Job) -> Resul
 fn execute(
     background: &JobScheduler,
     (name, kind): (&str, JobKind),
+    region: Option<&Arc<Region>>,
     work: impl FnOnce() -> Result<()>,
     next: impl FnOnce(),
 ) -> Result<()> {
     let result = guarded(background, name, kind.after_a_panic(), work);
     match kind {
         JobKind::Flush => background.flush_finished(&result),
-        JobKind::Compact => background.compaction_finished(&result),
+        JobKind::Compact => {
+            background.compaction_finished(region.map_or(0, |region| region.number), &result);
+        }
         JobKind::InMemoryCompaction | JobKind::Remove => {}
     }
     result?;
@@ -231,9 +234,19 @@ fn compact(
     if region.check_open().is_err() || !shared.scheduler.switches.compactions_enabled() {
         return Ok(());
     }
-    match region.compact(family, kind) {
+    let done = match kind {
+        CompactionKind::Minor => region.compact_at_pace(family, kind),
+        // Someone asked for it, and may be waiting.
+        CompactionKind::Major => region.compact(family, kind),
+    };
+    match done {
         // The region was removed concurrently; its files were deleted or passed to its successors.
         Err(error) if error.kind() == ErrorKind::NoSuchRegion => return Ok(()),
+        // Nobody asked for a compaction while nothing happens.
+        Err(error) if error.kind() == ErrorKind::DiskFull && region.is_idle() => {
+            region.set_idle(false);
+            return Ok(());
+        }
         done => done?,
     }
     if region.should_split() {
@@ -256,7 +269,8 @@ mod tests {
     #[test]
     fn panic_in_follow_up_is_no_flush_failure() {
         let background = JobScheduler::default();
-        execute(&background, ("flushing region r", JobKind::Flush), || Ok(()), broken).unwrap();
+        execute(&background, ("flushing region r", JobKind::Flush), None, || Ok(()), broken)
+            .unwrap();
         let (panics, last) = background.panics();
         assert!(
             panics == 1
@@ -269,6 +283,7 @@ mod tests {
         let failed = execute(
             &background,
             ("flushing region r", JobKind::Flush),
+            None,
             || panic!("the flush is broken"),
             broken,
         );

@@ -21,6 +21,7 @@ mod operator;
 mod properties;
 pub(crate) mod quarantine;
 mod region_index;
+mod region_watch;
 pub(crate) mod small_file;
 mod snapshot;
 mod split;
@@ -72,6 +73,7 @@ pub struct Engine {
     /// Lock held while the set of tables or regions changes.
     ddl: RankedMutex<()>,
     threads: Mutex<Vec<Box<dyn JoinHandle>>>,
+    region_watch: region_watch::RegionWatch,
     open_report: OpenReport,
     /// Nonces replayed from the log, until a caller takes them.
     replayed_nonces: Mutex<Vec<Nonce>>,

@@ -11,10 +11,12 @@ use halite_types::{Error, Result};
 use super::directory::{self, DirectoryContent};
 use super::obsolete_files::SequenceCoverage;
 use super::open_report::{OpenReport, unknown_encodings};
+use super::region_watch::RegionWatch;
 use super::small_file::write_small;
 use super::{Engine, RegionIndex, Table, obsolete_files, quarantine, table_info};
 use crate::block_cache::BlockCache;
 use crate::catalog::{Catalog, Manifest, NamespaceEntry, layout};
+use crate::compaction::CompactionPace;
 use crate::disk_room::DiskRoom;
 use crate::env::Env;
 use crate::maintenance_stats::MaintenanceStats;
@@ -86,6 +88,7 @@ impl Engine {
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
             maintenance_stats: MaintenanceStats::default(),
+            compaction_pace: CompactionPace::default(),
             disk,
             wal,
             manifest,
@@ -119,6 +122,7 @@ impl Engine {
             meta: super::meta::Meta::default(),
             ddl: RankedMutex::new(LockRank::Ddl, ()),
             threads: Mutex::new(Vec::new()),
+            region_watch: RegionWatch::default(),
             open_report: report,
             replayed_nonces: Mutex::new(nonces),
         });

@@ -1,12 +1,14 @@
-//! Threads of an engine: the log's writer, and one each for flushes and compactions.
+//! Threads of an engine: the log's writer, one for flushes, and those for compactions, which also
+//! look at the regions from time to time.
 
 use std::sync::Arc;
 
 use halite_types::{Error, Result};
 
-use super::{Engine, jobs};
+use super::{Engine, jobs, region_watch};
 use crate::env::JoinHandle;
 use crate::heal::Healed;
+use crate::scheduler::Wake;
 
 impl Engine {
     /// Ends the engine's threads after their current jobs. Memory contents stay in the log for the
@@ -30,13 +32,25 @@ impl Engine {
         if !threads.is_empty() {
             self.shared.wal.set_threaded();
         }
-        for (name, flushes) in [("halite-flush", true), ("halite-compact", false)] {
+        let compactions = self.shared.options.compaction_threads;
+        let compactions = std::iter::repeat_n(("halite-compact", false), compactions);
+        for (name, flushes) in std::iter::once(("halite-flush", true)).chain(compactions) {
             // Not a strong reference to the engine, which would never be dropped.
             let (shared, engine) = (Arc::clone(&self.shared), Arc::downgrade(self));
             let work = move || {
                 let mut pause = jobs::MIN_RETRY_PAUSE;
-                while let Some(job) = shared.scheduler.wait(flushes) {
+                let wait = (!flushes).then_some(region_watch::PERIOD);
+                loop {
+                    let wake = shared.scheduler.wait(flushes, wait);
                     let Some(engine) = engine.upgrade() else { return };
+                    if !flushes {
+                        engine.watch_regions();
+                    }
+                    let job = match wake {
+                        Wake::Job(job) => job,
+                        Wake::Timeout => continue,
+                        Wake::Closing => return,
+                    };
                     // A failure is recorded where its dependents find it.
                     let Some(again) = jobs::run_for_retry(&shared, &engine, job) else {
                         pause = jobs::MIN_RETRY_PAUSE;

@@ -95,6 +95,8 @@ pub struct Region {
     gives_way: AtomicBool,
     /// `true` if reads are no longer served.
     not_serving: AtomicBool,
+    /// `true` if there was no write for a while.
+    idle: AtomicBool,
     /// `true` if a flush has been requested and has not begun.
     pub(crate) flush_requested: AtomicBool,
     /// As `flush_requested`, for in-memory compaction.
@@ -152,6 +154,7 @@ impl Region {
             turn: RankedMutex::new(LockRank::CompactionTurn, ()),
             gives_way: AtomicBool::new(false),
             not_serving: AtomicBool::new(false),
+            idle: AtomicBool::new(false),
             flush_requested: AtomicBool::new(false),
             in_memory_compaction_requested: AtomicBool::new(false),
             recorded_memstore_bytes: AtomicU64::new(0),
@@ -237,6 +240,15 @@ impl Region {
         self.gives_way.store(false, Ordering::Release);
         drop(turn);
         compaction
+    }
+
+    /// Returns `true` if there was no write for a while, so that there is time for compactions.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.idle.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_idle(&self, is_idle: bool) {
+        self.idle.store(is_idle, Ordering::Relaxed);
     }
 
     /// Returns `true` if the running compaction is to end without a result.

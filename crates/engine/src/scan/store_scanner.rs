@@ -12,7 +12,7 @@ use super::merge::MergingIterator;
 const STEPS_BEFORE_SEEK: usize = 6;
 
 /// Bytes of cells between two checks of whether a compaction may continue.
-const CONTINUE_CHECK_INTERVAL_BYTES: usize = 4 << 20;
+const CONTINUE_CHECK_INTERVAL_BYTES: usize = 1 << 20;
 
 /// Scanner of one store.
 pub(crate) struct StoreScanner {
@@ -412,14 +412,14 @@ impl StoreScanner {
 
     /// Passes the retained cells to `each`, in order over all rows, for flush and compaction.
     pub(crate) fn compact(&mut self, each: impl FnMut(CellRef<'_>) -> Result<()>) -> Result<()> {
-        self.compact_while(|| Ok(()), each)
+        self.compact_while(|_| Ok(()), each)
     }
 
-    /// As [`StoreScanner::compact`], and calls `may_go_on` after every few megabytes that were
-    /// examined, whether or not any of them are retained.
+    /// As [`StoreScanner::compact`], and calls `may_go_on` after every megabyte or so that was
+    /// examined, whether or not any of it is retained, with its length in bytes.
     pub(crate) fn compact_while(
         &mut self,
-        may_go_on: impl Fn() -> Result<()>,
+        may_go_on: impl Fn(u64) -> Result<()>,
         mut each: impl FnMut(CellRef<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut row: Vec<u8> = Vec::new();
@@ -428,8 +428,8 @@ impl StoreScanner {
         while let Some(cell) = self.merge.peek() {
             looked_at += cell.encoded_len();
             if looked_at >= CONTINUE_CHECK_INTERVAL_BYTES {
+                may_go_on(looked_at as u64)?;
                 looked_at = 0;
-                may_go_on()?;
             }
             if !any || cell.row() != row {
                 any = true;
