@@ -49,7 +49,7 @@ enum HfileCommand {
     /// Measure what the cells of a table or a file cost under every encoding and codec
     ///
     /// Reads a sample in runs of neighbouring rows from many places, writes it with the store's own
-    /// writer under each DATA_BLOCK_ENCODING and COMPRESSION, and prints bytes per cell, the
+    /// writer under each data block encoding and compression, and prints bytes per cell, the
     /// processor time to write, scan and seek, and a recommendation: of the combinations at most
     /// --slack percent larger than the smallest, the one with the cheapest seek. Seeks that differ
     /// by less than the noise count as equal; of equal ones the smallest is taken, and the current
@@ -97,8 +97,8 @@ struct WriteArgs {
     /// Names of the columns of a file without a header line
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     names: Option<Vec<String>>,
-    /// Columns as in -Dimporttsv.columns of HBase's ImportTsv: HBASE_ROW_KEY,FAMILY:QUALIFIER,...;
-    /// the file has no header line, and - leaves a column out
+    /// Columns as `-Dimporttsv.columns` of HBase's `ImportTsv` has them, as in
+    /// `HBASE_ROW_KEY,f:a,f:b,HBASE_TS_KEY`; the file has no header line, and - leaves a column out
     #[arg(long, value_name = "COLUMNS", conflicts_with_all = ["key", "column", "family", "timestamp", "names"])]
     importtsv_columns: Option<String>,
     /// Separator of the values: one character, or \t

@@ -102,7 +102,7 @@ fn measure_table(
             ..WriterOptions::for_bulk_load(&descriptor, family)
         };
         let current = Some((options.encoding, options.compression));
-        costs.push(measure_sample(family.name().clone(), &sample, options, current, settings)?);
+        costs.push(measure_sample(family.name().clone(), &sample, &options, current, settings)?);
     }
     if costs.is_empty() {
         bail!("it has no cells to measure; write some, or measure a store file");
@@ -141,18 +141,18 @@ pub(crate) fn cost_of_file(
         ..WriterOptions::for_bulk_load(&table, &family_descriptor)
     };
     let current = Some((encoding, reader.trailer().compression));
-    let cost = measure_sample(family, &sample, options, current, settings)?;
+    let cost = measure_sample(family, &sample, &options, current, settings)?;
     report::write(out, &[cost], None, settings)
 }
 
 fn measure_sample(
     family: Bytes,
     sample: &Sample,
-    options: WriterOptions,
+    options: &WriterOptions,
     current: Option<Combination>,
     settings: CostSettings,
 ) -> anyhow::Result<FamilyCost> {
-    let options = WriterOptions { include_tags: sample.has_tags(), ..options };
+    let options = WriterOptions { include_tags: sample.has_tags(), ..options.clone() };
     let bar = progress("measuring");
     let measurements = measure::all(&sample.cells, &options, settings.rounds, &bar)?;
     bar.finish_and_clear();

@@ -6,7 +6,7 @@ use halite::rowkey::KeySchema;
 
 use super::value_type::ValueType;
 
-/// Name of the row key in a list as ImportTsv's.
+/// Name of the row key in a list as of `ImportTsv`.
 const ROW_KEY: &str = "HBASE_ROW_KEY";
 /// Name of the timestamp there.
 const TIMESTAMP: &str = "HBASE_TS_KEY";
@@ -25,7 +25,7 @@ pub(crate) struct MappingArgs {
     /// Family of the columns that are not named otherwise.
     pub(crate) family: Option<String>,
     pub(crate) timestamp: Option<String>,
-    /// ImportTsv's list, which replaces the others.
+    /// List of `ImportTsv`, which replaces the others.
     pub(crate) import_tsv: Option<String>,
 }
 

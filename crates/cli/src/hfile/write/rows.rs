@@ -13,6 +13,9 @@ use halite_types::op::check_row;
 use super::mapping::{KeySource, Mapping, is_nullable};
 use crate::key::ResolvedKey;
 
+/// Flat key and value of a cell.
+type KeyAndValue = (Vec<u8>, Vec<u8>);
+
 /// Converter of lines to cells.
 pub(super) struct RowMaker {
     pub(super) mapping: Mapping,
@@ -50,7 +53,7 @@ impl RowMaker {
     }
 
     /// Returns the flat key and the value of each cell of a line.
-    fn parse(&self, line: &ByteRecord) -> Result<Vec<(Vec<u8>, Vec<u8>)>, String> {
+    fn parse(&self, line: &ByteRecord) -> Result<Vec<KeyAndValue>, String> {
         let mapping = &self.mapping;
         if line.len() != mapping.width {
             return Err(format!("it has {} columns and not {}", line.len(), mapping.width));

@@ -235,9 +235,10 @@ impl RunReader {
 
 /// Returns the lengths of key and value, and the number of the cell.
 fn split_head(head: [u8; 16]) -> (usize, usize, u64) {
-    let [a, b, c, d, e, f, g, h, number @ ..] = head;
-    let (key, value) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
-    (key as usize, value as usize, u64::from_be_bytes(number))
+    let number =
+        |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    let (key, value, high, low) = (number(0), number(4), number(8), number(12));
+    (key as usize, value as usize, u64::from(high) << 32 | u64::from(low))
 }
 
 /// Order in the heap, whose greatest is the next: smallest key, then the cell added last.
@@ -306,11 +307,14 @@ mod tests {
 
     use super::*;
 
+    type KeyAndValue = (Vec<u8>, Vec<u8>);
+
     fn key(number: usize) -> Vec<u8> {
         make_key(format!("{number:05}").as_bytes(), b"f", b"q", 5, 4)
     }
 
-    fn sorted(budget: usize, cells: usize) -> (Vec<(Vec<u8>, Vec<u8>)>, usize) {
+    /// Returns the sorted cells and the number of runs.
+    fn sorted(budget: usize, cells: usize) -> (Vec<KeyAndValue>, usize) {
         let directory = tempfile::tempdir().unwrap();
         let mut sorter = Sorter::new(directory.path(), budget);
         for at in 0..cells {

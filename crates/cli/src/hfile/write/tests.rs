@@ -141,8 +141,8 @@ fn lines_become_sorted_files_cut_at_regions() {
 #[test]
 fn last_of_equal_cells_counts_also_on_disk() {
     let rig = Rig::new();
-    let lines = (0..4000).map(|at| format!("{:03},{at}\n", at % 500)).collect::<String>();
-    let mut job = rig.job(&format!("id,v\n{lines}"));
+    let lines: Vec<String> = (0..4000).map(|at| format!("{:03},{at}", at % 500)).collect();
+    let mut job = rig.job(&format!("id,v\n{}", lines.join("\n")));
     (job.memory, job.max_file_bytes) = (20_000, 1000);
     let report = job.run(&rig.backend).unwrap();
     assert!(report.runs > 3 && report.written.files > 1, "{} runs", report.runs);

@@ -59,7 +59,7 @@ impl ValueType {
                 _ => None,
             },
             Self::Hex => hex(trimmed),
-            Self::Binary => Some(to_bytes_binary(&shown).to_vec()),
+            Self::Binary => Some(to_bytes_binary(&shown)),
         }
         .ok_or_else(refused)
     }
