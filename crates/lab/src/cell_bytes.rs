@@ -12,8 +12,8 @@ use crate::table::LabTable;
 /// Bytes of timestamp and type at the end of a key.
 const STAMP_BYTES: usize = 9;
 
-/// Returns the mean bytes of a cell of one family in a file, with its part of index and bloom filter.
-/// All cells count as written at the same time, so that every run gives the same.
+/// Returns the mean bytes of a cell of one family in a file, with its part of index and bloom
+/// filter. All cells count as written at the same time, so that every run gives the same.
 pub(crate) fn mean_file_bytes(
     rows: &[Row],
     encoding: DataBlockEncoding,

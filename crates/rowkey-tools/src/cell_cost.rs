@@ -9,13 +9,15 @@ use halite_types::{CellRef, CellType, Result};
 
 pub use halite_engine::hfile::{Compression, DataBlockEncoding};
 
+/// Encoding that lint recommends for keys that share their beginnings.
+pub const RECOMMENDED: DataBlockEncoding = DataBlockEncoding::FastDiff;
 /// Bytes of the value of a generated cell.
 pub const VALUE_BYTES: usize = 8;
 /// Timestamp of generated cells, which count as written at one time.
 const TIMESTAMP: i64 = 1_700_000_000_000;
 
-/// Returns the bytes on disk per cell under an encoding and a codec: data blocks of 64 KB, index, and
-/// bloom filter of rows. 0 without cells.
+/// Returns the bytes on disk per cell under an encoding and a codec: data blocks of 64 KB, index,
+/// and bloom filter of rows. 0 without cells.
 ///
 /// # Errors
 /// `InvalidRequest` for cells that are out of order, or of several families.
@@ -28,8 +30,8 @@ pub fn bytes_per_cell<'c>(
     Ok(cost::measure(cells, options)?.bytes_per_cell())
 }
 
-/// Returns the bytes on disk per cell, without compression, for rows with these keys, in order: a cell
-/// of eight random bytes in each of the columns, which are in order.
+/// Returns the bytes on disk per cell, without compression, for rows with these keys, in order: a
+/// cell of eight random bytes in each of the columns, which are in order.
 ///
 /// # Errors
 /// As [`bytes_per_cell`].
@@ -63,8 +65,8 @@ mod tests {
         let measure = |encoding| bytes_per_cell_of_keys(&keys, b"f", &[b"a", b"b"], encoding);
         let plain = measure(DataBlockEncoding::None).unwrap();
         let encoded = measure(DataBlockEncoding::FastDiff).unwrap();
-        // A plain cell has 8 bytes of lengths, 12 around the row, family and qualifier, and 1 of its
-        // sequence id.
+        // A plain cell has 8 bytes of lengths, 12 around the row, family and qualifier, and 1 of
+        // its sequence id.
         assert!((51.0..54.0).contains(&plain), "{plain}");
         assert!((13.0..17.0).contains(&encoded), "{encoded}");
     }

@@ -1,5 +1,5 @@
-//! Load over the wire: all files are staged, and then loaded region by region. Files of regions that
-//! changed meanwhile are assigned and cut again.
+//! Load over the wire: all files are staged, and then loaded region by region. Files of regions
+//! that changed meanwhile are assigned and cut again.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -115,8 +115,8 @@ impl Loader<'_> {
         }
     }
 
-    /// Puts all files where the servers read them, cut at the borders of the regions. Returns them
-    /// by region, and those whose region is missing.
+    /// Puts all files where the servers read them, cut at the boundaries of the regions. Returns
+    /// them by region, and those whose region is missing.
     fn stage(
         &self,
         pending: Vec<PendingFile>,

@@ -1,8 +1,8 @@
 //! Files where the servers read them: copies in the staging directory, and the parts of files that
 //! span regions.
 //!
-//! A part is named as HBase names it: `NAME_bottom` and `NAME_top` below and above a border, or
-//! `NAME_part-N` at several borders.
+//! A part is named as HBase names it: `NAME_bottom` and `NAME_top` below and above a boundary, or
+//! `NAME_part-N` at several boundaries.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -78,7 +78,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Cuts a file at the borders of regions and returns the parts that have rows.
+    /// Cuts a file at the boundaries of regions and returns the parts that have rows.
     ///
     /// # Errors
     /// Returns an error if a part cannot be written, or the servers read the source itself.
@@ -210,8 +210,8 @@ fn copy(from: &Path, to: &Path, bar: &ProgressBar) -> anyhow::Result<()> {
     share(to, 0o666)
 }
 
-/// Sets the permissions of a file for servers that run as another user. The staging directory has a
-/// name that nobody else knows.
+/// Sets the permissions of a file for servers that run as another user. No other client knows the
+/// name of the staging directory.
 fn share(path: &Path, mode: u32) -> anyhow::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
         .with_context(|| path.display().to_string())

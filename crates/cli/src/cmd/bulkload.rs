@@ -1,5 +1,6 @@
 //! `halite bulkload`: loads store files into a table.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,10 +16,11 @@ use crate::text_table::{TextTable, grouped, size};
 /// Load store files into a table of a store or a cluster
 ///
 /// DIR has one directory of store files (HFiles of version 3) per family, as `halite hfile write`,
-/// HBase's `HFileOutputFormat2` and `ImportTsv` write them. All files are checked before the first is
-/// loaded; a file with rows of several regions is cut at their borders. The files of one region
-/// become visible together. They are copied, and stay in DIR. For a cluster, they are copied to the
-/// servers' staging directory, which has to be reachable from here, or the servers read them under
+/// HBase's `HFileOutputFormat2` and `ImportTsv` write them. All files are checked before the first
+/// is loaded; a file with rows of several regions is cut at their boundaries. The files of one
+/// region become visible together. They are copied, and stay in DIR. For a cluster, they are copied
+/// to the servers' staging directory, which has to be reachable from here, or the servers read them
+/// under
 /// --server-path.
 #[derive(clap::Args)]
 pub(crate) struct BulkloadArgs {
@@ -82,7 +84,7 @@ fn load(job: &LoadJob, backend: &Backend) -> anyhow::Result<()> {
         began.elapsed().as_secs_f64()
     )?;
     let notes = [
-        (report.cut_files, "files cut at the borders of regions"),
+        (report.cut_files, "files cut at the boundaries of regions"),
         (report.retries, "retries, because regions changed meanwhile"),
     ];
     for (count, text) in notes.into_iter().filter(|(count, _)| *count > 0) {
@@ -105,9 +107,9 @@ fn print_plan(job: &LoadJob, backend: &Backend) -> anyhow::Result<()> {
     }
     let mut out = std::io::stdout().lock();
     lines.lines().try_for_each(|line| writeln!(out, "{line}"))?;
-    for part in plan.iter().flat_map(|load| &load.parts).filter(|part| !part.is_whole) {
-        writeln!(out, "cut: {}", part.path.display())?;
-    }
+    let parts = plan.iter().flat_map(|load| &load.parts);
+    let cut: BTreeSet<_> = parts.filter(|part| !part.is_whole).map(|part| &part.path).collect();
+    cut.into_iter().try_for_each(|path| writeln!(out, "cut: {}", path.display()))?;
     writeln!(out, "nothing was changed")?;
     Ok(())
 }

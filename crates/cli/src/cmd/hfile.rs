@@ -1,5 +1,5 @@
-//! `halite hfile`: inspects store files, written by HBase or Halite, measures what cells cost in them,
-//! and writes them for a bulk load.
+//! `halite hfile`: inspects store files, written by HBase or Halite, measures what cells cost in
+//! them, and writes them for a bulk load.
 
 use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
@@ -15,8 +15,8 @@ use crate::hfile::{check, dump, info, open};
 use crate::text_table::{grouped, size};
 use crate::units::parse_bytes;
 
-/// Inspect store files (HFiles of version 3, written by HBase or Halite), measure what cells cost in
-/// them, and write them for a bulk load
+/// Inspect store files (HFiles of version 3, written by HBase or Halite), measure what cells cost
+/// in them, and write them for a bulk load
 #[derive(clap::Args)]
 pub(crate) struct HfileArgs {
     #[command(subcommand)]
@@ -57,10 +57,10 @@ enum HfileCommand {
     Cost(CostArgs),
     /// Write the lines of a CSV or TSV file as store files for `halite bulkload`
     ///
-    /// The files are sorted, cut at the borders of the table's regions, and have the encoding,
+    /// The files are sorted, cut at the boundaries of the table's regions, and have the encoding,
     /// compression, bloom filter and block size of their family: DIR/FAMILY/FILE, the layout of
-    /// HBase's bulk load. Columns are named by the first line of the file, or by --names. Of several
-    /// lines with the same cell the last one counts. A failure leaves nothing.
+    /// HBase's bulk load. Columns are named by the first line of the file, or by --names. Of
+    /// several lines with the same cell the last one counts. A failure leaves nothing.
     #[command(group = clap::ArgGroup::new("source").required(true).args(["csv", "tsv"]))]
     Write(Box<WriteArgs>),
 }

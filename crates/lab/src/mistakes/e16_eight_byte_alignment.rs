@@ -1,6 +1,6 @@
 //! E16: keys padded to a multiple of eight bytes.
 
-use halite_rowkey_tools::cell_cost::DataBlockEncoding;
+use halite_rowkey_tools::cell_cost::{DataBlockEncoding, RECOMMENDED};
 
 use crate::cell_bytes::{mean_encoded_bytes, two_column_table};
 use crate::samples::{java_heap_bytes, key_value_bytes};
@@ -96,8 +96,7 @@ fn in_files(lab: &mut PageWriter) -> anyhow::Result<()> {
         let table = two_column_table(lab, &format!("files_{length}"), &keys)?;
         let rows = lab.rows(&table, &ScanSpec::all())?;
         let measure = |encoding| mean_encoded_bytes(&rows, encoding);
-        let (plain, encoded) =
-            (measure(DataBlockEncoding::None)?, measure(DataBlockEncoding::FastDiff)?);
+        let (plain, encoded) = (measure(DataBlockEncoding::None)?, measure(RECOMMENDED)?);
         figures.push((length, plain, encoded));
     }
     lab.data_table(

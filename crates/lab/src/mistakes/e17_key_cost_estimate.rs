@@ -2,7 +2,7 @@
 
 use halite::Row;
 use halite::rowkey::KeySchema;
-use halite_rowkey_tools::cell_cost::DataBlockEncoding;
+use halite_rowkey_tools::cell_cost::{DataBlockEncoding, RECOMMENDED};
 
 use crate::cell_bytes::{mean_encoded_bytes, two_column_table};
 use crate::manual_keys::md5_hex;
@@ -44,7 +44,7 @@ fn costs(rows: &[Row]) -> anyhow::Result<Costs> {
         cell: each(bytes, cells),
         own: each(keys - shared, rows.len()),
         plain: mean_encoded_bytes(rows, DataBlockEncoding::None)?,
-        encoded: mean_encoded_bytes(rows, DataBlockEncoding::FastDiff)?,
+        encoded: mean_encoded_bytes(rows, RECOMMENDED)?,
     })
 }
 

@@ -3,7 +3,7 @@
 use halite::Put;
 use halite::rowkey::Value;
 use halite::rowkey::series::{Point, pack, unpack};
-use halite_rowkey_tools::cell_cost::{Compression, DataBlockEncoding};
+use halite_rowkey_tools::cell_cost::{Compression, RECOMMENDED};
 
 use crate::cell_bytes::mean_file_bytes;
 use crate::samples::{HOUR, SECOND, T0, key_value_bytes};
@@ -76,7 +76,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         ),
     )?;
     let rows = lab.rows(&table, &ScanSpec::all())?;
-    let measure = |codec| mean_file_bytes(&rows, DataBlockEncoding::FastDiff, codec);
+    let measure = |codec| mean_file_bytes(&rows, RECOMMENDED, codec);
     let (encoded, compressed) = (measure(Compression::None)?, measure(Compression::Gz)?);
     lab.assert_claim(
         (allowed * 3.0..20.0).contains(&encoded),

@@ -1,7 +1,7 @@
 //! K32: the cost of key length; multiples of eight gain nothing.
 
 use halite::rowkey::{KeySchema, Value};
-use halite_rowkey_tools::cell_cost::DataBlockEncoding;
+use halite_rowkey_tools::cell_cost::{DataBlockEncoding, RECOMMENDED};
 
 use crate::cell_bytes::{mean_encoded_bytes, two_column_table};
 use crate::samples::{SECOND, T0, java_heap_bytes, key_value_bytes};
@@ -152,7 +152,7 @@ fn encoded_by_key(lab: &mut PageWriter, numbers: &KeySchema) -> anyhow::Result<(
         let at = DataBlockEncoding::ALL.iter().position(|other| *other == encoding);
         at.map_or(0.0, |at| figures[key].1[at])
     };
-    let [short, shared, random] = [0, 1, 2].map(|key| of(key, DataBlockEncoding::FastDiff));
+    let [short, shared, random] = [0, 1, 2].map(|key| of(key, RECOMMENDED));
     lab.assert_claim(
         shared < short + 4.0 && random > 3.0 * shared,
         "Under FAST_DIFF the shared key of 100 bytes takes hardly more than the one of 12, and the \

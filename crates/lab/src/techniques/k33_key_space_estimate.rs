@@ -1,7 +1,7 @@
 //! K33: the size of keys: rows, times columns, times length.
 
 use halite::Put;
-use halite_rowkey_tools::cell_cost::DataBlockEncoding;
+use halite_rowkey_tools::cell_cost::{DataBlockEncoding, RECOMMENDED};
 
 use crate::cell_bytes::mean_encoded_bytes;
 use crate::samples::key_value_bytes;
@@ -60,7 +60,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
             rows.iter().flat_map(halite::Row::iter).map(|cell| key_value_bytes(&cell)).sum();
         bytes_of_keys.push((columns, keys, cells));
         let measure = |encoding| mean_encoded_bytes(&rows, encoding);
-        encoded.push((measure(DataBlockEncoding::None)?, measure(DataBlockEncoding::FastDiff)?));
+        encoded.push((measure(DataBlockEncoding::None)?, measure(RECOMMENDED)?));
     }
     let line = |&(columns, keys, cells): &(u8, usize, usize)| {
         [

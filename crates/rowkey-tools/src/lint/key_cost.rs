@@ -8,7 +8,7 @@ use halite_rowkey::value::{FieldType, TimeUnit, Value};
 use halite_types::rng::split_mix;
 
 use super::input::{KeySample, LintInput};
-use crate::cell_cost::{DataBlockEncoding, VALUE_BYTES, bytes_per_cell_of_keys};
+use crate::cell_cost::{DataBlockEncoding, RECOMMENDED, VALUE_BYTES, bytes_per_cell_of_keys};
 use crate::simulate::TrafficResolver;
 
 /// Keys that are made or taken.
@@ -79,7 +79,7 @@ impl CellCosts {
         let family = family.unwrap_or(b"f");
         Some(Self {
             plain: keys.bytes_per_cell(family, &columns, DataBlockEncoding::None)?,
-            fast_diff: keys.bytes_per_cell(family, &columns, DataBlockEncoding::FastDiff)?,
+            fast_diff: keys.bytes_per_cell(family, &columns, RECOMMENDED)?,
             about: keys.describe(columns.len()),
         })
     }

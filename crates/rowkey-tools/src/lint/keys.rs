@@ -11,7 +11,7 @@ use super::finding::{Finding, Findings};
 use super::input::{ConditionShape, LintInput, QueryShape};
 use super::key_cost::{CellCosts, MeasuredKeys, measured_columns};
 use super::rules::Severity;
-use crate::cell_cost::DataBlockEncoding;
+use crate::cell_cost::RECOMMENDED;
 
 /// Key length that triggers a finding.
 const LONG_KEY_BYTES: usize = 128;
@@ -303,8 +303,7 @@ impl DigestCosts {
         let (whole, short) =
             (MeasuredKeys::new(Some(key), None)?, MeasuredKeys::new(Some(&short), None)?);
         let columns = measured_columns(None, subject);
-        let measure =
-            |keys: &MeasuredKeys| keys.bytes_per_cell(b"f", &columns, DataBlockEncoding::FastDiff);
+        let measure = |keys: &MeasuredKeys| keys.bytes_per_cell(b"f", &columns, RECOMMENDED);
         Some(Self {
             whole: measure(&whole)?,
             short: measure(&short)?,

@@ -33,16 +33,20 @@ pub(super) fn write(
         }
         write_family(out, cost, table)?;
     }
-    writeln!(
-        out,
-        "\n* current, > recommended. B/cell: data, index and bloom filters on disk; index: the last \
-         two of it. MB/s: bytes of plain cells per second of one processor. seek: a get whose block \
-         is in no cache, without the disk. +-: variation of the seek between {} rounds.\n\
-         Recommended is the cheapest seek among the combinations within {:.0} % of the smallest; \
-         see docs/bulkload.md.",
-        settings.rounds,
-        settings.slack * 100.0
-    )?;
+    let slack = settings.slack * 100.0;
+    let legend = [
+        "* current, > recommended".to_owned(),
+        "B/cell: data, index and bloom filters on disk; index: the last two of it".to_owned(),
+        "MB/s: bytes of plain cells per second of one processor".to_owned(),
+        "seek: a get whose block is in no cache, without the disk".to_owned(),
+        format!("+-: variation of the seek between {} rounds", settings.rounds),
+        format!(
+            "recommended: the cheapest seek within {slack:.0} % of the fewest bytes; see \
+             docs/bulkload.md"
+        ),
+    ];
+    writeln!(out)?;
+    legend.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     Ok(())
 }
 
@@ -138,7 +142,7 @@ fn bloom_name(bloom: BloomType) -> String {
 }
 
 fn as_json(cost: &FamilyCost) -> Value {
-    let pair = |combination: super::Combination| json!({ "encoding": combination.0.name(), "codec": combination.1.name() });
+    let pair = |(encoding, codec): super::Combination| json!({ "encoding": encoding.name(), "codec": codec.name() });
     let row = |one: &Measurement| {
         json!({
             "encoding": one.encoding.name(),
@@ -153,11 +157,12 @@ fn as_json(cost: &FamilyCost) -> Value {
         })
     };
     let found = &cost.recommendation;
+    let plain = cost.measurements.first().map(|one| one.sizes.plain_bytes_per_cell());
     json!({
         "family": to_string_binary(&cost.family),
         "sample": cost.origin,
         "sample_bytes": cost.evidence.sample_bytes,
-        "plain_bytes_per_cell": cost.measurements.first().map(|one| one.sizes.plain_bytes_per_cell()),
+        "plain_bytes_per_cell": plain,
         "current": cost.current.map(pair),
         "measurements": cost.measurements.iter().map(row).collect::<Vec<_>>(),
         "recommended": pair(found.choice),

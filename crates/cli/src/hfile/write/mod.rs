@@ -3,7 +3,7 @@
 //! ```text
 //! input.rs     lines of the file            mapping.rs     columns to key, timestamp and cells
 //! rows.rs      a line to its cells          value_type.rs  text to bytes
-//! sorter.rs    the external sort            output.rs      files, cut at the regions' borders
+//! sorter.rs    the external sort            output.rs      files, cut at the regions' boundaries
 //! ```
 //! Everything is written in a temporary directory next to the target, which is renamed at the end,
 //! so a failure leaves nothing.

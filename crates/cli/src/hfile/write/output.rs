@@ -1,8 +1,9 @@
-//! Store files for a bulk load: one directory per family, a new file at each border of a region and
-//! at a maximum size.
+//! Store files for a bulk load: one directory per family, a new file at each boundary of a region
+//! and at a maximum size.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -31,7 +32,7 @@ pub(crate) struct OutputCounts {
 pub(super) struct Output {
     directory: PathBuf,
     /// Start keys of the regions after the first.
-    borders: Vec<Bytes>,
+    boundaries: Vec<Bytes>,
     /// Number of the region of the last cell.
     region: usize,
     families: BTreeMap<Bytes, FamilyOutput>,
@@ -69,7 +70,7 @@ impl Output {
         }
         Ok(Self {
             directory: directory.to_owned(),
-            borders: regions.iter().skip(1).map(|region| region.start.clone()).collect(),
+            boundaries: regions.iter().skip(1).map(|region| region.start.clone()).collect(),
             region: 0,
             families: outputs,
             max_file_bytes,
@@ -103,7 +104,7 @@ impl Output {
     /// Finishes the files of a region when the first row of another one arrives.
     fn enter_row(&mut self, row: &[u8]) -> anyhow::Result<()> {
         let before = self.region;
-        while self.borders.get(self.region).is_some_and(|border| row >= &border[..]) {
+        while self.boundaries.get(self.region).is_some_and(|boundary| row >= &boundary[..]) {
             self.region += 1;
         }
         if self.region != before {
@@ -171,7 +172,7 @@ impl FamilyOutput {
     /// Returns the writer of the current file, which is created if there is none.
     fn writer(&mut self) -> anyhow::Result<&mut Writer> {
         if self.writer.is_none() {
-            let name = format!("part-{:05}", self.files);
+            let name = file_name(self.files);
             let shown = self.directory.join(&name).display().to_string();
             let file = self.fs.create(&name).with_context(|| shown.clone())?;
             self.writer = Some(Writer::create(file, &shown, self.options.clone())?);
@@ -187,8 +188,19 @@ impl FamilyOutput {
         writer.set_info(info_key::BULK_LOAD_TASK, TASK.as_bytes().to_vec());
         counts.bytes += writer.finish(StoreFileInfo::default())?.bytes;
         counts.files += 1;
-        Ok(())
+        let path = self.directory.join(file_name(self.files.saturating_sub(1)));
+        // A store's own files are for its user only; these are for servers that run as another.
+        fs::metadata(&self.directory)
+            .and_then(|about| {
+                let mode = about.permissions().mode() & 0o666;
+                fs::set_permissions(&path, Permissions::from_mode(mode))
+            })
+            .with_context(|| path.display().to_string())
     }
+}
+
+fn file_name(number: u64) -> String {
+    format!("part-{number:05}")
 }
 
 /// Makes the names in a directory durable.

@@ -341,7 +341,7 @@ mod tests {
         let (few_runs, runs) = sorted(40_000, 5000);
         assert!((2..MAX_RUNS).contains(&runs), "{runs}");
         assert_eq!(few_runs, in_memory);
-        // So many runs that they are merged in between.
+        // More runs than are merged at once.
         let (many_runs, runs) = sorted(1_000, 5000);
         assert!(runs < MAX_RUNS, "{runs}");
         assert_eq!(many_runs, in_memory);

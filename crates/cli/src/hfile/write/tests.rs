@@ -1,6 +1,7 @@
 //! Store files from small CSV files, and what a failure leaves.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 
 use halite::rowkey::language::{Statement, statements};
 use halite::{FamilyDescriptor, Scan, Store, TableDescriptor};
@@ -123,6 +124,8 @@ fn lines_become_sorted_files_cut_at_regions() {
         let encoding = reader.info().get("DATA_BLOCK_ENCODING").map(<[u8]>::to_vec);
         assert_eq!(encoding.is_some(), family == "f");
         assert!(reader.is_bulk_loaded(), "it has a time of bulk load");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o666;
+        assert_eq!(mode(&path), mode(path.parent().unwrap()));
     }
     assert_eq!(
         rig.loaded(),

@@ -19,8 +19,8 @@ use super::{
 pub const CODECS: [Compression; 5] =
     [Compression::None, Compression::Snappy, Compression::Lz4, Compression::Zstd, Compression::Gz];
 
-/// Sizes of a file on disk, with headers and checksums of the blocks. The trailer and the file info,
-/// which do not grow with the cells, are in none of them.
+/// Sizes of a file on disk, with headers and checksums of the blocks. The trailer and the file
+/// info, which do not grow with the cells, are in none of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileSizes {
     /// Number of cells.
