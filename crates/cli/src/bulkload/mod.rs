@@ -10,6 +10,7 @@ mod remote;
 mod staged;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use halite::{BulkLoad, TableName};
@@ -19,6 +20,9 @@ pub(crate) use self::plan::RegionLoad;
 
 use self::files::LoadFile;
 use crate::backend::Backend;
+
+/// Interval at which a spinner turns while a store loads files.
+const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Files to load, and how.
 pub(crate) struct LoadJob {
@@ -93,9 +97,11 @@ impl LoadJob {
                 .map_err(|path| anyhow::anyhow!("the path {} is not UTF-8", path.display()))?;
             load = load.file(file.family.clone(), path);
         }
-        let bar = progress("loading");
-        backend.bulk_load(&self.table, load)?;
+        let bar = ProgressBar::new_spinner().with_message("loading");
+        bar.enable_steady_tick(SPINNER_INTERVAL);
+        let loaded = backend.bulk_load(&self.table, load);
         bar.finish_and_clear();
+        loaded?;
         Ok(LoadReport::new(&files, &plan))
     }
 }

@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use halite_types::cell::compare_keys;
 
-/// Runs that are merged at once; each has a file and a buffer.
-const MAX_RUNS: usize = 64;
+/// Runs of one level that are merged to one of the next, so that few files are open and each cell
+/// is written once per level.
+const MERGED_RUNS: usize = 32;
 /// Buffer of the file of a run.
 const BUFFER_BYTES: usize = 256 << 10;
 /// Bytes of memory per cell besides key and value.
@@ -46,8 +47,16 @@ pub(super) struct Sorter {
     budget: usize,
     bytes: Vec<u8>,
     entries: Vec<Entry>,
-    runs: Vec<File>,
+    /// The levels never rise from one run to the next.
+    runs: Vec<Run>,
     added: u64,
+}
+
+/// Sorted cells on disk.
+struct Run {
+    file: File,
+    /// Number of merges behind it.
+    level: u32,
 }
 
 impl Sorter {
@@ -113,23 +122,26 @@ impl Sorter {
         for entry in &self.entries {
             run.write(entry.key(&self.bytes), entry.value(&self.bytes), entry.number)?;
         }
-        self.runs.push(run.finish()?);
+        self.runs.push(Run { file: run.finish()?, level: 0 });
         self.bytes.clear();
         self.entries.clear();
-        if self.runs.len() == MAX_RUNS {
-            self.merge_runs()?;
-        }
-        Ok(())
+        self.merge_full_levels()
     }
 
-    /// Merges all runs into one, so that their number stays bounded.
-    fn merge_runs(&mut self) -> anyhow::Result<()> {
-        let mut merged = Merge::new(std::mem::take(&mut self.runs))?;
-        let mut run = RunWriter::create(&self.directory)?;
-        while let Some(cell) = merged.next_cell()? {
-            run.write(&cell.key, &cell.value, cell.number)?;
+    /// Merges the last runs while they are a full level.
+    fn merge_full_levels(&mut self) -> anyhow::Result<()> {
+        while let Some(level) = self.runs.last().map(|run| run.level) {
+            let start = self.runs.partition_point(|run| run.level > level);
+            if self.runs.len() - start < MERGED_RUNS {
+                break;
+            }
+            let mut merged = Merge::new(self.runs.split_off(start))?;
+            let mut run = RunWriter::create(&self.directory)?;
+            while let Some(cell) = merged.next_cell()? {
+                run.write(&cell.key, &cell.value, cell.number)?;
+            }
+            self.runs.push(Run { file: run.finish()?, level: level + 1 });
         }
-        self.runs.push(run.finish()?);
         Ok(())
     }
 
@@ -270,9 +282,9 @@ struct Merge {
 }
 
 impl Merge {
-    fn new(runs: Vec<File>) -> anyhow::Result<Self> {
+    fn new(runs: Vec<Run>) -> anyhow::Result<Self> {
         let mut heap = BinaryHeap::with_capacity(runs.len());
-        for file in runs {
+        for Run { file, .. } in runs {
             let input = BufReader::with_capacity(BUFFER_BYTES, file);
             let mut run = RunReader { input, cell: SortedCell::default() };
             if run.advance().context("reading sorted cells")? {
@@ -339,11 +351,11 @@ mod tests {
         // The last of the cells with one key: those at 4000 and later.
         assert!(in_memory.iter().all(|(_, value)| value.len() == 4 && value[0] == b'4'));
         let (few_runs, runs) = sorted(40_000, 5000);
-        assert!((2..MAX_RUNS).contains(&runs), "{runs}");
+        assert!((2..MERGED_RUNS).contains(&runs), "{runs}");
         assert_eq!(few_runs, in_memory);
-        // More runs than are merged at once.
-        let (many_runs, runs) = sorted(1_000, 5000);
-        assert!(runs < MAX_RUNS, "{runs}");
+        // More than a thousand runs, so that merged ones are merged again.
+        let (many_runs, runs) = sorted(300, 5000);
+        assert!(runs < 3 * MERGED_RUNS, "{runs}");
         assert_eq!(many_runs, in_memory);
     }
 }
