@@ -55,7 +55,7 @@ pub(super) struct Sorter {
 /// Sorted cells on disk.
 struct Run {
     file: File,
-    /// Number of merges behind it.
+    /// Number of merges that its cells went through.
     level: u32,
 }
 
