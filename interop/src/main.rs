@@ -15,6 +15,7 @@ mod error;
 mod hbase;
 mod pretty_printer;
 mod remote;
+mod remote_load;
 mod samples;
 mod wire;
 

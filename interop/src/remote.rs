@@ -8,6 +8,7 @@ use crate::Result;
 use crate::clients::child;
 use crate::clients::cluster::Cluster;
 use crate::clients::server::Server;
+use crate::remote_load;
 
 /// Maximum duration of a program.
 const LIMIT: Duration = Duration::from_mins(10);
@@ -53,9 +54,9 @@ impl Examples<'_> {
     }
 }
 
-/// Runs the conformance suite, the pages of the lab and the client's first steps on one HBase, then
-/// a load on a cluster while one of its region servers is killed. The examples are in a directory
-/// next to the program `halite`.
+/// Runs the conformance suite, a bulk load, the pages of the lab and the client's first steps on
+/// one HBase, then a load on a cluster while one of its region servers is killed. The examples are
+/// in a directory next to the program `halite`.
 ///
 /// # Errors
 /// Returns an error if HBase does not start, a result differs from the recorded one, or an
@@ -68,6 +69,7 @@ pub(crate) fn check(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
     let examples = Examples { folder: folder.clone(), work, zookeeper: server.zookeeper };
     examples.run("first_steps", &[])?;
     examples.run("on_cluster", &[])?;
+    remote_load::check(halite, work, server.zookeeper)?;
     run_lab(halite, &examples)?;
     drop(server);
     let cluster = Cluster::start(&jars, work, REGION_SERVERS)?;

@@ -3,6 +3,7 @@
 
 mod backend;
 mod bench;
+mod bulkload;
 mod cmd;
 mod copy;
 mod demo;

@@ -367,6 +367,37 @@ impl Admin for StoreAdmin {
         self.run(move |engine| engine.bulk_load(&table, &load))
     }
 
+    fn prepare_bulk_load(&self, table: &TableName) -> BoxFuture<'_, Result<String>> {
+        let table = table.clone();
+        self.run(move |engine| engine.prepare_bulk_load(&table, "embedded"))
+    }
+
+    fn bulk_load_region(
+        &self,
+        region: &RegionInfo,
+        _staging: &str,
+        load: BulkLoad,
+    ) -> BoxFuture<'_, Result<bool>> {
+        let name = region.encoded_name.clone();
+        self.run(move |engine| {
+            let loaded = engine.region(&name).and_then(|region| region.bulk_load(&load));
+            match loaded {
+                Ok(()) => Ok(true),
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WrongRegion | ErrorKind::NoSuchRegion) =>
+                {
+                    Ok(false)
+                }
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    fn clean_up_bulk_load(&self, _table: &TableName, staging: &str) -> BoxFuture<'_, Result<()>> {
+        let staging = staging.to_owned();
+        self.run(move |engine| engine.clean_up_bulk_load(&staging))
+    }
+
     fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> BoxFuture<'_, Result<()>> {
         let name = encoded_name.to_owned();
         self.run(move |engine| {

@@ -20,10 +20,10 @@
 #![warn(missing_docs)]
 
 mod basics;
+mod cell_bytes;
 mod counting_table;
 mod declared_keys;
 mod distribution;
-mod fast_diff;
 mod manual_keys;
 mod mistakes;
 mod page;

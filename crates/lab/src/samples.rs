@@ -27,6 +27,15 @@ pub fn key_value_bytes(cell: &halite::cell::CellRef<'_>) -> usize {
     8 + cell.key().len() + cell.value().len()
 }
 
+/// Returns the bytes of a cell of this size as a Java object of class `KeyValue` (`heapSize` of
+/// HBase 2.6, 64-bit JVM with compressed references): the object, and its array, which begins with
+/// a header and is rounded up to eight bytes.
+pub(crate) fn java_heap_bytes(cell: usize) -> usize {
+    const OBJECT: usize = 32;
+    const ARRAY_HEAD: usize = 16;
+    OBJECT + (ARRAY_HEAD + cell).div_ceil(8) * 8
+}
+
 /// Returns the split keys at each decimal digit but the first: ten regions for keys that begin with
 /// a decimal digit.
 pub fn digit_boundaries() -> Vec<Bytes> {

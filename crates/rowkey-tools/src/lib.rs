@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod cell_cost;
 pub mod fit;
 pub mod infer;
 pub mod lint;

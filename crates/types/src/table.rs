@@ -284,6 +284,31 @@ pub trait Admin: Send + Sync {
     /// `NoSuchTable`, `TableDisabled`, `NoSuchFamily`, `InvalidRequest` for a file without cells or
     /// of another family, `Corrupt`, `Unsupported`.
     fn bulk_load(&self, table: &TableName, load: BulkLoad) -> BoxFuture<'_, Result<()>>;
+    /// Creates a staging directory for the files of a bulk load that the servers can read, and
+    /// returns its URI or absolute path (HBase's bulk token). [`Self::clean_up_bulk_load`] removes
+    /// it.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    fn prepare_bulk_load(&self, table: &TableName) -> BoxFuture<'_, Result<String>>;
+    /// Adds store files to one region, all or none, by their paths or URIs on the servers. Returns
+    /// `false` and adds none if a row lies outside of the region, or the region was split or merged;
+    /// HBase does so for every failure and logs the reason. `staging` is what
+    /// [`Self::prepare_bulk_load`] returned.
+    ///
+    /// # Errors
+    /// As [`Self::bulk_load`].
+    fn bulk_load_region(
+        &self,
+        region: &RegionInfo,
+        staging: &str,
+        load: BulkLoad,
+    ) -> BoxFuture<'_, Result<bool>>;
+    /// Removes a staging directory with its contents.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if `staging` is none.
+    fn clean_up_bulk_load(&self, table: &TableName, staging: &str) -> BoxFuture<'_, Result<()>>;
     /// Splits the region with that encoded name at `at`, or at its middle.
     ///
     /// # Errors

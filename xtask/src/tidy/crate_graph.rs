@@ -31,7 +31,7 @@ const ALLOWED: &[Edges] = &[
     edges("halite-wire-codegen", &[], &[]),
     edges("halite-rowkey", &["halite-types"], &[]),
     edges("halite-rowkey-derive", &["halite-rowkey"], &["halite-types"]),
-    edges("halite-rowkey-tools", &["halite-types", "halite-rowkey"], &[]),
+    edges("halite-rowkey-tools", &["halite-types", "halite-rowkey", "halite-engine"], &[]),
     edges(
         "halite-server",
         &["halite-types", "halite-engine", "halite-rowkey", "halite-rowkey-tools", "halite-wire"],

@@ -1,6 +1,7 @@
 //! Subcommands, one module each.
 
 mod bench;
+mod bulkload;
 mod check;
 mod copy;
 mod demo;
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Bench(bench::BenchArgs),
+    Bulkload(bulkload::BulkloadArgs),
     Check(check::CheckArgs),
     Copy(copy::CopyArgs),
     Demo(demo::DemoArgs),
@@ -39,6 +41,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Bench(bench) => bench.run(),
+        Command::Bulkload(bulkload) => bulkload.run(),
         Command::Check(check) => check.run(),
         Command::Copy(copy) => copy.run(),
         Command::Demo(demo) => demo.run(),

@@ -1,8 +1,11 @@
-//! Inspection of single store files, without a store.
+//! Inspection of single store files, without a store; the cost of cells in them; files for bulk
+//! loads.
 
 pub(crate) mod check;
+pub(crate) mod cost;
 pub(crate) mod dump;
 pub(crate) mod info;
+pub(crate) mod write;
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -72,8 +72,13 @@ impl KeySpecArgs {
     }
 }
 
+/// Returns `true` if a table declares its key.
+pub(crate) fn declares_key(table: &TableDescriptor) -> bool {
+    KeySchema::from_descriptor(table).is_some()
+}
+
 /// Returns the key of a table, with its regions and dictionaries.
-pub(super) fn resolve_in(place: &Backend, table: &TableName) -> anyhow::Result<ResolvedKey> {
+pub(crate) fn resolve_in(place: &Backend, table: &TableName) -> anyhow::Result<ResolvedKey> {
     let cluster = place.cluster();
     let handle = cluster.table(table);
     let key = key_for_table(&*block_on(handle.descriptor())?)?;

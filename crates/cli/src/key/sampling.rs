@@ -128,13 +128,14 @@ fn region_keys(
     sample_size: usize,
     sampled: &mut SampledKeys,
 ) -> halite::Result<()> {
-    let first = read(table, region, region.start.clone(), 1, false)?.into_iter().next();
-    let last = read(table, region, region.start.clone(), 1, true)?.into_iter().next();
-    let (Some((first, _)), Some((last, _))) = (first, last) else { return Ok(()) };
     let places = sample_size.div_ceil(32).clamp(1, MAX_POSITIONS_PER_REGION);
+    let starts = region_positions(table, region, places)?;
+    if starts.is_empty() {
+        return Ok(());
+    }
     let each = sample_size.div_ceil(places);
     let mut found: BTreeMap<Bytes, i64> = BTreeMap::new();
-    for start in between(&first, &last, places) {
+    for start in starts {
         // Where keys are sparse, the previous scan may already have passed this position.
         let behind = found.keys().next_back().map(|key| Bytes::from(successor_of_row(key)));
         let start = behind.into_iter().chain([start]).max().unwrap_or_default();
@@ -157,6 +158,25 @@ fn region_keys(
     sampled.keys.extend(keys);
     sampled.times_ms.extend(times);
     Ok(())
+}
+
+/// Returns places that divide the range between the first and the last key of a region evenly, the
+/// first key among them; none if the region is empty.
+///
+/// # Errors
+/// Returns an error of the table.
+pub(crate) fn region_positions(
+    table: &Arc<dyn Table>,
+    region: &RegionInfo,
+    places: usize,
+) -> halite::Result<Vec<Bytes>> {
+    let end = |reverse| -> halite::Result<_> {
+        Ok(read(table, region, region.start.clone(), 1, reverse)?.into_iter().next())
+    };
+    let (Some((first, _)), Some((last, _))) = (end(false)?, end(true)?) else {
+        return Ok(Vec::new());
+    };
+    Ok(between(&first, &last, places))
 }
 
 /// Reads keys of a region from `start` on, with the timestamps of their first cells, or its last

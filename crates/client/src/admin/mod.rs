@@ -5,10 +5,13 @@
 //! master.rs    calls to the active master            regions.rs    flushes, compactions, splits and merges
 //! procedure.rs long operations of the master         snapshots.rs  taking and using snapshots
 //! tables.rs    descriptors, states and namespaces    status.rs     metrics of all regions
+//! bulk_load.rs the calls of a bulk load              region_call.rs calls to a region's server
 //! ```
 
+mod bulk_load;
 mod master;
 mod procedure;
+mod region_call;
 mod regions;
 mod snapshots;
 mod status;
@@ -17,8 +20,8 @@ mod tables;
 use std::sync::Arc;
 
 use halite_types::{
-    Admin, Attributes, BoxFuture, BulkLoad, Bytes, ClusterStatus, CompactionKind, Result,
-    SnapshotDescriptor, TableDescriptor, TableName,
+    Admin, Attributes, BoxFuture, BulkLoad, Bytes, ClusterStatus, CompactionKind, RegionInfo,
+    Result, SnapshotDescriptor, TableDescriptor, TableName,
 };
 
 use crate::config::not_supported_yet;
@@ -122,10 +125,30 @@ impl Admin for RemoteAdmin {
 
     fn bulk_load(&self, table: &TableName, _load: BulkLoad) -> BoxFuture<'_, Result<()>> {
         let text = format!(
-            "bulk loading into table {table} of a cluster elsewhere; run hbase completebulkload \
-             there"
+            "bulk loading into table {table} of a cluster elsewhere in one call; run halite \
+             bulkload, or load the files of each region"
         );
         self.run(async move { Err(not_supported_yet(text)) })
+    }
+
+    fn prepare_bulk_load(&self, table: &TableName) -> BoxFuture<'_, Result<String>> {
+        let table = table.clone();
+        self.run(async move { bulk_load::prepare(&self.shared, &table).await })
+    }
+
+    fn bulk_load_region(
+        &self,
+        region: &RegionInfo,
+        staging: &str,
+        load: BulkLoad,
+    ) -> BoxFuture<'_, Result<bool>> {
+        let (region, staging) = (region.clone(), staging.to_owned());
+        self.run(async move { bulk_load::load(&self.shared, &region, &staging, &load).await })
+    }
+
+    fn clean_up_bulk_load(&self, table: &TableName, staging: &str) -> BoxFuture<'_, Result<()>> {
+        let (table, staging) = (table.clone(), staging.to_owned());
+        self.run(async move { bulk_load::clean_up(&self.shared, &table, &staging).await })
     }
 
     fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> BoxFuture<'_, Result<()>> {

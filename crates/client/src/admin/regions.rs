@@ -7,16 +7,14 @@ use halite_types::{Bytes, CompactionKind, Error, ErrorKind, RegionInfo, Result, 
 use halite_wire::convert::meta::{self, RegionRow};
 use halite_wire::convert::{region, schema};
 use halite_wire::proto as pb;
-use halite_wire::service::{self as call, RpcMethod, Service};
+use halite_wire::service as call;
 use pb::get_region_info_response::CompactionState;
 use pb::region_specifier::RegionSpecifierType;
 
 use super::procedure::{self, PollInterval, Poller};
+use super::region_call::on_region;
 use super::{master, tables};
-use crate::deadline::Deadline;
-use crate::error::RpcError;
-use crate::meta::{LocateType, TableLocations, locate};
-use crate::retry::{self, Retryable};
+use crate::meta::TableLocations;
 use crate::shared::ClientInner;
 use crate::table::{RemoteTable, region_rows};
 
@@ -130,71 +128,6 @@ async fn is_compacting(
         // The region was split or merged in the meantime.
         Err(error) if error.kind() == ErrorKind::NoSuchRegion => Ok(false),
         Err(error) => Err(error),
-    }
-}
-
-/// Calls the administration service of a region's server.
-async fn on_region<C: RpcMethod>(
-    shared: &ClientInner,
-    known: &Arc<TableLocations>,
-    region: &RegionInfo,
-    request: impl Fn(pb::RegionSpecifier) -> C::Request + Send + Sync,
-) -> Result<C::Response>
-where
-    C::Request: Send + Sync,
-    C::Response: Send,
-{
-    let mut work = RegionCall::<C> {
-        shared,
-        locations: known,
-        region,
-        request: request(region::specifier(region)),
-    };
-    retry::retry(&shared.config, &shared.deadline(), &mut work).await.map_err(RpcError::into_error)
-}
-
-struct RegionCall<'a, C: RpcMethod> {
-    shared: &'a ClientInner,
-    locations: &'a Arc<TableLocations>,
-    region: &'a RegionInfo,
-    request: C::Request,
-}
-
-impl<C: RpcMethod> Retryable for RegionCall<'_, C>
-where
-    C::Request: Send + Sync,
-    C::Response: Send,
-{
-    type Output = C::Response;
-
-    async fn attempt(&mut self, deadline: &Deadline) -> Result<C::Response, RpcError> {
-        let location = locate(
-            self.shared,
-            self.locations,
-            LocateType::Containing(&self.region.start),
-            deadline,
-        )
-        .await?;
-        if location.region.encoded_name != self.region.encoded_name {
-            return Err(Error::new(
-                ErrorKind::NoSuchRegion,
-                format!("region {} is there no longer", self.region.display_name()),
-            )
-            .into());
-        }
-        let server = self.shared.connections.get(location.server.name(), Service::Admin);
-        let answered =
-            server.call::<C>(&self.shared.config, &self.request, None, deadline.call()).await;
-        let (response, _) = answered.map_err(|failure| {
-            self.shared.meta_cache.record_failure(
-                &failure,
-                self.locations,
-                &location,
-                &self.shared.connections,
-            );
-            failure.at(format!("{location}, {}", C::METHOD.name()))
-        })?;
-        Ok(response)
     }
 }
 

@@ -207,3 +207,50 @@ fn meta_is_read_like_any_table() {
         assert_eq!(meta.regions().await.unwrap().len(), 1);
     });
 }
+
+/// Writes a file with these rows of family `f`.
+fn write_store_file(directory: &std::path::Path, file: &str, rows: &[&str]) {
+    use halite_engine::env::Env;
+    use halite_engine::hfile::{StoreFileInfo, Writer, WriterOptions};
+    let out = Env::os(directory).unwrap().fs.create(file).unwrap();
+    let mut writer = Writer::create(out, file, WriterOptions::default()).unwrap();
+    for row in rows {
+        let put = Put::new((*row).to_owned()).add_at("f", "q", 5, "loaded");
+        put.mutation().cells().iter().for_each(|cell| writer.append(cell).unwrap());
+    }
+    writer.finish(StoreFileInfo::default()).unwrap();
+}
+
+#[test]
+fn staged_files_are_loaded_into_their_region_only() {
+    let server = Server::start();
+    let (admin, table) = (admin(&server), server.connect().table(&name()));
+    server.run(async {
+        let staging = admin.prepare_bulk_load(&name()).await.unwrap();
+        let directory = std::path::PathBuf::from(staging.strip_prefix("file:").unwrap());
+        write_store_file(&directory, "one", &["a", "b"]);
+        write_store_file(&directory, "both", &["c", "z"]);
+        let regions = table.regions().await.unwrap();
+        let load = |file: &str| {
+            halite_types::BulkLoad::new().file("f", format!("{staging}/{file}")).copied()
+        };
+        let into = |region: usize, file: &str| {
+            admin.bulk_load_region(&regions[region], &staging, load(file))
+        };
+        assert!(!into(0, "both").await.unwrap(), "it has rows of other regions");
+        assert!(!into(1, "one").await.unwrap());
+        assert!(into(0, "one").await.unwrap());
+        assert!(directory.join("one").exists(), "the server copies it");
+        assert_eq!(kind(into(0, "none").await), Some(ErrorKind::InvalidRequest));
+        assert_eq!(table.get(Get::new("b")).await.unwrap().len(), 1);
+        assert!(table.get(Get::new("c")).await.unwrap().is_empty());
+        admin.split_region(&regions[0].encoded_name, Some("b".into())).await.unwrap();
+        assert!(!into(0, "one").await.unwrap(), "the region was split");
+        admin.clean_up_bulk_load(&name(), &staging).await.unwrap();
+        assert!(!directory.exists());
+        assert_eq!(
+            kind(admin.prepare_bulk_load(&self::table("gone")).await),
+            Some(ErrorKind::NoSuchTable)
+        );
+    });
+}

@@ -1,6 +1,7 @@
 //! Options of a writer, store file properties, and the result of writing.
 
-use halite_types::BloomType;
+use halite_types::schema::family_attribute as fam;
+use halite_types::{BloomType, FamilyDescriptor, TableDescriptor};
 
 use super::Comparator;
 use super::checksum::ChecksumType;
@@ -83,6 +84,41 @@ impl Default for WriterOptions {
             comparator: Comparator::Cell,
         }
     }
+}
+
+impl WriterOptions {
+    /// Returns the options of a family's files for bulk loading: those of the store's own files,
+    /// without sequence ids, since the cells count as written when they are loaded.
+    ///
+    /// A codec that cannot be written is replaced by [`Compression::None`], as in a flush.
+    pub fn for_bulk_load(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {
+        Self {
+            block_bytes: family.block_size_bytes() as usize,
+            encoded_block_bytes: encoded_block_bytes(table, family),
+            bloom: family.bloom_filter(),
+            compression: Compression::for_family(&family.compression()),
+            codec_settings: CodecSettings::new(table, family).unwrap_or_default(),
+            encoding: DataBlockEncoding::for_family(family),
+            compress_tags: family.compress_tags(),
+            include_sequence_ids: false,
+            ..Self::default()
+        }
+    }
+}
+
+/// Returns the bytes in the encoding after which a block of a family ends, if these decide alone.
+pub(crate) fn encoded_block_bytes(
+    table: &TableDescriptor,
+    family: &FamilyDescriptor,
+) -> Option<usize> {
+    let ratio: f64 = table.family_setting(family, fam::ENCODED_BLOCK_RATIO)?.trim().parse().ok()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "as HBase does; a cast saturates"
+    )]
+    let bytes = (f64::from(family.block_size_bytes()) * ratio) as usize;
+    (bytes > 0).then_some(bytes)
 }
 
 /// Properties of a store file.

@@ -10,7 +10,7 @@ use halite_types::{
 };
 
 use crate::compaction::CompactionSettings;
-use crate::hfile::{CodecSettings, Compression, DataBlockEncoding};
+use crate::hfile::{CodecSettings, Compression, DataBlockEncoding, encoded_block_bytes};
 use crate::scan::Retention;
 use crate::store::StoreSnapshot;
 
@@ -140,17 +140,6 @@ impl Family {
             new_version_behavior: self.new_version_behavior,
         }
     }
-}
-
-fn encoded_block_bytes(table: &TableDescriptor, family: &FamilyDescriptor) -> Option<usize> {
-    let ratio: f64 = table.family_setting(family, fam::ENCODED_BLOCK_RATIO)?.trim().parse().ok()?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "as HBase does; a cast saturates"
-    )]
-    let bytes = (f64::from(family.block_size_bytes()) * ratio) as usize;
-    (bytes > 0).then_some(bytes)
 }
 
 impl RegionSnapshot {

@@ -251,6 +251,39 @@ impl BlockingCluster {
         self.call(|admin| admin.bulk_load(&table, load))
     }
 
+    /// Creates a staging directory for the files of a bulk load that the servers can read, and
+    /// returns its URI or absolute path.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    pub fn prepare_bulk_load(&self, table: impl IntoTableName) -> Result<String> {
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.prepare_bulk_load(&table))
+    }
+
+    /// Adds store files to one region, all or none, by their paths or URIs on the servers. Returns
+    /// `false` and adds none if a row lies outside of the region, or the region was split or merged.
+    ///
+    /// # Errors
+    /// As [`Self::bulk_load`].
+    pub fn bulk_load_region(
+        &self,
+        region: &RegionInfo,
+        staging: &str,
+        load: BulkLoad,
+    ) -> Result<bool> {
+        self.call(|admin| admin.bulk_load_region(region, staging, load))
+    }
+
+    /// Removes a staging directory with its contents.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if `staging` is none.
+    pub fn clean_up_bulk_load(&self, table: impl IntoTableName, staging: &str) -> Result<()> {
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.clean_up_bulk_load(&table, staging))
+    }
+
     /// Splits the region with that encoded name at `at`, or at its middle.
     ///
     /// # Errors

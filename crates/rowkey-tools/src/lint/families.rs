@@ -5,6 +5,7 @@ use halite_types::{FamilyDescriptor, TableDescriptor};
 
 use super::finding::Findings;
 use super::input::LintInput;
+use super::key_cost::CellCosts;
 
 /// Bytes of a `KeyValue` with a key of 16 bytes, a family and a qualifier of one each, and a value
 /// of eight.
@@ -13,6 +14,8 @@ const SMALL_CELL_BYTES: usize = 46;
 const MAX_FAMILIES: usize = 3;
 /// Maximum versions; more indicate that versions are used as a list.
 const MAX_VERSIONS: u32 = 100;
+/// Part of the bytes that an encoding has to save.
+const MIN_SAVING: f64 = 0.1;
 /// Qualifier length that triggers a finding.
 const QUALIFIER_BYTES: usize = 4;
 
@@ -89,19 +92,21 @@ fn encoding(family: &FamilyDescriptor, subject: &LintInput<'_>, found: &mut Find
     if key.segments().len() < 2 || has_encoding {
         return;
     }
+    let costs = CellCosts::measure(Some(family.name()), subject);
+    if costs.as_ref().is_some_and(|costs| costs.fast_diff > costs.plain * (1.0 - MIN_SAVING)) {
+        return;
+    }
     let name = String::from_utf8_lossy(family.name());
-    found
-        .add(
-            "F-DBE",
-            None,
-            format!(
-                "Neighbours in family {name} share the first fields of their keys, and each cell \
-                 writes them whole."
-            ),
-        )
-        .evidence(
-            "13-byte keys of salt, device and time with values of 8 bytes: 45 bytes for a cell \
-             without, 15 under FAST_DIFF (HBase 2.6.4)",
-        )
-        .fix(format!("{name}: DATA_BLOCK_ENCODING => 'FAST_DIFF'"));
+    let finding = found.add(
+        "F-DBE",
+        None,
+        format!(
+            "Neighbours in family {name} share the first fields of their keys, and each cell \
+             writes them whole."
+        ),
+    );
+    finding.fix(format!("{name}: DATA_BLOCK_ENCODING => 'FAST_DIFF'"));
+    if let Some(costs) = costs {
+        finding.evidence(costs.text());
+    }
 }

@@ -9,10 +9,14 @@ use halite_rowkey::value::FieldType;
 
 use super::finding::{Finding, Findings};
 use super::input::{ConditionShape, LintInput, QueryShape};
+use super::key_cost::{CellCosts, MeasuredKeys, measured_columns};
 use super::rules::Severity;
+use crate::cell_cost::RECOMMENDED;
 
 /// Key length that triggers a finding.
 const LONG_KEY_BYTES: usize = 128;
+/// Times the bytes with a short digest below which neighbours share a long one.
+const SHARED_DIGEST: f64 = 1.1;
 
 pub(super) fn check(key: &KeySchema, subject: &LintInput<'_>, found: &mut Findings) {
     leading(key, subject, found);
@@ -25,7 +29,7 @@ pub(super) fn check(key: &KeySchema, subject: &LintInput<'_>, found: &mut Findin
     unique(key, subject, found);
     columns(key, subject, found);
     unused(key, subject.queries, found);
-    length(key, found);
+    length(key, subject, found);
 }
 
 fn field_of<'k>(key: &'k KeySchema, kind: &SegmentKind) -> Option<&'k Field> {
@@ -237,14 +241,7 @@ fn stand_in(
                     .fix("leave HEX out");
             }
             if at == 0 && takes > 8 {
-                let message = format!(
-                    "The key begins with {takes} bytes that look random. Neighbours share none of \
-                     them, so PREFIX and FAST_DIFF find nothing to leave out; 2 bytes spread over \
-                     65,536 places."
-                );
-                let evidence = "32 hexadecimal digits in front of a text key: 45 bytes for a cell \
-                                under FAST_DIFF, 16 without (HBase 2.6.4, 50,000 rows)";
-                found.add("K-ENTROPY", at, message).evidence(evidence).fix("HASH(... BYTES 2)");
+                long_digest(key, at, takes, subject, found);
             }
         }
         SegmentKind::Trunc { field, bytes } if key.carrier(*field).is_none() => {
@@ -258,6 +255,68 @@ fn stand_in(
                 .fix(format!("DICT({name}, 4) keeps it short and apart"));
         }
         _ => {}
+    }
+}
+
+/// K-ENTROPY: a digest of `takes` bytes at the start of the key.
+fn long_digest(
+    key: &KeySchema,
+    at: usize,
+    takes: usize,
+    subject: &LintInput<'_>,
+    found: &mut Findings,
+) {
+    let costs = DigestCosts::measure(key, at, subject);
+    let is_shared = costs.as_ref().is_some_and(|costs| costs.whole < costs.short * SHARED_DIGEST);
+    let effect = if is_shared {
+        "Rows with the same fields share them, so that a block encoding leaves them out, but every \
+         cell carries them in the log, in memory and on the wire"
+    } else {
+        "Neighbours share none of them, so PREFIX and FAST_DIFF find nothing to leave out"
+    };
+    let message = format!(
+        "The key begins with {takes} bytes that look random. {effect}; 2 bytes spread over 65,536 \
+         places."
+    );
+    let finding = found.add("K-ENTROPY", at, message).fix("HASH(... BYTES 2)");
+    if let Some(costs) = costs {
+        finding.evidence(costs.text());
+    }
+}
+
+/// Bytes of a cell under `FAST_DIFF`, with a digest at the start of the key and with two bytes of it.
+struct DigestCosts {
+    whole: f64,
+    short: f64,
+    about: String,
+}
+
+impl DigestCosts {
+    fn measure(key: &KeySchema, at: usize, subject: &LintInput<'_>) -> Option<Self> {
+        let mut segments = key.segments().to_vec();
+        if let SegmentKind::Hash { bytes, .. } = &mut segments[at].kind {
+            *bytes = 2;
+        }
+        segments[at].digits = None;
+        let short = key.rearranged(segments).ok()?;
+        // A sample has keys of the declaration only, so both are made from declarations.
+        let (whole, short) =
+            (MeasuredKeys::new(Some(key), None)?, MeasuredKeys::new(Some(&short), None)?);
+        let columns = measured_columns(None, subject);
+        let measure = |keys: &MeasuredKeys| keys.bytes_per_cell(b"f", &columns, RECOMMENDED);
+        Some(Self {
+            whole: measure(&whole)?,
+            short: measure(&short)?,
+            about: whole.describe(columns.len()),
+        })
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "measured on {}: {:.1} bytes on disk for a cell under FAST_DIFF, and {:.1} with 2 \
+             bytes of the digest",
+            self.about, self.whole, self.short
+        )
     }
 }
 
@@ -452,16 +511,19 @@ fn unused(key: &KeySchema, queries: &[QueryShape], found: &mut Findings) {
 }
 
 /// K-LEN, for keys with a long minimum length.
-fn length(key: &KeySchema, found: &mut Findings) {
+fn length(key: &KeySchema, subject: &LintInput<'_>, found: &mut Findings) {
     let least: usize = (0..key.segments().len()).filter_map(|at| key.fixed_bytes(at)).sum();
     if least > LONG_KEY_BYTES {
         let message = format!(
             "A key has at least {least} bytes, and every cell of its row repeats it in the log, in \
              memory and on the wire; on disk a block encoding leaves most of it out."
         );
-        found
+        let finding = found
             .add("K-LEN", None, message)
             .fix("DICT for long names, and DATA_BLOCK_ENCODING = 'FAST_DIFF' for what is left");
+        if let Some(costs) = CellCosts::measure(None, subject) {
+            finding.evidence(costs.text());
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod families;
 mod finding;
 mod hbase_struct;
 mod input;
+mod key_cost;
 mod keys;
 mod observed;
 mod planned_query;

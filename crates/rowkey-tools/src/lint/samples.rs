@@ -9,6 +9,7 @@ use halite_types::key::to_string_binary;
 
 use super::finding::Findings;
 use super::input::{KeySample, LintInput};
+use super::key_cost::CellCosts;
 use super::rules::Severity;
 use crate::fit::KeyFit;
 
@@ -28,7 +29,7 @@ pub(super) fn check(sample: &KeySample, subject: &LintInput<'_>, found: &mut Fin
         return;
     }
     duplicates(sample, found);
-    long(sample, found);
+    long(sample, subject, found);
     signed_salts(sample, found);
     insert_pattern(sample, found);
     let Some(key) = subject.key else { return };
@@ -105,7 +106,7 @@ fn misfits(key: &KeySchema, sample: &KeySample, found: &mut Findings) {
 }
 
 /// K-LEN, from the sample.
-fn long(sample: &KeySample, found: &mut Findings) {
+fn long(sample: &KeySample, subject: &LintInput<'_>, found: &mut Findings) {
     let longest = sample.keys.iter().map(Bytes::len).max().unwrap_or(0);
     if longest > 128 {
         let mean = sample.keys.iter().map(Bytes::len).sum::<usize>() / sample.keys.len();
@@ -115,7 +116,9 @@ fn long(sample: &KeySample, found: &mut Findings) {
             "Keys are long, and every cell of a row repeats its key in the log, in memory and on \
              the wire.",
         );
-        finding.evidence(format!("{mean} bytes in the mean, {longest} the longest"));
+        let costs = CellCosts::measure(None, subject);
+        let measured = costs.map_or_else(String::new, |costs| format!("; {}", costs.text()));
+        finding.evidence(format!("{mean} bytes in the mean, {longest} the longest{measured}"));
     }
 }
 

@@ -665,3 +665,33 @@ fn ranges_of_many_salts_are_counted_quickly() {
     );
     assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
 }
+
+/// Returns the finding of a rule about a key.
+fn finding_about(rule: &str, text: &str) -> Option<Finding> {
+    let key = key(text);
+    let found = lint(&LintInput { key: Some(&key), ..LintInput::default() });
+    found.into_iter().find(|finding| finding.rule.id == rule)
+}
+
+#[test]
+fn digest_that_neighbours_share_is_told_apart() {
+    let shared =
+        finding_about("K-ENTROPY", "(HASH(id BYTES 16 USING md5), id STRING, n U32)").unwrap();
+    assert!(shared.message.contains("Rows with the same fields share them"), "{shared:?}");
+    let scattered =
+        finding_about("K-ENTROPY", "(HASH(id, n BYTES 16 USING md5), id STRING, n U32)").unwrap();
+    assert!(scattered.message.contains("Neighbours share none of them"), "{scattered:?}");
+    assert!(scattered.evidence.unwrap().starts_with("measured on 2000 keys made from"));
+}
+
+#[test]
+fn encoding_is_proposed_where_it_saves_bytes() {
+    let table = TableDescriptor::new("t".parse().unwrap()).family(FamilyDescriptor::new("f"));
+    let key = key("(device STRING, ts TIMESTAMP DESC)");
+    let found = lint(&LintInput { key: Some(&key), table: Some(&table), ..LintInput::default() });
+    let finding = found.iter().find(|finding| finding.rule.id == "F-DBE").unwrap();
+    let evidence = finding.evidence.as_deref().unwrap();
+    assert!(evidence.contains("bytes on disk for a cell without an encoding"), "{evidence}");
+    let long = finding_about("K-LEN", "(a CHAR(100), b CHAR(100))").unwrap();
+    assert!(long.evidence.unwrap().contains("under FAST_DIFF"));
+}

@@ -32,10 +32,7 @@ impl Keys {
         traffic: &Traffic,
         seed: u64,
     ) -> Result<Self, SimulateError> {
-        let helper = Arc::new(TrafficResolver {
-            salts: SaltGenerator::seeded(seed),
-            dictionaries: Mutex::default(),
-        });
+        let helper = Arc::new(TrafficResolver::seeded(seed));
         let count = traffic.operations.len();
         let mut keys = Self {
             bytes: Vec::with_capacity(count * 32),
@@ -127,7 +124,7 @@ fn encode(
 }
 
 /// Resolver that generates salts and assigns dictionary numbers in order of arrival.
-struct TrafficResolver {
+pub(crate) struct TrafficResolver {
     salts: SaltGenerator,
     dictionaries: Mutex<Numbers>,
 }
@@ -140,6 +137,11 @@ struct Numbers {
 }
 
 impl TrafficResolver {
+    /// Creates a resolver with empty dictionaries.
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self { salts: SaltGenerator::seeded(seed), dictionaries: Mutex::default() }
+    }
+
     fn numbers(&self) -> MutexGuard<'_, Numbers> {
         self.dictionaries.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -42,6 +42,7 @@ pub use unique::{DigestCollisions, Uniqueness};
 
 use crate::split_sample;
 use keys::Keys;
+pub(crate) use keys::TrafficResolver;
 
 /// Minimum and maximum columns of the heat map; and maximum rows.
 const MIN_COLUMNS: usize = 24;

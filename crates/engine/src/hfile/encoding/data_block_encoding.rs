@@ -20,7 +20,8 @@ pub enum DataBlockEncoding {
 }
 
 impl DataBlockEncoding {
-    pub(super) const ALL: [Self; 5] =
+    /// All encodings.
+    pub const ALL: [Self; 5] =
         [Self::None, Self::Prefix, Self::Diff, Self::FastDiff, Self::RowIndexV1];
 
     /// Returns HBase's name, as in the attribute `DATA_BLOCK_ENCODING`.

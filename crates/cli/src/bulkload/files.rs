@@ -1,0 +1,107 @@
+//! The files of a bulk load: which rows they have, and whether a table can take them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use halite::{Bytes, TableDescriptor, to_string_binary};
+use halite_engine::hfile::{Comparator, Cursor, DirectBlocks, Reader};
+use halite_hbase_dir::read_bare_files;
+use indicatif::ProgressBar;
+
+use crate::hfile::open;
+
+/// Checked file.
+#[derive(Clone, Debug)]
+pub(super) struct LoadFile {
+    pub(super) family: Bytes,
+    pub(super) path: PathBuf,
+    pub(super) bytes: u64,
+    pub(super) cells: u64,
+    /// Rows of the first and of the last cell.
+    pub(super) first: Bytes,
+    pub(super) last: Bytes,
+}
+
+/// Reads the files of a directory and checks them.
+///
+/// # Errors
+/// Returns an error for a family that the table has not, or a file that cannot be loaded.
+pub(super) fn read(
+    directory: &Path,
+    table: &TableDescriptor,
+    verify: bool,
+    bar: &ProgressBar,
+) -> anyhow::Result<Vec<LoadFile>> {
+    let found = read_bare_files(directory)?;
+    // Every family is checked before the first file is read.
+    for file in &found {
+        if table.find_family(&file.family).is_none() {
+            let known: Vec<_> =
+                table.families().map(|family| to_string_binary(family.name())).collect();
+            bail!(
+                "{}: table {} has no family {}; it has {}",
+                directory.display(),
+                table.name(),
+                to_string_binary(&file.family),
+                known.join(", ")
+            );
+        }
+    }
+    bar.set_length(found.iter().map(|file| file.bytes).sum());
+    let mut files = Vec::with_capacity(found.len());
+    for file in found {
+        files.push(check(&file.path, &file.family, verify)?);
+        bar.inc(file.bytes);
+    }
+    Ok(files)
+}
+
+/// Checks one file of a family.
+///
+/// # Errors
+/// Returns an error if it is no store file, or is damaged, encrypted, empty or of another family.
+pub(super) fn check(path: &Path, family: &Bytes, verify: bool) -> anyhow::Result<LoadFile> {
+    let reader = open(path)?;
+    let shown = path.display();
+    if reader.comparator() != Comparator::Cell {
+        bail!("store file {shown} is ordered as HBase's own catalog; load files of tables only");
+    }
+    let mut cursor = Cursor::new(Arc::clone(&reader), DirectBlocks);
+    cursor.seek_to_first()?;
+    let first = end_row(&cursor, family, path)?;
+    cursor.seek_to_last()?;
+    let last = end_row(&cursor, family, path)?;
+    if verify {
+        reader.verify().with_context(|| format!("verifying {shown}"))?;
+    }
+    Ok(LoadFile {
+        family: family.clone(),
+        path: path.to_owned(),
+        bytes: reader.bytes(),
+        cells: reader.entry_count(),
+        first,
+        last,
+    })
+}
+
+/// Returns the row of the first or last cell of a file, which must be of its family.
+fn end_row(cursor: &Cursor<DirectBlocks>, family: &Bytes, path: &Path) -> anyhow::Result<Bytes> {
+    let Some(cell) = cursor.peek() else {
+        bail!("store file {} has no cells; leave it out", path.display());
+    };
+    if cell.family() != family {
+        bail!(
+            "store file {} is in the directory of family {} and has cells of {}",
+            path.display(),
+            to_string_binary(family),
+            to_string_binary(cell.family())
+        );
+    }
+    Ok(Bytes::copy_from_slice(cell.row()))
+}
+
+/// Opens a checked file again.
+pub(super) fn reopen(file: &LoadFile) -> anyhow::Result<Arc<Reader>> {
+    open(&file.path)
+}

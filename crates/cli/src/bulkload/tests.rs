@@ -1,0 +1,94 @@
+//! Loads into an embedded store: what is refused before anything is loaded, and the plan.
+
+use std::fs;
+use std::path::Path;
+
+use halite::{FamilyDescriptor, Get, Put, Store, TableDescriptor};
+use halite_engine::env::Env;
+use halite_engine::hfile::{StoreFileInfo, Writer, WriterOptions};
+
+use super::*;
+
+/// Writes a file with these rows of a family to `DIR/folder/name`.
+fn write_file(directory: &Path, folder: &str, name: &str, family: &str, rows: &[&str]) {
+    fs::create_dir_all(directory.join(folder)).unwrap();
+    let out = Env::os(directory.join(folder)).unwrap().fs.create(name).unwrap();
+    let mut writer = Writer::create(out, name, WriterOptions::default()).unwrap();
+    for row in rows {
+        let put = Put::new((*row).to_owned()).add_at(family, "q", 5, "loaded");
+        put.mutation().cells().iter().for_each(|cell| writer.append(cell).unwrap());
+    }
+    writer.finish(StoreFileInfo::default()).unwrap();
+}
+
+/// Store with a table of two regions, and a job that loads `DIR` of a directory.
+fn rig() -> (Store, LoadJob, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = halite::open(directory.path().join("store")).unwrap();
+    let table = TableDescriptor::new("t".parse().unwrap())
+        .family(FamilyDescriptor::new("f"))
+        .family(FamilyDescriptor::new("g"));
+    store.create_table(table, &[b"m"]).unwrap();
+    let job = LoadJob {
+        directory: directory.path().join("in"),
+        table: "t".parse().unwrap(),
+        verify: true,
+        moves: false,
+        server_path: None,
+    };
+    (store, job, directory)
+}
+
+#[test]
+fn embedded_load_cuts_files_and_keeps_the_source() {
+    let (store, mut job, _directory) = rig();
+    write_file(&job.directory, "f", "one", "f", &["a", "z"]);
+    write_file(&job.directory, "g", "two", "g", &["n"]);
+    let backend = Backend::from(store.clone());
+    let plan = job.plan(&backend).unwrap();
+    let parts: Vec<usize> = plan.iter().map(|load| load.parts.len()).collect();
+    assert_eq!(parts, [1, 2]);
+    assert!(store.table("t").unwrap().get(Get::new("a")).unwrap().is_empty(), "only planned");
+    let report = job.run(&backend).unwrap();
+    assert_eq!((report.files, report.cells, report.cut_files, report.regions), (2, 3, 1, 2));
+    for row in ["a", "n", "z"] {
+        assert_eq!(store.table("t").unwrap().get(Get::new(row)).unwrap().len(), 1, "{row}");
+    }
+    assert!(job.directory.join("f/one").exists());
+    job.moves = true;
+    job.run(&backend).unwrap();
+    assert!(!job.directory.join("f/one").exists());
+}
+
+#[test]
+fn unloadable_files_are_refused_before_any_is_loaded() {
+    let (store, mut job, directory) = rig();
+    let backend = Backend::from(store.clone());
+    let refused = |job: &LoadJob| {
+        let error = format!("{:#}", job.run(&backend).err().unwrap());
+        assert!(store.table("t").unwrap().get(Get::new("a")).unwrap().is_empty());
+        error
+    };
+    write_file(&job.directory, "f", "one", "f", &["a"]);
+    write_file(&job.directory, "nosuch", "two", "nosuch", &["a"]);
+    assert!(refused(&job).contains("table t has no family nosuch; it has f, g"));
+    fs::remove_dir_all(job.directory.join("nosuch")).unwrap();
+    write_file(&job.directory, "g", "other", "f", &["a"]);
+    assert!(refused(&job).contains("in the directory of family g and has cells of f"));
+    fs::write(job.directory.join("g/other"), "no store file").unwrap();
+    assert!(refused(&job).contains("other"));
+    fs::remove_file(job.directory.join("g/other")).unwrap();
+    write_file(&job.directory, "g", "other", "g", &[]);
+    assert!(refused(&job).contains("has no cells"));
+    fs::remove_dir_all(job.directory.join("g")).unwrap();
+    let mut damaged = fs::read(job.directory.join("f/one")).unwrap();
+    damaged[40] ^= 1;
+    fs::write(job.directory.join("f/one"), damaged).unwrap();
+    assert!(refused(&job).contains("damaged"));
+    job.server_path = Some("/elsewhere".into());
+    assert!(refused(&job).contains("--server-path is for a cluster"));
+    job.directory = directory.path().join("empty");
+    fs::create_dir(&job.directory).unwrap();
+    job.server_path = None;
+    assert!(refused(&job).contains("has no store files"));
+}
