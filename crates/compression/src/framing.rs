@@ -10,8 +10,8 @@
 use crate::{ChunkCompressor, ChunkDecompressor, FramingError};
 
 /// Maximum bytes of a chunk before compression: Hadoop's readers have buffers of 256 KiB, and a
-/// chunk must fit in one even if compression enlarges it.
-const MAX_CHUNK_BYTES: usize = 218_421;
+/// chunk must fit in one even if compression enlarges it by a sixth and 32 bytes.
+const MAX_CHUNK_BYTES: usize = 218_422;
 
 /// Appends one block of as many chunks as required and returns their number.
 ///

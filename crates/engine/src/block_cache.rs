@@ -256,21 +256,45 @@ impl BlockSource for CachedBlockSource {
         if let Some(block) = self.cached_block(reader, pointer, BlockKind::Data)? {
             return Ok(BlockOrPart::whole(block));
         }
-        let part =
-            if self.options.reads_parts { reader.find_part(self, pointer, choice)? } else { None };
-        let Some(part) = part else {
-            return self.read_block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole);
-        };
+        // The whole block has what a damaged part index or part lacks, and checksums of its own.
+        if self.options.reads_parts
+            && let Some(found) = unless_damaged(self.find_part(reader, pointer, choice))?
+        {
+            return Ok(found);
+        }
+        self.read_block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole)
+    }
+}
+
+/// Returns the result, or `None` in place of damage.
+fn unless_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+        other => other,
+    }
+}
+
+impl CachedBlockSource {
+    /// Returns the chosen part of the data block at `pointer`; `None` if the file has no parts.
+    fn find_part(
+        &self,
+        reader: &Reader,
+        pointer: BlockHandle,
+        choice: PartChoice<'_>,
+    ) -> Result<Option<BlockOrPart>> {
+        let Some(part) = reader.find_part(self, pointer, choice)? else { return Ok(None) };
         let read =
             DiskRead { kind: BlockKind::Data, bytes: part.bytes, key: self.key(part.offset) };
         let cells = match self.options.cache.blocks.get(&read.key) {
+            // A damaged index may lead to a block of another kind or length.
+            Some(cells) if !part.is(&cells) => return Ok(None),
             Some(cells) => {
                 self.count_hit(&cells, read.kind, part.bytes);
                 cells
             }
             None => self.read(&read, |read| reader.read_part_by(&part, read))?,
         };
-        Ok(BlockOrPart::part(cells, part))
+        Ok(Some(BlockOrPart::part(cells, part)))
     }
 }
 

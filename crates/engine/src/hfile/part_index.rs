@@ -18,6 +18,7 @@
 
 use std::cmp::Ordering;
 
+use super::block::Block;
 use super::block_header::{BlockHandle, BlockKind, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use super::block_writer::BlockWriter;
 use super::index::IndexEntry;
@@ -37,6 +38,8 @@ const HEAD_BYTES: usize = 16;
 const BLOCK_BYTES: usize = 16;
 /// Bytes of a part's entry.
 const PART_BYTES: usize = 12;
+/// Length in bytes up to which a part may have a key, however small the parts are.
+const MIN_KEY_LIMIT_BYTES: usize = 64;
 /// Bytes after which a part index block ends.
 const INDEX_BLOCK_BYTES: usize = 64 << 10;
 
@@ -60,6 +63,11 @@ impl Part {
     /// Returns the offset of its end in the payload of its block.
     pub(super) fn end(&self) -> u32 {
         self.start.saturating_add(self.bytes)
+    }
+
+    /// Returns `true` if a block from the cache has the kind and length of this part.
+    pub(crate) fn is(&self, block: &Block) -> bool {
+        block.kind() == BlockKind::Data && block.payload().len() == self.bytes as usize
     }
 
     /// Compares the checksum of its bytes.
@@ -323,7 +331,7 @@ pub(super) struct PartIndexWriter {
 }
 
 impl PartIndexWriter {
-    /// Creates a writer of parts of at least `part_bytes` bytes.
+    /// Creates a writer of parts of at least `part_bytes` bytes, except the last one of a block.
     pub(super) fn new(part_bytes: usize) -> Self {
         Self {
             part_bytes,
@@ -347,8 +355,14 @@ impl PartIndexWriter {
         comparator: Comparator,
     ) {
         let start = self.current.last().map_or(0, |(start, _)| *start);
-        if at.saturating_sub(start) >= self.part_bytes {
-            self.current.push((at, index_key(before, next, comparator)));
+        if at.saturating_sub(start) < self.part_bytes {
+            return;
+        }
+        let key = index_key(before, next, comparator);
+        // The keys of the index stay small beside the parts: a border with a long key is left out,
+        // so that the part ends at a later one.
+        if key.len() <= self.part_bytes.div_ceil(8).max(MIN_KEY_LIMIT_BYTES) {
+            self.current.push((at, key));
         }
     }
 

@@ -120,6 +120,8 @@ pub struct Reader {
     pub(super) format: BlockFormat,
     pub(super) root: RootIndex,
     pub(super) mid_key: Option<MidKey>,
+    /// `true` if data blocks have an encoding.
+    is_encoded: bool,
     part_indexes: Vec<PartIndexHandle>,
     pub(super) bloom_type: BloomType,
     pub(super) bloom: Option<BloomMeta>,
@@ -160,7 +162,7 @@ impl Reader {
             &trailer,
         )?;
         let info = loaded.info;
-        check_encoding(&info)?;
+        let encoding = encoding_of(&info)?;
         for key in [info_key::LAST_KEY, info_key::KEY_OF_BIGGEST_CELL] {
             info.flat_key(key)?;
         }
@@ -182,6 +184,7 @@ impl Reader {
             delete_family_bloom: loaded.delete_family_bloom,
             root: loaded.root,
             mid_key: loaded.mid_key,
+            is_encoded: encoding != DataBlockEncoding::None,
             part_indexes: loaded.part_indexes,
             trailer,
             info,
@@ -238,7 +241,8 @@ impl Reader {
 
     /// Returns the part index block of the data block at `pointer`; `None` if it has none.
     pub(super) fn part_index_of(&self, pointer: BlockHandle) -> Option<BlockHandle> {
-        if self.format.compression != Compression::None {
+        // Parts are ranges of plain bytes.
+        if self.format.compression != Compression::None || self.is_encoded {
             return None;
         }
         let after = self.part_indexes.partition_point(|at| at.first_block <= pointer.offset);
@@ -335,11 +339,11 @@ fn bloom_type(info: &FileInfo, bloom: Option<&BloomMeta>) -> Result<BloomType> {
     Ok(if fits { stated } else { BloomType::None })
 }
 
-fn check_encoding(info: &FileInfo) -> Result<()> {
+fn encoding_of(info: &FileInfo) -> Result<DataBlockEncoding> {
     match info.get(info_key::DATA_BLOCK_ENCODING).map(String::from_utf8_lossy) {
-        Some(name) if DataBlockEncoding::from_name(&name).is_none() => {
-            Err(unsupported_encoding(&name))
+        None => Ok(DataBlockEncoding::None),
+        Some(name) => {
+            DataBlockEncoding::from_name(&name).ok_or_else(|| unsupported_encoding(&name))
         }
-        _ => Ok(()),
     }
 }

@@ -21,6 +21,10 @@ use crate::env::FileWriter;
 use halite_types::cell::{LATEST_TIMESTAMP, MAX_TAGS_BYTES, TYPE_MAXIMUM, key_family, write_key};
 use halite_types::{BloomType, CellRef, CellType, Error, Result};
 
+/// Bytes before the encoding at which a block is full although its encoded form is small: readers
+/// decode whole blocks into memory.
+const MAX_ENCODED_PLAIN_BYTES: usize = 16 << 20;
+
 /// Writer of one file, cell by cell in order.
 pub struct Writer {
     options: WriterOptions,
@@ -227,7 +231,7 @@ impl Writer {
     fn is_block_full(&self) -> bool {
         let sizes = self.encoder.sizes();
         match self.options.encoded_block_bytes {
-            Some(bytes) => sizes.encoded >= bytes,
+            Some(bytes) => sizes.encoded >= bytes || sizes.plain >= MAX_ENCODED_PLAIN_BYTES,
             None => sizes.encoded.max(sizes.plain) >= self.options.block_bytes,
         }
     }

@@ -11,6 +11,7 @@ mod in_memory_compaction;
 mod limits;
 mod meta;
 mod panics;
+mod parts;
 mod regions;
 mod scanning;
 mod support;

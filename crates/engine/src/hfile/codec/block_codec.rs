@@ -11,7 +11,8 @@ pub(in crate::hfile) trait Compressor: Send {
 }
 
 /// Decompressor: fills the empty buffer with the payload of the given bytes. It may stop at any
-/// length above the expected one. Memory grows with the actual output, whatever is expected.
+/// length above the expected one. Memory is limited by the length that the bytes can expand to,
+/// whatever is expected.
 pub(super) type Decompress =
     fn(compressed: &[u8], expected: usize, out: &mut Vec<u8>) -> io::Result<()>;
 
