@@ -8,6 +8,8 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct Process {
     pub(super) resident_bytes: Option<u64>,
+    /// Resident memory that is not that of a file: memstores, and all that the allocator holds.
+    pub(super) anonymous_bytes: Option<u64>,
     pub(super) virtual_bytes: Option<u64>,
     /// User and system CPU time.
     pub(super) cpu: Option<Duration>,
@@ -42,6 +44,9 @@ impl Process {
                 .ok()
                 .map(|files| files.count().saturating_sub(1) as u64),
             max_open_files: limit.current,
+            anonymous_bytes: anonymous_bytes(
+                &fs::read_to_string("/proc/self/status").unwrap_or_default(),
+            ),
             ..Self::from_stat(
                 &stat,
                 rustix::param::clock_ticks_per_second(),
@@ -67,6 +72,12 @@ impl Process {
             ..Self::default()
         }
     }
+}
+
+/// Parses `/proc/self/status`.
+fn anonymous_bytes(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 impl Machine {

@@ -294,6 +294,11 @@ fn store(snapshot: &MetricsSnapshot<'_>) -> Vec<Family> {
             "Maximum bytes of cached blocks",
             snapshot.context.engine.options().block_cache_bytes,
         ),
+        gauge(
+            "halite_memstore_bytes",
+            "Memory of all memstores, in chunks that the system gives and gets back",
+            snapshot.totals.memstore_bytes,
+        ),
         counter("halite_block_cache_hits", "Block cache hits", status.block_cache_hits),
         counter("halite_block_cache_misses", "Block cache misses", status.block_cache_misses),
         counter("halite_wal_written_bytes", "Bytes written to the WAL", status.wal_bytes),
@@ -399,13 +404,18 @@ fn process(snapshot: &MetricsSnapshot<'_>) -> Vec<Family> {
     });
     let memory =
         known("process_resident_memory_bytes", "Resident memory size", process.resident_bytes);
+    let allocator = known(
+        "halite_allocator_bytes",
+        "Resident memory that the allocator holds, the block cache included",
+        process.anonymous_bytes.map(|bytes| bytes.saturating_sub(snapshot.totals.memstore_bytes)),
+    );
     let virtual_memory =
         known("process_virtual_memory_bytes", "Virtual memory size", process.virtual_bytes);
     let files = known("process_open_fds", "Open file descriptors", process.open_files);
     let max_files =
         known("process_max_fds", "Maximum open file descriptors", process.max_open_files);
     let threads = known("process_threads", "Threads", process.threads);
-    [Some(started), cpu, memory, virtual_memory, files, max_files, threads]
+    [Some(started), cpu, memory, allocator, virtual_memory, files, max_files, threads]
         .into_iter()
         .flatten()
         .collect()

@@ -572,6 +572,13 @@ async fn prometheus_samples_have_type_and_end_marker() {
     let resident =
         body.lines().find_map(|line| line.strip_prefix("process_resident_memory_bytes ")).unwrap();
     assert!(resident.parse::<f64>().unwrap() > 1e6, "{resident}");
+    let value = |name: &str| {
+        let line = body.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().parse::<f64>().unwrap()
+    };
+    let allocator = value("halite_allocator_bytes ");
+    assert!(allocator > 1e5 && allocator <= resident.parse::<f64>().unwrap(), "{allocator}");
+    assert!(value("halite_memstore_bytes ") >= 0.0);
 }
 
 #[tokio::test]
