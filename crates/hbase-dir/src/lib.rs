@@ -26,6 +26,7 @@ mod store_file_name;
 mod table;
 #[cfg(test)]
 mod tests;
+pub mod wal;
 
 use std::path::PathBuf;
 
