@@ -9,6 +9,7 @@ mod demo;
 mod hfile;
 mod import;
 mod key;
+mod open_files;
 mod series;
 mod serve;
 mod shell;

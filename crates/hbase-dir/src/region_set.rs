@@ -1,18 +1,21 @@
 //! Live regions among the regions whose directories or manifests there are.
 //!
-//! HBase records in `hbase:meta` which regions are live; their directories do not tell. After a
+//! HBase records in `hbase:meta` which regions are live; their directories do not tell. Without it,
+//! in an exported snapshot for example, it can be derived. After a
 //! split or a merge the old regions' directories remain for minutes. The new regions have greater
 //! ids, and their ranges together are those of the old ones. So a region is live unless it overlaps
 //! one with a greater id. If this leaves a gap, the importer refuses the table.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use halite_types::{RegionInfo, Result, TableName};
+use halite_types::{Error, RegionInfo, Result, TableName};
 use md5::{Digest as _, Md5};
 
 use crate::messages::RegionInfoMessage;
+use crate::meta::LiveRegions;
 use crate::small_file::damaged;
 
 /// Region that may be live.
@@ -48,17 +51,7 @@ impl RegionCandidate {
         if !end.is_empty() && end <= start {
             return Err(damaged(path, "the region ends before its start"));
         }
-        let info = RegionInfo {
-            table: of,
-            start: start.clone(),
-            end: end.clone(),
-            region_id: message.region_id,
-            encoded_name: String::new(),
-        };
-        let mut encoded_name = String::new();
-        for byte in Md5::digest(info.name_prefix()) {
-            write!(encoded_name, "{byte:02x}").expect("writing to a string");
-        }
+        let encoded_name = encoded_name(message, table);
         Ok(Some(Self { start, end, id: message.region_id, encoded_name }))
     }
 
@@ -68,8 +61,82 @@ impl RegionCandidate {
     }
 }
 
-/// Returns the live regions by start key.
-pub(crate) fn live_regions(mut candidates: Vec<RegionCandidate>) -> Vec<RegionCandidate> {
+/// Returns the name of a region's directory.
+pub(crate) fn encoded_name(message: &RegionInfoMessage, table: &TableName) -> String {
+    let key = |key: &Option<Vec<u8>>| Bytes::from(key.clone().unwrap_or_default());
+    let info = RegionInfo {
+        table: table.clone(),
+        start: key(&message.start_key),
+        end: key(&message.end_key),
+        region_id: message.region_id,
+        encoded_name: String::new(),
+    };
+    let mut name = String::new();
+    for byte in Md5::digest(info.name_prefix()) {
+        write!(name, "{byte:02x}").expect("writing to a string");
+    }
+    name
+}
+
+/// Returns the live regions of a table by start key; every one of them must be a candidate.
+///
+/// # Errors
+/// `Corrupt` with the region that is not.
+pub(crate) fn listed_regions(
+    mut candidates: Vec<RegionCandidate>,
+    table: &TableName,
+    directory: &Path,
+    listed: &LiveRegions,
+) -> Result<Vec<RegionCandidate>> {
+    candidates.retain(|region| listed.contains(&(table.clone(), region.encoded_name.clone())));
+    candidates.sort_by(|a, b| a.start.cmp(&b.start));
+    let found: BTreeSet<&str> = candidates.iter().map(|region| &region.encoded_name[..]).collect();
+    let mut of_table = listed.iter().filter(|(of, _)| of == table);
+    match of_table.find(|(_, name)| !found.contains(&name[..])) {
+        Some((_, name)) => Err(damaged(
+            &directory.join(name),
+            "hbase:meta lists this region, and its directory is missing; restore it",
+        )),
+        None => Ok(candidates),
+    }
+}
+
+/// Returns the live regions by start key, as far as the regions themselves tell.
+///
+/// # Errors
+/// `InvalidRequest` if a region overlaps newer ones and neither consists of them, as after a split,
+/// nor is a part of one, as after a merge.
+pub(crate) fn derived_regions(
+    candidates: &[RegionCandidate],
+    directory: &Path,
+) -> Result<Vec<RegionCandidate>> {
+    let live = live_regions(candidates.to_vec());
+    for old in candidates.iter().filter(|candidate| !live.contains(candidate)) {
+        let over: Vec<&RegionCandidate> =
+            live.iter().filter(|region| region.overlaps(old)).collect();
+        let is_whole = over.iter().any(|region| region.start == old.start)
+            && over.iter().any(|region| region.end == old.end);
+        let was_split = over.len() > 1 && is_whole;
+        let was_merged = match over[..] {
+            [new] => {
+                let ends_inside = new.end.is_empty() || (!old.end.is_empty() && old.end <= new.end);
+                new.start <= old.start && ends_inside && !is_whole
+            }
+            _ => false,
+        };
+        if !was_split && !was_merged {
+            return Err(Error::invalid(format!(
+                "{}: its rows are also in newer regions, and without hbase:meta it is unknown \
+                 which are live: copy data/hbase/meta, too, or move the region away",
+                directory.join(&old.encoded_name).display()
+            )));
+        }
+    }
+    Ok(live)
+}
+
+/// Returns the newest of regions that overlap, by start key.
+fn live_regions(mut candidates: Vec<RegionCandidate>) -> Vec<RegionCandidate> {
     candidates.sort_by(|a, b| (b.id, &b.encoded_name).cmp(&(a.id, &a.encoded_name)));
     let mut live: Vec<RegionCandidate> = Vec::new();
     for candidate in candidates {

@@ -12,7 +12,7 @@ use crate::messages::{
     SnapshotFile, SnapshotRegionManifest, StoreFileEntry, StoreFileList, TableNameMessage,
     TableSchema,
 };
-use crate::{read_snapshot, read_table};
+use crate::{Liveness, read_snapshot, read_table};
 
 const HEX: &str = "0123456789abcdef0123456789abcdef";
 
@@ -88,11 +88,11 @@ fn descriptor_with_the_highest_number_counts() {
     put(9, "3", 0);
     put(10, "4", 0);
     put(11, "5", 1);
-    let table = read_table(folder.path(), &name).unwrap();
+    let table = read_table(folder.path(), &name, Liveness::Derived).unwrap();
     assert_eq!(table.descriptor.families().next().unwrap().attributes["VERSIONS"], "4");
     let bytes = schema(Some(("IS_MOB", "true")));
     write(&directory.join(format!(".tableinfo.0000000012.{}", bytes.len())), &bytes);
-    let error = read_table(folder.path(), &name).unwrap_err();
+    let error = read_table(folder.path(), &name, Liveness::Derived).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("family f of table t has IS_MOB"), "{error}");
 }

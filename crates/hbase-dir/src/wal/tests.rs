@@ -1,5 +1,4 @@
 //! Logs that HBase's writer wrote: whole, cut anywhere, and damaged anywhere.
-#![expect(clippy::arithmetic_side_effects, reason = "offsets of samples")]
 
 use std::io::{Cursor, Read as _};
 use std::path::Path;
