@@ -6,6 +6,7 @@ mod bench;
 mod cmd;
 mod copy;
 mod demo;
+mod export;
 mod hfile;
 mod import;
 mod key;

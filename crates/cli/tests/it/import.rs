@@ -246,7 +246,11 @@ fn cells_in_logs_only_are_recovered_once() {
     let (ok, printed) = import(folder, &["hf_a"]);
     assert!(ok && printed.contains("3 entries recovered from logs"), "{printed}");
     let [second, other] = ["second", "other"].map(|value| hex(value.as_bytes()));
-    assert_eq!(values_of_logs(folder), [second, other], "the second of equal cells hides the first");
+    assert_eq!(
+        values_of_logs(folder),
+        [second, other],
+        "the second of equal cells hides the first"
+    );
     assert_eq!(contents(&root), before);
     let left = fs::read_dir(folder.join("store/staging")).map_or(0, Iterator::count);
     assert_eq!(left, 0);
