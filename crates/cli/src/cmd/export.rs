@@ -9,6 +9,7 @@ use halite::TableName;
 
 use crate::backend::Backend;
 use crate::export::{ExportJob, Exported};
+use crate::open_files;
 use crate::text_table::grouped;
 
 /// Export a table as a snapshot for HBase
@@ -42,6 +43,8 @@ pub(crate) struct ExportArgs {
 
 impl ExportArgs {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        // The store opens all files of its tables.
+        let _ = open_files::raise_limit();
         let path = self.data.to_str().context("the store's path is not UTF-8")?;
         let backend = Backend::open_existing(path)?;
         let name = self.name.unwrap_or_else(|| self.hbase_snapshot.to_string().replace(':', "-"));

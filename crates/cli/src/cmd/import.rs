@@ -43,6 +43,9 @@ pub(crate) struct ImportArgs {
     /// Take the store files only: cells that HBase had in its logs only are left out
     #[arg(long, conflicts_with_all = ["hfiles", "snapshot", "wal_dir"])]
     ignore_logs: bool,
+    /// Leave out tables that exist already in the store
+    #[arg(long, conflicts_with = "hfiles")]
+    skip_existing: bool,
     /// Print what would be imported, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -63,9 +66,7 @@ impl ImportArgs {
         let (root, mut sources) = self.read(&directory)?;
         let note = |text: String| drop(writeln!(std::io::stderr().lock(), "note: {text}"));
         if self.dry_run {
-            if let Some(root) = &root {
-                import::recover(root, &mut sources, None, note)?;
-            }
+            self.check(root.as_ref(), &mut sources, note)?;
             import::print_plan(&sources, &self.data)?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -79,6 +80,9 @@ impl ImportArgs {
             .store()
             .context("tables are imported into a store; give its directory with --data")
             .and_then(|store| {
+                if self.skip_existing {
+                    import::skip_existing(store, &mut sources, note)?;
+                }
                 import::check_new(store, &sources)?;
                 // On the disk of the store, so that its files need no copy.
                 let recovered = import::recovery_directory(&self.data)?;
@@ -91,6 +95,31 @@ impl ImportArgs {
         imported?;
         closed.context("closing the store")?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Makes the checks of an import. A store that does not exist yet is replaced by an empty one.
+    fn check(
+        &self,
+        root: Option<&HbaseRoot>,
+        sources: &mut Vec<ImportSource>,
+        note: impl Fn(String),
+    ) -> anyhow::Result<()> {
+        let empty = tempfile::tempdir().context("making a temporary directory")?;
+        let exists = self.data.join("halite").is_dir();
+        let path = if exists { &self.data } else { empty.path() };
+        let backend = Backend::open(path.to_str().context("the store's path is not UTF-8")?)?;
+        let checked = backend.store().context("no store").and_then(|store| {
+            if self.skip_existing {
+                import::skip_existing(store, sources, &note)?;
+            }
+            if let Some(root) = root {
+                import::recover(root, sources, None, &note)?;
+            }
+            import::check_all(store, sources)
+        });
+        let closed = backend.close();
+        checked?;
+        closed.context("closing the store")
     }
 
     /// Reads the sources that the arguments name, and the root directory that they are in.

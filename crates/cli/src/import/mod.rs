@@ -11,7 +11,7 @@ mod source;
 mod spill;
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use halite::{Attributes, BulkLoad, ErrorKind, Store, TableName};
@@ -36,6 +36,42 @@ pub(crate) struct ImportedTable<'a> {
 
 /// Prefix of the directory of recovered files.
 const RECOVERY_PREFIX: &str = ".import-";
+
+/// Removes tables that exist already in the store, and calls `note` for each.
+///
+/// # Errors
+/// Returns an error if the store cannot be read.
+pub(crate) fn skip_existing(
+    store: &Store,
+    sources: &mut Vec<ImportSource>,
+    mut note: impl FnMut(String),
+) -> anyhow::Result<()> {
+    let mut missing = Vec::new();
+    for source in sources.drain(..) {
+        if !source.is_bare && store.table_exists(source.name())? {
+            note(format!("table {} exists already in the store; it is skipped", source.name()));
+        } else {
+            missing.push(source);
+        }
+    }
+    *sources = missing;
+    Ok(())
+}
+
+/// Makes the checks of an import, apart from those that read all bytes, and changes nothing.
+///
+/// # Errors
+/// Returns the error of the import, with the table.
+pub(crate) fn check_all(store: &Store, sources: &[ImportSource]) -> anyhow::Result<()> {
+    check_new(store, sources)?;
+    for source in sources {
+        let checked = source
+            .import_regions()
+            .and_then(|regions| Ok(store.engine().check_import(&source.descriptor, &regions)?));
+        checked.with_context(|| format!("table {}", source.name()))?;
+    }
+    Ok(())
+}
 
 /// Checks that no table exists already, except those that bare files are loaded into.
 ///
@@ -127,7 +163,12 @@ fn import(store: &Store, source: &ImportSource, verify: bool) -> anyhow::Result<
 fn load_into(store: &Store, source: &ImportSource, verify: bool) -> anyhow::Result<ImportReport> {
     let path = |file: &HbaseFile| anyhow::Ok((file.family.clone(), path_text(&file.path)?.into()));
     let files = source.files().map(path).collect::<anyhow::Result<_>>()?;
-    store.bulk_load(source.name(), BulkLoad { files, copy: true, verify })?;
+    // The engine loads all of them at once.
+    let bar = ProgressBar::new_spinner().with_message("loading files");
+    bar.enable_steady_tick(Duration::from_millis(200));
+    let loaded = store.bulk_load(source.name(), BulkLoad { files, copy: true, verify });
+    bar.finish_and_clear();
+    loaded?;
     Ok(ImportReport {
         copied_files: source.files().count() as u64,
         copied_bytes: source.bytes(),

@@ -21,7 +21,7 @@ fn fill(store: &Path) {
     store.create_table(table, &[]).unwrap();
     let table = store.table(TABLE).unwrap();
     let put = |row: &str, at: i64, value: &str| {
-        table.put(Put::new(row.to_owned()).add_at("f", "q", at, value.to_owned())).unwrap();
+        table.put(Put::new(row.to_owned()).add_at("f", "q", at, value)).unwrap();
     };
     ["a", "b", "n", "o"].into_iter().for_each(|row| put(row, 1, "first"));
     store.flush(TABLE).unwrap();

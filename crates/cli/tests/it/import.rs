@@ -101,8 +101,12 @@ fn imported_tables_have_the_cells_of_hbase() {
         assert_eq!(raw_cells(folder, table), listed(folder, list), "{table}");
     }
     assert_eq!(contents(&folder.join("root")), before);
-    let (ok, printed) = import(folder, &["hf_a"]);
-    assert!(!ok && printed.contains("table hf_a exists already"), "{printed}");
+    for arguments in [&["hf_a"][..], &["hf_a", "--dry-run"]] {
+        let (ok, printed) = import(folder, arguments);
+        assert!(!ok && printed.contains("table hf_a exists already"), "{printed}");
+    }
+    let (ok, printed) = import(folder, &["hf_a", "--skip-existing"]);
+    assert!(ok && printed.contains("hf_a exists already in the store; it is skipped"), "{printed}");
 }
 
 #[test]
@@ -154,6 +158,8 @@ fn crashed_or_damaged_directory_is_refused() {
         let old = fs::read(&path).ok();
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, bytes).unwrap();
+        let (ok, printed) = import(folder, &["--dry-run"]);
+        assert!(!ok && printed.contains(message), "dry run: {printed}");
         let (ok, printed) = import(folder, &[]);
         assert!(!ok && printed.contains(message), "{printed}");
         assert!(printed.contains(path.parent().unwrap().to_str().unwrap()), "{printed}");
