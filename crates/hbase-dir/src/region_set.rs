@@ -159,14 +159,52 @@ pub(crate) fn table_directory(root: &Path, table: &TableName) -> PathBuf {
 mod tests {
     use super::*;
 
+    fn region(id: u64, start: &'static str, end: &'static str) -> RegionCandidate {
+        let encoded_name = format!("{id:x}");
+        RegionCandidate { start: start.into(), end: end.into(), id, encoded_name }
+    }
+
+    fn ids(regions: &[RegionCandidate]) -> Vec<u64> {
+        regions.iter().map(|region| region.id).collect()
+    }
+
+    #[test]
+    fn ambiguous_regions_are_refused_without_a_list() {
+        let derived = |regions: &[RegionCandidate]| {
+            derived_regions(regions, Path::new("t")).map(|regions| ids(&regions)).ok()
+        };
+        let split = [region(1, "", ""), region(2, "", "m"), region(3, "m", "")];
+        assert_eq!(derived(&split), Some(vec![2, 3]));
+        let merged = [region(1, "", "m"), region(2, "m", ""), region(3, "", "")];
+        assert_eq!(derived(&merged), Some(vec![3]));
+        for regions in [
+            // One of two of the same range, a part of a split, and two that cross.
+            &[region(1, "", ""), region(2, "", "")][..],
+            &[region(1, "", ""), region(2, "", "m")],
+            &[region(1, "", "m"), region(2, "c", "")],
+        ] {
+            assert_eq!(derived(regions), None, "{regions:?}");
+        }
+    }
+
+    #[test]
+    fn listed_regions_must_have_directories() {
+        let table: TableName = "t".parse().unwrap();
+        let all = vec![region(3, "m", ""), region(1, "", ""), region(2, "", "m")];
+        let listed = |names: &[&str]| {
+            let listed = names.iter().map(|name| (table.clone(), (*name).to_owned())).collect();
+            let regions = listed_regions(all.clone(), &table, Path::new("t"), &listed);
+            regions.map(|regions| ids(&regions))
+        };
+        // The split of region 1 was not finished, or it was.
+        assert_eq!(listed(&["1"]), Ok(vec![1]));
+        assert_eq!(listed(&["3", "2"]), Ok(vec![2, 3]));
+        let error = listed(&["2", "3", "4"]).unwrap_err();
+        assert!(error.message().starts_with("t/4: hbase:meta lists this region"), "{error}");
+    }
+
     #[test]
     fn newer_regions_replace_the_older_ones() {
-        let region = |id, start: &'static str, end: &'static str| RegionCandidate {
-            start: start.into(),
-            end: end.into(),
-            id,
-            encoded_name: format!("{id:x}"),
-        };
         // Region 1 was split into 3 and 4, regions 2 and 5 were merged to 6.
         let all = vec![
             region(1, "", "f"),
@@ -176,7 +214,6 @@ mod tests {
             region(5, "k", ""),
             region(6, "f", ""),
         ];
-        let ids: Vec<u64> = live_regions(all).iter().map(|region| region.id).collect();
-        assert_eq!(ids, [3, 4, 6]);
+        assert_eq!(ids(&live_regions(all)), [3, 4, 6]);
     }
 }
