@@ -204,7 +204,7 @@ fn dump(store: &Path, table: &str) -> halite::Result<String> {
     let mut text = String::new();
     for (word, scan) in [("cell", Scan::all()), ("raw", Scan::all().raw(true).all_versions())] {
         for row in store.table(table)?.scan(scan) {
-            for cell in row?.iter() {
+            for cell in &row? {
                 let (row, family) = (to_string_binary(cell.row()), to_string_binary(cell.family()));
                 let (qualifier, value) =
                     (to_string_binary(cell.qualifier()), to_string_binary(cell.value()));

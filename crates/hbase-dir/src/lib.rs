@@ -7,9 +7,9 @@
 //! in a family's directory (`store_file_name.rs`). `messages.rs` has HBase's protobuf messages,
 //! `small_file.rs` reads the files that contain them.
 //!
-//! Only names, small files and logs are read here, no store file. Nothing is written. Every file may be
-//! damaged or hostile: names are parsed before they become parts of a path, and a file is refused
-//! by its length before it is read.
+//! Only names, small files and logs are read here, no store file. Nothing is written. Every file
+//! may be damaged or hostile: names are parsed before they become parts of a path, and a small file
+//! is refused by its length before it is read.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]

@@ -9,8 +9,8 @@ use prost::Message;
 
 use crate::messages::PBUF;
 
-/// Maximum bytes of the manifest of a snapshot, which lists all regions and files: HBase's own limit
-/// is 64 MiB by default.
+/// Maximum bytes of the manifest of a snapshot, which lists all regions and files: HBase's own
+/// limit is 64 MiB by default.
 const MAX_MANIFEST_BYTES: u64 = 1 << 30;
 /// Maximum bytes of other files that are read: of a table, a region, a reference or the files of a
 /// family.

@@ -16,9 +16,9 @@ use crate::text_table::grouped;
 ///
 /// Takes the tables of the root directory of a stopped or killed HBase, the table of a snapshot in
 /// it or exported from it, or bare store files. The tables are created with their families,
-/// settings and regions. Cells that a killed HBase had only in its logs are recovered from them. Store files are linked if they are on the file system of the store, and
-/// copied otherwise; the directory of HBase is not changed. Each table is imported as a whole or
-/// not at all.
+/// settings and regions. Cells that a killed HBase had only in its logs are recovered from them.
+/// Store files are linked if they are on the file system of the store, and copied otherwise; the
+/// directory of HBase is not changed. Each table is imported as a whole or not at all.
 #[derive(clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub(crate) struct ImportArgs {

@@ -10,7 +10,7 @@ use halite_hbase_dir::{
     HbaseFile, LiveRegions, LogFile, META_FAMILY, META_REGION, META_STATE, live_region,
 };
 
-use super::recovery::decompress_value;
+use super::log_codec::decompress_value;
 use crate::hfile;
 
 /// Table name in the entries of a log.

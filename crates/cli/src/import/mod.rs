@@ -3,8 +3,10 @@
 //! `source.rs` and `root.rs` read what is to be imported, `recovery.rs` the cells in logs of a killed
 //! HBase, `plan.rs` prints it. Here the tables are created.
 
+mod log_codec;
 mod meta_rows;
 mod plan;
+mod progress;
 mod recovery;
 mod root;
 mod source;
@@ -17,13 +19,14 @@ use anyhow::{Context as _, bail};
 use halite::{Attributes, BulkLoad, ErrorKind, Store, TableName};
 use halite_engine::ImportReport;
 use halite_hbase_dir::HbaseFile;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 pub(crate) use plan::print_plan;
-pub(crate) use recovery::{Recovered, recover};
+use progress::progress;
+pub(crate) use recovery::recover;
 pub(crate) use root::HbaseRoot;
-pub(crate) use source::ImportSource;
 use source::path_text;
+pub(crate) use source::{ImportSource, Recovered};
 
 /// Result of importing a table.
 pub(crate) struct ImportedTable<'a> {
@@ -174,13 +177,4 @@ fn load_into(store: &Store, source: &ImportSource, verify: bool) -> anyhow::Resu
         copied_bytes: source.bytes(),
         ..ImportReport::default()
     })
-}
-
-/// Returns a bar for as many bytes of what is being done.
-fn progress(doing: &'static str, bytes: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template(
-        "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta}",
-    )
-    .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(bytes).with_style(style).with_message(doing)
 }

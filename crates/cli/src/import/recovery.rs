@@ -1,9 +1,9 @@
 //! Cells that a killed HBase had in its logs only.
 //!
-//! As HBase does when it recovers a region, a cell of a log counts if its sequence id is above those
-//! of its family's store files: older ones were flushed, and may have been compacted away since. They
-//! are written to further store files with their own sequence ids (`spill.rs`), so that the order of
-//! equal cells is that of HBase, and a cell that two logs have counts once.
+//! As HBase does when it recovers a region, a cell of a log counts if its sequence id is above
+//! those of its family's store files: older ones were flushed, and may have been compacted away
+//! since. They are written to further store files with their own sequence ids (`spill.rs`), so that the
+//! order of equal cells is that of HBase, and a cell that two logs have counts once.
 //!
 //! A log also tells of finished compactions. Files that one of them replaced are left out if the
 //! server was killed before it had removed them: their cells may be deleted ones.
@@ -13,32 +13,17 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use std::path::Path;
 
 use anyhow::Context as _;
-use halite::{Bytes, CellRef, Error};
+use halite::{Bytes, CellRef};
 use halite_engine::env::Env;
-use halite_engine::hfile::Compression;
 use halite_hbase_dir::wal::{CompactionMarker, WalEnd, WalEntry, WalReader};
 use halite_hbase_dir::{HbaseFile, HbaseRegion};
 
-use super::ImportSource;
+use super::log_codec::decompress_value;
+use super::progress::progress;
 use super::root::HbaseRoot;
+use super::source::{ImportSource, Recovered};
 use super::spill::{Spill, StorePlace};
 use crate::hfile;
-
-/// Codecs by HBase's numbers.
-const CODECS: [&str; 9] = ["LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD", "LZMA", "BROTLI"];
-
-/// What the logs had of a table.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Recovered {
-    /// Entries with cells that no store file has.
-    pub(crate) entries: u64,
-    /// Those cells.
-    pub(crate) cells: u64,
-    /// Regions with such entries.
-    pub(crate) regions: u64,
-    /// Store files that a compaction had replaced.
-    pub(crate) replaced_files: u64,
-}
 
 /// Region of a table to import: positions of the table and of the region in it.
 type RegionPlace = (usize, usize);
@@ -56,7 +41,7 @@ pub(crate) fn recover(
     mut note: impl FnMut(String),
 ) -> anyhow::Result<()> {
     let logs: Vec<_> = root.logs.iter().flatten().filter(|log| !log.is_meta).collect();
-    let bar = super::progress("reading logs", logs.iter().map(|log| log.bytes).sum());
+    let bar = progress("reading logs", logs.iter().map(|log| log.bytes).sum());
     let env = into.map(Env::os).transpose()?;
     let mut recovery = Recovery::new(sources, env.as_ref());
     for log in logs {
@@ -95,19 +80,7 @@ pub(crate) fn recover(
     root.check_is_still()
 }
 
-/// Decompresses a value of a log.
-///
-/// # Errors
-/// `Unsupported` for a codec without a decompressor, `Corrupt`.
-pub(super) fn decompress_value(codec: u32, packed: &[u8], bytes: usize) -> halite::Result<Vec<u8>> {
-    let name = usize::try_from(codec).ok().and_then(|codec| CODECS.get(codec).copied());
-    let codec = name
-        .and_then(Compression::from_name)
-        .ok_or_else(|| Error::corrupt(format!("HBase has no codec of number {codec}")))?;
-    codec.decompress(packed, bytes)
-}
-
-/// Recovery under way.
+/// Recovery in progress.
 struct Recovery<'a> {
     sources: &'a [ImportSource],
     places: BTreeMap<&'a [u8], RegionPlace>,

@@ -6,8 +6,8 @@ use anyhow::{Context as _, bail};
 use halite::TableName;
 use halite_hbase_dir::{Liveness, LogFile, find_meta, list_logs, list_tables, read_table};
 
-use super::ImportSource;
 use super::meta_rows::MetaRows;
+use super::source::ImportSource;
 
 /// Root directory of HBase.
 pub(crate) struct HbaseRoot {

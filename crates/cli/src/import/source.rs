@@ -7,7 +7,18 @@ use halite::{Bytes, FamilyDescriptor, TableDescriptor, TableName};
 use halite_engine::{ImportFile, ImportRegion};
 use halite_hbase_dir::{HbaseFile, HbaseRegion, HbaseTable, read_bare_files, read_snapshot};
 
-use super::recovery::Recovered;
+/// What the logs had of a table.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Recovered {
+    /// Entries with cells that no store file has.
+    pub(crate) entries: u64,
+    /// Those cells.
+    pub(crate) cells: u64,
+    /// Regions with such entries.
+    pub(crate) regions: u64,
+    /// Store files that a compaction had replaced.
+    pub(crate) replaced_files: u64,
+}
 
 /// Table to import.
 pub(crate) struct ImportSource {

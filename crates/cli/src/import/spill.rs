@@ -127,8 +127,8 @@ impl StoreCells {
         self.cells.iter().map(|(start, sequence)| cell_at(&self.bytes, *start, *sequence))
     }
 
-    /// Orders the cells as in a store file. Of cells with one key and one sequence id, which are the
-    /// same entry in two logs or were written in one batch, the last one stays.
+    /// Orders the cells as in a store file. Of cells with one key and one sequence id, which are
+    /// the same entry in two logs or were written in one batch, the last one stays.
     fn sort(&mut self) {
         let Self { bytes, cells, .. } = self;
         let cell = |(start, sequence): &(usize, u64)| cell_at(bytes, *start, *sequence);

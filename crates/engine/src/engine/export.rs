@@ -7,8 +7,8 @@
 //! ```
 //! Here the messages are made, and the names of the files; the caller writes them.
 //!
-//! HBase takes names for more than names, so that the names of the store are not always those of the
-//! export. The cells of a file `name_SeqId_N_` all have the sequence id N for HBase, which is true
+//! HBase reads facts from names, so that the names of the store are not always those of the export.
+//! The cells of a file `name_SeqId_N_` all have the sequence id N for HBase, which is true
 //! of bulk-loaded files, and not of those that were imported. A link becomes a file of the region
 //! itself, so that the export needs no other table. A reference stays one, to a file of the region
 //! that its own name contains, unless it contains all of the file.

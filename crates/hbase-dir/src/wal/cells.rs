@@ -13,11 +13,17 @@ use std::io::Read;
 use halite_types::cell::{
     KEY_OVERHEAD, MAX_FAMILY_BYTES, MAX_ROW_BYTES, MAX_TAGS_BYTES, check_key, read_cell,
 };
-use halite_types::{CellRef, CellType, Cells, CellsBuilder};
+use halite_types::{CellRef, CellType, Cells, CellsBuilder, Result};
 
 use super::dictionary::{Dictionary, FEW_SLOTS, MANY_SLOTS};
 use super::input::{Fault, Input, Parsed};
-use super::{DecompressValue, MAX_ENTRY_BYTES};
+
+/// Maximum bytes of the cells of an entry, which are in memory together. A request has at most
+/// 256 MiB by default.
+const MAX_ENTRY_BYTES: usize = 512 << 20;
+
+/// Decompresses a value: number of HBase's codec, compressed bytes, and expected length in bytes.
+pub type DecompressValue = fn(u32, &[u8], usize) -> Result<Vec<u8>>;
 
 /// Decoder of cells, with the dictionaries of their parts.
 pub(super) struct CellDecoder {

@@ -4,8 +4,8 @@ use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom};
 
 use prost::Message;
 
-use super::TRAILER_MAGIC;
-
+/// Last bytes of a log that was closed.
+const TRAILER_MAGIC: &[u8; 4] = b"LAWP";
 /// Bytes read from the disk at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 /// Bytes of the length and the magic after a trailer.
@@ -99,7 +99,7 @@ impl<R: Read> Input<R> {
         Ok(bytes)
     }
 
-    /// Appends bytes; memory grows with what there is, not with the stated length.
+    /// Appends bytes; memory grows with the bytes of the log, not with the stated length.
     pub(super) fn read_into(&mut self, out: &mut Vec<u8>, bytes: u64) -> Parsed<()> {
         self.advance(bytes)?;
         let read = self.source.by_ref().take(bytes).read_to_end(out)?;

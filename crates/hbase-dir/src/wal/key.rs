@@ -4,10 +4,11 @@ use std::io::{Cursor, Read};
 
 use prost::Message;
 
-use super::CELL_CODEC;
 use super::dictionary::{Dictionary, FEW_SLOTS, MANY_SLOTS};
 use super::input::{Fault, Input, Parsed};
 
+/// Class of the only cell format that HBase contains itself.
+const CELL_CODEC: &str = "WALCellCodec";
 /// Maximum bytes of a key.
 const MAX_KEY_BYTES: u64 = 64 << 20;
 /// Maximum bytes of the name of a region, table or family in it.

@@ -43,9 +43,9 @@ impl WalEntry {
         self.cells.iter().filter(|cell| cell.family() != FAMILY)
     }
 
-    /// Returns the compactions that the entry tells of. Other markers (flushes, bulk loads, openings
-    /// and closings of regions) tell nothing that the directories do not: HBase moves files to their
-    /// places before it writes them.
+    /// Returns the compactions that the entry tells of. Other markers (flushes, bulk loads,
+    /// openings and closings of regions) tell nothing that the directories do not: HBase moves
+    /// files to their places before it writes them.
     pub fn compactions(&self) -> impl Iterator<Item = CompactionMarker> {
         self.cells
             .iter()

@@ -9,7 +9,7 @@
 //! (`cells.rs`); the dictionaries grow over the whole file (`dictionary.rs`).
 //!
 //! Entries have no checksum. A log of a server that crashed has no trailer, and may end inside its
-//! last entry, which then was acknowledged to nobody: it is left out, as HBase does. Inside a log
+//! last entry, whose writer then got no acknowledgment: it is left out, as HBase does. Inside a log
 //! with a trailer, an incomplete entry is damage.
 
 mod cells;
@@ -27,25 +27,16 @@ use std::path::{Path, PathBuf};
 use halite_types::{Cells, Error, Result};
 
 use self::cells::CellDecoder;
-use self::input::{Fault, Input};
+pub use self::cells::DecompressValue;
+use self::input::{Fault, Input, Parsed};
 use self::key::{KeyDecoder, WalHeaderMessage};
 pub use self::marker::CompactionMarker;
 use crate::small_file::{damaged, unsupported};
 
 /// First bytes of a log.
 const MAGIC: &[u8; 4] = b"PWAL";
-/// Last bytes of a log that was closed.
-const TRAILER_MAGIC: &[u8; 4] = b"LAWP";
 /// Maximum bytes of a header.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Maximum bytes of the cells of an entry, which are in memory together. A request has at most
-/// 256 MiB by default.
-const MAX_ENTRY_BYTES: usize = 512 << 20;
-/// Class of the only cell format that HBase contains itself.
-const CELL_CODEC: &str = "WALCellCodec";
-
-/// Decompresses a value: number of HBase's codec, compressed bytes, and expected length in bytes.
-pub type DecompressValue = fn(u32, &[u8], usize) -> Result<Vec<u8>>;
 
 /// Entry of a log: cells that a region applied together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +156,7 @@ impl<R: Read + Seek> WalReader<R> {
         self.end
     }
 
-    fn read_entry(&mut self) -> std::result::Result<WalEntry, Fault> {
+    fn read_entry(&mut self) -> Parsed<WalEntry> {
         let Some(key) = self.keys.read(&mut self.input)? else {
             // Disks that lost power leave zeros where data was to be.
             let is_end = self.input.is_zero_to_the_end()?;
@@ -181,7 +172,7 @@ impl<R: Read + Seek> WalReader<R> {
     }
 }
 
-fn read_header<R: Read>(input: &mut Input<R>) -> std::result::Result<WalHeaderMessage, Fault> {
+fn read_header<R: Read>(input: &mut Input<R>) -> Parsed<WalHeaderMessage> {
     let mut magic = Vec::new();
     input.read_into(&mut magic, input.end().min(MAGIC.len() as u64))?;
     if !MAGIC.starts_with(&magic) {
