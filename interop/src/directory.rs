@@ -203,7 +203,11 @@ fn add(text: &mut String, line: std::fmt::Arguments<'_>) {
     let _ = writeln!(text, "{line}");
 }
 
-fn compare(expected: &str, found: &str) -> Result<()> {
+/// Compares what Halite reads with what HBase does, line by line.
+///
+/// # Errors
+/// Returns an error with the first different line.
+pub(crate) fn compare(expected: &str, found: &str) -> Result<()> {
     let mut hbase = found.lines();
     for (number, halite) in expected.lines().enumerate() {
         let line = hbase.next().unwrap_or("nothing more");

@@ -12,6 +12,7 @@ mod client_bench;
 mod clients;
 mod directory;
 mod error;
+mod exchange;
 mod hbase;
 mod pretty_printer;
 mod remote;
@@ -30,7 +31,7 @@ const USAGE: &str = "\
 usage: halite-interop store-files|directory|wire JARS WORK
        halite-interop clients JARS WORK HALITE [--record|--verify] [CLIENT...]
        halite-interop tools JARS WORK HALITE [--verify]
-       halite-interop remote JARS WORK HALITE
+       halite-interop remote|exchange JARS WORK HALITE
        halite-interop bench|client-bench JARS WORK HALITE [--help|OPTIONS]
 
 JARS contains HBase's jars; from `clients` on, it is a directory with one directory of jars for each
@@ -80,6 +81,7 @@ fn run(part: &str, jars: &Path, work: &Path, rest: &[String]) -> Result<()> {
         ("client-bench", [halite, rest @ ..]) => {
             client_bench::run(Path::new(halite), jars, work, rest)
         }
+        ("exchange", [halite]) => exchange::check(Path::new(halite), jars, work),
         ("remote", [halite]) => remote::check(Path::new(halite), jars, work),
         ("tools", [halite, rest @ ..]) => {
             let mode = clients::Mode::from_name(rest.first().map(String::as_str))?;

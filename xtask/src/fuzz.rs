@@ -10,14 +10,16 @@ use crate::command::{cargo, command_output, run, target_dir};
 use crate::prerequisites::with_tools;
 use crate::steps::StepOutcome;
 
-const TARGETS: [&str; 6] = ["frames", "zookeeper", "server", "rowkey", "disk", "codecs"];
+const TARGETS: [&str; 7] =
+    ["frames", "zookeeper", "server", "rowkey", "disk", "codecs", "hbase_wal"];
 
 const HELP: &str = "\
-Fuzz the decoders of network data, declarations and keys, and of store files inside their checksums,
-guided by code coverage.
+Fuzz the decoders of network data, declarations and keys, of store files inside their checksums, and of
+HBase's logs, guided by code coverage.
 
     cargo xtask fuzz                   fuzz every target for a minute, as `cargo xtask test` does
-    cargo xtask fuzz TARGET SECONDS    fuzz one target: frames, zookeeper, server, rowkey, disk, codecs
+    cargo xtask fuzz TARGET SECONDS    fuzz one target: frames, zookeeper, server, rowkey, disk,
+                                       codecs, hbase_wal
     cargo xtask fuzz TARGET FILE       rerun a failed input
 
 The fuzzer needs a C++ compiler. Without one `cargo xtask test` skips it, or fails if CI=true is set.

@@ -13,7 +13,7 @@ use crate::steps::{StepOutcome, Steps};
 type InteropPart = (&'static str, fn() -> Result<StepOutcome>);
 
 /// Parts with their headings.
-pub(crate) const PARTS: [InteropPart; 7] = [
+pub(crate) const PARTS: [InteropPart; 8] = [
     ("interop: HBase reads store files that Halite wrote", || written_by_halite("store-files")),
     ("interop: HBase's region engine opens a directory that Halite closed", || {
         written_by_halite("directory")
@@ -29,6 +29,7 @@ pub(crate) const PARTS: [InteropPart; 7] = [
         "interop: the Rust client on a real HBase, alone and as a cluster that loses a server",
         remote,
     ),
+    ("interop: tables from a killed and a stopped HBase to Halite, and back", exchange),
     ("interop: RowCounter, and LoadTestTool through a crash", || client_part("tools", &[])),
 ];
 
@@ -78,6 +79,22 @@ fn remote() -> Result<StepOutcome> {
         ]))?;
         run(&mut cargo(["build", "--quiet", "--package", "halite-interop"]))?;
         run_clients("remote", &target_dir().join("debug/halite"), &[])
+    })
+}
+
+/// Runs the part of the directories: imports from HBase, and exports to it.
+fn exchange() -> Result<StepOutcome> {
+    with_tools(&["javac", "mvn"], || {
+        fetch_all(&["hbase-2.6.4"])?;
+        run(&mut cargo([
+            "build",
+            "--quiet",
+            "--package",
+            "halite-cli",
+            "--package",
+            "halite-interop",
+        ]))?;
+        run_clients("exchange", &target_dir().join("debug/halite"), &[])
     })
 }
 

@@ -36,7 +36,8 @@ mod wal;
 pub use block_cache::{CacheEvictionStats, CacheStats};
 pub use commit::CommitTicket;
 pub use engine::{
-    Engine, ImportFile, ImportRegion, ImportReport, MetaView, OpenReport, Table, TableScanner,
+    Engine, ExportFile, ImportFile, ImportRegion, ImportReport, MetaView, OpenReport,
+    SnapshotExport, Table, TableScanner,
 };
 pub use health::{Health, StoreState};
 pub use histogram::Histogram;

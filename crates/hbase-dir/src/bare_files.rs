@@ -21,11 +21,12 @@ pub fn read_bare_files(directory: &Path) -> Result<Vec<HbaseFile>> {
             return Err(damaged(&family.path, "a directory of a family is expected here"));
         }
         for file in list(&family.path, false)? {
-            if file.is_directory {
+            if !file.is_file {
                 return Err(damaged(&file.path, "a store file is expected here"));
             }
             files.push(HbaseFile {
                 family: Bytes::from(family.name.clone()),
+                name: file.name,
                 path: file.path,
                 bytes: file.bytes,
                 loaded_sequence: None,

@@ -28,10 +28,10 @@ pub(crate) fn file_names(
     table: &TableDescriptor,
     family: &FamilyDescriptor,
 ) -> Result<Vec<String>> {
-    let setting = [&family.configuration, &table.configuration, &table.attributes]
-        .into_iter()
-        .find_map(|settings| settings.get(TRACKER));
-    match setting.map_or("DEFAULT", String::as_str) {
+    let settings =
+        [&family.configuration, &family.attributes, &table.configuration, &table.attributes];
+    let setting = settings.into_iter().find_map(|settings| settings.get(TRACKER));
+    match &setting.map_or("DEFAULT", String::as_str).to_ascii_uppercase()[..] {
         "DEFAULT" => names_of_listing(directory),
         "FILE" => names_of_file_list(directory),
         other => Err(unsupported(

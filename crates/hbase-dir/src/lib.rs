@@ -1,23 +1,25 @@
 //! Tables in a root directory of HBase: their descriptors, regions and store files, read without a
 //! running HBase.
 //!
-//! `table.rs` reads a table of a cleanly stopped HBase (`clean_stop.rs` checks that it is one),
-//! `snapshot.rs` a snapshot. `region_set.rs` selects the live regions, `locate.rs` finds the file
-//! behind a name in a family's directory (`store_file_name.rs`). `messages.rs` has HBase's
-//! protobuf messages, `small_file.rs` reads the files that contain them.
+//! `table.rs` reads a table of a stopped HBase, `snapshot.rs` a snapshot. `logs.rs` lists the logs,
+//! in which a killed HBase has left cells, and `wal/` reads them. `region_set.rs` selects the live
+//! regions, by `hbase:meta` (`meta.rs`) where it is there. `locate.rs` finds the file behind a name
+//! in a family's directory (`store_file_name.rs`). `messages.rs` has HBase's protobuf messages,
+//! `small_file.rs` reads the files that contain them.
 //!
-//! Only names and small files are read here, no store file. Nothing is written. Every file may be
-//! damaged or hostile: names are parsed before they become parts of a path, and a file is refused
-//! by its length before it is read.
+//! Only names, small files and logs are read here, no store file. Nothing is written. Every file
+//! may be damaged or hostile: names are parsed before they become parts of a path, and a small file
+//! is refused by its length before it is read.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod bare_files;
-mod clean_stop;
 mod file_list;
 mod locate;
+mod logs;
 pub mod messages;
+mod meta;
 mod refused;
 mod region_set;
 mod small_file;
@@ -26,6 +28,7 @@ mod store_file_name;
 mod table;
 #[cfg(test)]
 mod tests;
+pub mod wal;
 
 use std::path::PathBuf;
 
@@ -33,9 +36,12 @@ use bytes::Bytes;
 use halite_types::TableDescriptor;
 
 pub use bare_files::read_bare_files;
-pub use clean_stop::check_clean_stop;
+pub use logs::{LogFile, list_logs};
+pub use meta::{
+    LiveRegions, META_FAMILY, META_REGION, META_STATE, MetaFiles, find_meta, live_region,
+};
 pub use snapshot::read_snapshot;
-pub use table::{list_tables, read_table};
+pub use table::{Liveness, list_tables, read_table};
 
 /// Table as HBase stored it.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +70,8 @@ pub struct HbaseRegion {
 pub struct HbaseFile {
     /// Family.
     pub family: Bytes,
+    /// Name in the family's directory, which differs from the file's if it is a link or reference.
+    pub name: String,
     /// File with the cells: links and references are resolved.
     pub path: PathBuf,
     /// Length of that file in bytes.

@@ -60,6 +60,7 @@ impl FamilyPlace<'_> {
         let (path, bytes) = self.find(table, region, &parsed.file, &shown)?;
         Ok(HbaseFile {
             family: self.family.clone(),
+            name: name.to_owned(),
             path,
             bytes,
             loaded_sequence: parsed.loaded_sequence,

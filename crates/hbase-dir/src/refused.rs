@@ -33,7 +33,8 @@ pub(crate) fn without_tracker(mut table: TableDescriptor) -> TableDescriptor {
     table.configuration.remove(TRACKER);
     let families: Vec<_> = table.families().cloned().collect();
     for mut family in families {
-        if family.configuration.remove(TRACKER).is_some() {
+        let removed = [family.configuration.remove(TRACKER), family.attributes.remove(TRACKER)];
+        if removed.iter().any(Option::is_some) {
             table.set_family(family);
         }
     }

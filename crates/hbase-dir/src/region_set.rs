@@ -1,18 +1,21 @@
 //! Live regions among the regions whose directories or manifests there are.
 //!
-//! HBase records in `hbase:meta` which regions are live; their directories do not tell. After a
+//! HBase records in `hbase:meta` which regions are live; their directories do not tell. Without it,
+//! in an exported snapshot for example, it can be derived. After a
 //! split or a merge the old regions' directories remain for minutes. The new regions have greater
 //! ids, and their ranges together are those of the old ones. So a region is live unless it overlaps
 //! one with a greater id. If this leaves a gap, the importer refuses the table.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use halite_types::{RegionInfo, Result, TableName};
+use halite_types::{Error, RegionInfo, Result, TableName};
 use md5::{Digest as _, Md5};
 
 use crate::messages::RegionInfoMessage;
+use crate::meta::LiveRegions;
 use crate::small_file::damaged;
 
 /// Region that may be live.
@@ -48,17 +51,7 @@ impl RegionCandidate {
         if !end.is_empty() && end <= start {
             return Err(damaged(path, "the region ends before its start"));
         }
-        let info = RegionInfo {
-            table: of,
-            start: start.clone(),
-            end: end.clone(),
-            region_id: message.region_id,
-            encoded_name: String::new(),
-        };
-        let mut encoded_name = String::new();
-        for byte in Md5::digest(info.name_prefix()) {
-            write!(encoded_name, "{byte:02x}").expect("writing to a string");
-        }
+        let encoded_name = encoded_name(message, table);
         Ok(Some(Self { start, end, id: message.region_id, encoded_name }))
     }
 
@@ -68,8 +61,82 @@ impl RegionCandidate {
     }
 }
 
-/// Returns the live regions by start key.
-pub(crate) fn live_regions(mut candidates: Vec<RegionCandidate>) -> Vec<RegionCandidate> {
+/// Returns the name of a region's directory.
+pub(crate) fn encoded_name(message: &RegionInfoMessage, table: &TableName) -> String {
+    let key = |key: &Option<Vec<u8>>| Bytes::from(key.clone().unwrap_or_default());
+    let info = RegionInfo {
+        table: table.clone(),
+        start: key(&message.start_key),
+        end: key(&message.end_key),
+        region_id: message.region_id,
+        encoded_name: String::new(),
+    };
+    let mut name = String::new();
+    for byte in Md5::digest(info.name_prefix()) {
+        write!(name, "{byte:02x}").expect("writing to a string");
+    }
+    name
+}
+
+/// Returns the live regions of a table by start key; every one of them must be a candidate.
+///
+/// # Errors
+/// `Corrupt` with the region that is not.
+pub(crate) fn listed_regions(
+    mut candidates: Vec<RegionCandidate>,
+    table: &TableName,
+    directory: &Path,
+    listed: &LiveRegions,
+) -> Result<Vec<RegionCandidate>> {
+    candidates.retain(|region| listed.contains(&(table.clone(), region.encoded_name.clone())));
+    candidates.sort_by(|a, b| a.start.cmp(&b.start));
+    let found: BTreeSet<&str> = candidates.iter().map(|region| &region.encoded_name[..]).collect();
+    let mut of_table = listed.iter().filter(|(of, _)| of == table);
+    match of_table.find(|(_, name)| !found.contains(&name[..])) {
+        Some((_, name)) => Err(damaged(
+            &directory.join(name),
+            "hbase:meta lists this region, and its directory is missing; restore it",
+        )),
+        None => Ok(candidates),
+    }
+}
+
+/// Returns the live regions by start key, as far as the regions themselves tell.
+///
+/// # Errors
+/// `InvalidRequest` if a region overlaps newer ones and neither consists of them, as after a split,
+/// nor is a part of one, as after a merge.
+pub(crate) fn derived_regions(
+    candidates: &[RegionCandidate],
+    directory: &Path,
+) -> Result<Vec<RegionCandidate>> {
+    let live = live_regions(candidates.to_vec());
+    for old in candidates.iter().filter(|candidate| !live.contains(candidate)) {
+        let over: Vec<&RegionCandidate> =
+            live.iter().filter(|region| region.overlaps(old)).collect();
+        let is_whole = over.iter().any(|region| region.start == old.start)
+            && over.iter().any(|region| region.end == old.end);
+        let was_split = over.len() > 1 && is_whole;
+        let was_merged = match over[..] {
+            [new] => {
+                let ends_inside = new.end.is_empty() || (!old.end.is_empty() && old.end <= new.end);
+                new.start <= old.start && ends_inside && !is_whole
+            }
+            _ => false,
+        };
+        if !was_split && !was_merged {
+            return Err(Error::invalid(format!(
+                "{}: its rows are also in newer regions, and without hbase:meta it is unknown \
+                 which are live: copy data/hbase/meta, too, or move the region away",
+                directory.join(&old.encoded_name).display()
+            )));
+        }
+    }
+    Ok(live)
+}
+
+/// Returns the newest of regions that overlap, by start key.
+fn live_regions(mut candidates: Vec<RegionCandidate>) -> Vec<RegionCandidate> {
     candidates.sort_by(|a, b| (b.id, &b.encoded_name).cmp(&(a.id, &a.encoded_name)));
     let mut live: Vec<RegionCandidate> = Vec::new();
     for candidate in candidates {
@@ -92,14 +159,52 @@ pub(crate) fn table_directory(root: &Path, table: &TableName) -> PathBuf {
 mod tests {
     use super::*;
 
+    fn region(id: u64, start: &'static str, end: &'static str) -> RegionCandidate {
+        let encoded_name = format!("{id:x}");
+        RegionCandidate { start: start.into(), end: end.into(), id, encoded_name }
+    }
+
+    fn ids(regions: &[RegionCandidate]) -> Vec<u64> {
+        regions.iter().map(|region| region.id).collect()
+    }
+
+    #[test]
+    fn ambiguous_regions_are_refused_without_a_list() {
+        let derived = |regions: &[RegionCandidate]| {
+            derived_regions(regions, Path::new("t")).map(|regions| ids(&regions)).ok()
+        };
+        let split = [region(1, "", ""), region(2, "", "m"), region(3, "m", "")];
+        assert_eq!(derived(&split), Some(vec![2, 3]));
+        let merged = [region(1, "", "m"), region(2, "m", ""), region(3, "", "")];
+        assert_eq!(derived(&merged), Some(vec![3]));
+        for regions in [
+            // One of two of the same range, a part of a split, and two that cross.
+            &[region(1, "", ""), region(2, "", "")][..],
+            &[region(1, "", ""), region(2, "", "m")],
+            &[region(1, "", "m"), region(2, "c", "")],
+        ] {
+            assert_eq!(derived(regions), None, "{regions:?}");
+        }
+    }
+
+    #[test]
+    fn listed_regions_must_have_directories() {
+        let table: TableName = "t".parse().unwrap();
+        let all = vec![region(3, "m", ""), region(1, "", ""), region(2, "", "m")];
+        let listed = |names: &[&str]| {
+            let listed = names.iter().map(|name| (table.clone(), (*name).to_owned())).collect();
+            let regions = listed_regions(all.clone(), &table, Path::new("t"), &listed);
+            regions.map(|regions| ids(&regions))
+        };
+        // The split of region 1 was not finished, or it was.
+        assert_eq!(listed(&["1"]), Ok(vec![1]));
+        assert_eq!(listed(&["3", "2"]), Ok(vec![2, 3]));
+        let error = listed(&["2", "3", "4"]).unwrap_err();
+        assert!(error.message().starts_with("t/4: hbase:meta lists this region"), "{error}");
+    }
+
     #[test]
     fn newer_regions_replace_the_older_ones() {
-        let region = |id, start: &'static str, end: &'static str| RegionCandidate {
-            start: start.into(),
-            end: end.into(),
-            id,
-            encoded_name: format!("{id:x}"),
-        };
         // Region 1 was split into 3 and 4, regions 2 and 5 were merged to 6.
         let all = vec![
             region(1, "", "f"),
@@ -109,7 +214,6 @@ mod tests {
             region(5, "k", ""),
             region(6, "f", ""),
         ];
-        let ids: Vec<u64> = live_regions(all).iter().map(|region| region.id).collect();
-        assert_eq!(ids, [3, 4, 6]);
+        assert_eq!(ids(&live_regions(all)), [3, 4, 6]);
     }
 }

@@ -9,9 +9,12 @@ use prost::Message;
 
 use crate::messages::PBUF;
 
-/// Maximum bytes of a file that is read: HBase's own limit for a snapshot's manifest is 64 MiB by
-/// default.
-const MAX_BYTES: u64 = 1 << 30;
+/// Maximum bytes of the manifest of a snapshot, which lists all regions and files: HBase's own
+/// limit is 64 MiB by default.
+const MAX_MANIFEST_BYTES: u64 = 1 << 30;
+/// Maximum bytes of other files that are read: of a table, a region, a reference or the files of a
+/// family.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Entry of a directory.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
     pub(crate) is_directory: bool,
+    /// False for directories, pipes and devices.
+    pub(crate) is_file: bool,
     pub(crate) bytes: u64,
 }
 
@@ -54,7 +59,13 @@ pub(crate) fn list(directory: &Path, hidden: bool) -> Result<Vec<Entry>> {
         }
         let about = fs::metadata(&path)
             .map_err(|error| Error::io(format!("examining {}", path.display()), error))?;
-        entries.push(Entry { name, path, is_directory: about.is_dir(), bytes: about.len() });
+        entries.push(Entry {
+            name,
+            path,
+            is_directory: about.is_dir(),
+            is_file: about.is_file(),
+            bytes: about.len(),
+        });
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
@@ -78,34 +89,30 @@ pub(crate) fn length(path: &Path) -> Result<Option<u64>> {
 /// # Errors
 /// `Corrupt` if it is too long or not a file, or the file system's error.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_up_to(path, MAX_BYTES)
+}
+
+fn read_up_to(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>> {
     match length(path)? {
         None => return Ok(None),
-        Some(bytes) if bytes > MAX_BYTES => {
-            return Err(damaged(path, format_args!("it has {bytes} bytes; at most {MAX_BYTES}")));
+        Some(bytes) if bytes > bytes_max => {
+            return Err(damaged(path, format_args!("it has {bytes} bytes; at most {bytes_max}")));
         }
         Some(_) => {}
     }
-    read_start(path, MAX_BYTES).map(Some)
-}
-
-/// Reads at most `bytes_max` bytes from the start of a file.
-///
-/// # Errors
-/// The file system's error.
-pub(crate) fn read_start(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(bytes_max).read_to_end(&mut bytes))
         .map_err(|error| Error::io(format!("reading {}", path.display()), error))?;
-    Ok(bytes)
+    Ok(Some(bytes))
 }
 
-/// Reads a file that contains only a message; `None` if it does not exist.
+/// Reads a file of a snapshot that contains only a message; `None` if it does not exist.
 ///
 /// # Errors
 /// As [`read`]; `Corrupt` if it is no such message.
 pub(crate) fn read_bare<M: Message + Default>(path: &Path) -> Result<Option<M>> {
-    let Some(bytes) = read(path)? else { return Ok(None) };
+    let Some(bytes) = read_up_to(path, MAX_MANIFEST_BYTES)? else { return Ok(None) };
     M::decode(&bytes[..]).map(Some).map_err(|why| damaged(path, why))
 }
 

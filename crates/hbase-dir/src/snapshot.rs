@@ -12,7 +12,7 @@ use crate::messages::{
     FamilyFiles, SnapshotDataManifest, SnapshotDescription, SnapshotRegionManifest,
 };
 use crate::refused::{check_families, without_tracker};
-use crate::region_set::{RegionCandidate, live_regions};
+use crate::region_set::{RegionCandidate, derived_regions};
 use crate::small_file::{damaged, list, read_bare, unsupported};
 use crate::table::{read_descriptor, read_region};
 use crate::{HbaseFile, HbaseRegion, HbaseTable};
@@ -100,7 +100,7 @@ fn read_regions(
             candidates.push(region);
         }
     }
-    live_regions(candidates)
+    derived_regions(&candidates, directory)?
         .into_iter()
         .map(|region| {
             let manifest = by_name.get(&region.encoded_name);

@@ -9,10 +9,10 @@ use crate::file_list::file_names;
 use crate::locate::FamilyPlace;
 use crate::messages::{RegionInfoMessage, TableSchema};
 use crate::refused::{check_families, without_tracker};
-use crate::region_set::{RegionCandidate, live_regions, table_directory};
+use crate::region_set::{RegionCandidate, derived_regions, listed_regions, table_directory};
 use crate::small_file::{Entry, damaged, list, read_delimited_pbuf, read_pbuf};
 use crate::store_file_name::is_hex;
-use crate::{HbaseFile, HbaseRegion, HbaseTable};
+use crate::{HbaseFile, HbaseRegion, HbaseTable, LiveRegions};
 
 /// Refuses the directory of a Halite store. It has HBase's layout, but only its manifest tells
 /// which files are live, and its newest cells may be in its log.
@@ -55,12 +55,21 @@ pub fn list_tables(root: &Path) -> Result<Vec<TableName>> {
     Ok(tables)
 }
 
+/// How to tell which regions are live.
+#[derive(Clone, Copy, Debug)]
+pub enum Liveness<'a> {
+    /// By `hbase:meta`.
+    Listed(&'a LiveRegions),
+    /// By the ids and ranges of the regions.
+    Derived,
+}
+
 /// Reads a table of a root directory.
 ///
 /// # Errors
 /// `NoSuchTable`; `InvalidRequest` for one of HBase's own tables; `Unsupported` for MOB;
 /// `Corrupt`, with the path; or the file system's error.
-pub fn read_table(root: &Path, name: &TableName) -> Result<HbaseTable> {
+pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Result<HbaseTable> {
     if name.namespace() == SYSTEM_NAMESPACE {
         return Err(Error::invalid(format!(
             "table {name} is one of HBase's own tables, which are not imported"
@@ -91,7 +100,11 @@ pub fn read_table(root: &Path, name: &TableName) -> Result<HbaseTable> {
         }
         candidates.extend(candidate);
     }
-    let regions = live_regions(candidates)
+    let live = match liveness {
+        Liveness::Listed(listed) => listed_regions(candidates, name, &directory, listed)?,
+        Liveness::Derived => derived_regions(&candidates, &directory)?,
+    };
+    let regions = live
         .into_iter()
         .map(|region| {
             read_region(root, &descriptor, region, |place, family| {

@@ -12,7 +12,7 @@ use crate::messages::{
     SnapshotFile, SnapshotRegionManifest, StoreFileEntry, StoreFileList, TableNameMessage,
     TableSchema,
 };
-use crate::{read_snapshot, read_table};
+use crate::{Liveness, list_logs, read_snapshot, read_table};
 
 const HEX: &str = "0123456789abcdef0123456789abcdef";
 
@@ -76,6 +76,51 @@ fn newest_whole_file_list_counts() {
 }
 
 #[test]
+fn tracker_of_a_family_in_any_case_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join(".filelist/f1.5"), &file_list(5, "bb"));
+    write(&folder.path().join("aa"), b"");
+    let mut family = FamilyDescriptor::new("f");
+    let table = TableDescriptor::new("t".parse().unwrap()).set(TRACKER, "default");
+    assert_eq!(file_names(folder.path(), &table, &family).unwrap(), ["aa"]);
+    family.attributes.insert(TRACKER.to_owned(), "file".to_owned());
+    assert_eq!(file_names(folder.path(), &table, &family).unwrap(), ["bb"]);
+}
+
+#[test]
+fn logs_are_listed_and_other_things_among_them_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let tables = ["t".parse().unwrap()];
+    let list = || list_logs(root, root, &tables);
+    assert!(list().unwrap_err().message().contains("--wal-dir"), "there is no directory WALs");
+    write(&root.join("WALs/s,1,2/s.3"), b"log");
+    write(&root.join("WALs/s,1,2/s.meta.4.meta"), b"");
+    write(&root.join("WALs/s,0,1-splitting/s.2"), b"");
+    let edits = root.join("data/default/t/ab/recovered.edits");
+    for name in ["7.seqid", "0000000000000000005-s.2.temp", "0000000000000000006"] {
+        write(&edits.join(name), b"");
+    }
+    let found: Vec<(String, u64, bool)> = list()
+        .unwrap()
+        .into_iter()
+        .map(|log| {
+            (log.path.strip_prefix(root).unwrap().display().to_string(), log.bytes, log.is_meta)
+        })
+        .collect();
+    let expected = [
+        ("WALs/s,0,1-splitting/s.2", 0, false),
+        ("WALs/s,1,2/s.3", 3, false),
+        ("WALs/s,1,2/s.meta.4.meta", 0, true),
+        ("data/default/t/ab/recovered.edits/0000000000000000006", 0, false),
+    ];
+    assert_eq!(found, expected.map(|(path, bytes, is_meta)| (path.to_owned(), bytes, is_meta)));
+    let socket = root.join("WALs/s,1,2/socket");
+    let _held = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    assert!(list().unwrap_err().message().contains("a log is expected here"));
+}
+
+#[test]
 fn descriptor_with_the_highest_number_counts() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("data/default/t/.tabledesc");
@@ -88,11 +133,11 @@ fn descriptor_with_the_highest_number_counts() {
     put(9, "3", 0);
     put(10, "4", 0);
     put(11, "5", 1);
-    let table = read_table(folder.path(), &name).unwrap();
+    let table = read_table(folder.path(), &name, Liveness::Derived).unwrap();
     assert_eq!(table.descriptor.families().next().unwrap().attributes["VERSIONS"], "4");
     let bytes = schema(Some(("IS_MOB", "true")));
     write(&directory.join(format!(".tableinfo.0000000012.{}", bytes.len())), &bytes);
-    let error = read_table(folder.path(), &name).unwrap_err();
+    let error = read_table(folder.path(), &name, Liveness::Derived).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("family f of table t has IS_MOB"), "{error}");
 }

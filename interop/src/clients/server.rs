@@ -78,6 +78,16 @@ impl Server {
 
     /// Starts HBase in one process, from the jars of its server; `heap` as in Java's `-Xmx`.
     pub(crate) fn hbase(jars: &Path, work: &Path, heap: &str) -> Result<Self> {
+        Self::hbase_with(jars, work, heap, &[])
+    }
+
+    /// As [`Server::hbase`] with more settings.
+    pub(crate) fn hbase_with(
+        jars: &Path,
+        work: &Path,
+        heap: &str,
+        settings: &[(&'static str, String)],
+    ) -> Result<Self> {
         let folder = work.join("hbase");
         let configuration = folder.join("conf");
         fs::create_dir_all(&configuration)
@@ -85,6 +95,7 @@ impl Server {
         let ports = free_ports()?;
         let mut properties = hbase_site(&folder, ports);
         properties.push(("hbase.cluster.distributed", "false".to_string()));
+        properties.extend_from_slice(settings);
         write(&configuration.join("hbase-site.xml"), &site(&properties))?;
         write(&configuration.join("log4j2.properties"), LOG_SETTINGS)?;
         let log = folder.join("hbase.log");
@@ -114,14 +125,29 @@ impl Server {
 
     /// Stops it as an operator does, and requires a clean exit.
     pub(crate) fn stop(mut self) -> Result<()> {
+        self.terminate()?;
+        child::finish(&mut self.child, &self.log, LIMIT)
+            .map_err(|error| format!("the server, after the stop signal, {error}"))
+    }
+
+    /// As [`Server::stop`] for HBase, which ends with the status of the signal after a clean stop.
+    pub(crate) fn stop_hbase(mut self) -> Result<()> {
+        self.terminate()?;
+        let status = child::wait(&mut self.child, LIMIT)?;
+        let is_clean = child::text(&self.log).contains("Shutdown hook finished");
+        if status.is_some() && is_clean {
+            return Ok(());
+        }
+        Err(format!("HBase did not stop cleanly\n{}", child::tail(&self.log)))
+    }
+
+    fn terminate(&self) -> Result<()> {
         let id = i32::try_from(self.child.id())
             .ok()
             .and_then(Pid::from_raw)
             .ok_or("a process has no id")?;
         kill_process(id, Signal::TERM)
-            .map_err(|error| format!("cannot send the stop signal to the server: {error}"))?;
-        child::finish(&mut self.child, &self.log, LIMIT)
-            .map_err(|error| format!("the server, after the stop signal, {error}"))
+            .map_err(|error| format!("cannot send the stop signal to the server: {error}"))
     }
 }
 
@@ -138,6 +164,11 @@ fn zookeeper_port(text: &str) -> Option<u16> {
         .find(|line| line.starts_with("ready ") && line.ends_with('\n'))?;
     let address = line.split_whitespace().find_map(|word| word.strip_prefix("zookeeper="))?;
     address.rsplit(':').next()?.parse().ok()
+}
+
+/// Returns the root directory of an HBase that [`Server::hbase`] starts.
+pub(crate) fn hbase_root(work: &Path) -> PathBuf {
+    work.join("hbase/data")
 }
 
 /// Returns three free ports: for the master, the region server and ZooKeeper.

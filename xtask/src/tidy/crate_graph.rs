@@ -88,6 +88,7 @@ const ALLOWED: &[Edges] = &[
         &[
             "halite-types",
             "halite-engine",
+            "halite-hbase-dir",
             "halite-wire",
             "halite-rowkey",
             "halite-rowkey-tools",

@@ -1,24 +1,26 @@
 //! `halite import`: takes tables out of a directory of HBase.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use halite::TableName;
 
 use crate::backend::Backend;
-use crate::import::{self, ImportSource, ImportedTable};
+use crate::import::{self, HbaseRoot, ImportSource, ImportedTable};
+use crate::open_files;
 use crate::text_table::grouped;
 
 /// Import tables from a directory of HBase, without a running HBase
 ///
-/// Takes the tables of the root directory of a cleanly stopped HBase, the table of a snapshot in
+/// Takes the tables of the root directory of a stopped or killed HBase, the table of a snapshot in
 /// it or exported from it, or bare store files. The tables are created with their families,
-/// settings and regions. Store files are linked if they are on the file system of the store, and
-/// copied otherwise; the directory of HBase is not changed. Each table is imported as a whole or
-/// not at all.
+/// settings and regions. Cells that a killed HBase had only in its logs are recovered from them.
+/// Store files are linked if they are on the file system of the store, and copied otherwise; the
+/// directory of HBase is not changed. Each table is imported as a whole or not at all.
 #[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub(crate) struct ImportArgs {
     /// Root directory of HBase (hbase.rootdir), directory of an exported snapshot, or, with
     /// --hfiles, a directory with one directory of store files per family
@@ -35,6 +37,15 @@ pub(crate) struct ImportArgs {
     /// Load bare store files
     #[arg(long)]
     hfiles: bool,
+    /// Directory with the directory WALs, if hbase.wal.dir is not DIR
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["hfiles", "snapshot"])]
+    wal_dir: Option<PathBuf>,
+    /// Take the store files only: cells that HBase had in its logs only are left out
+    #[arg(long, conflicts_with_all = ["hfiles", "snapshot", "wal_dir"])]
+    ignore_logs: bool,
+    /// Leave out tables that exist already in the store
+    #[arg(long, conflicts_with = "hfiles")]
+    skip_existing: bool,
     /// Print what would be imported, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -52,40 +63,87 @@ impl ImportArgs {
             .directory
             .canonicalize()
             .with_context(|| format!("the directory to import, {}", self.directory.display()))?;
-        let sources = self.read(&directory)?;
+        let (root, mut sources) = self.read(&directory)?;
+        let note = |text: String| drop(writeln!(std::io::stderr().lock(), "note: {text}"));
         if self.dry_run {
+            self.check(root.as_ref(), &mut sources, note)?;
             import::print_plan(&sources, &self.data)?;
             return Ok(ExitCode::SUCCESS);
+        }
+        // Every imported file is open until its table exists.
+        if let Err(error) = open_files::raise_limit() {
+            note(format!("the limit of open files stays as it is: {error}"));
         }
         let path = self.data.to_str().context("the store's path is not UTF-8")?;
         let backend = Backend::open(path)?;
         let imported = backend
             .store()
             .context("tables are imported into a store; give its directory with --data")
-            .and_then(|store| import::import_all(store, &sources, !self.no_verify, print_imported));
+            .and_then(|store| {
+                if self.skip_existing {
+                    import::skip_existing(store, &mut sources, note)?;
+                }
+                import::check_new(store, &sources)?;
+                // On the disk of the store, so that its files need no copy.
+                let recovered = import::recovery_directory(&self.data)?;
+                if let Some(root) = &root {
+                    import::recover(root, &mut sources, Some(recovered.path()), note)?;
+                }
+                import::import_all(store, &sources, !self.no_verify, print_imported)
+            });
         let closed = backend.close();
         imported?;
         closed.context("closing the store")?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Reads the sources that the arguments name.
-    fn read(&self, directory: &std::path::Path) -> anyhow::Result<Vec<ImportSource>> {
+    /// Makes the checks of an import. A store that does not exist yet is replaced by an empty one.
+    fn check(
+        &self,
+        root: Option<&HbaseRoot>,
+        sources: &mut Vec<ImportSource>,
+        note: impl Fn(String),
+    ) -> anyhow::Result<()> {
+        let empty = tempfile::tempdir().context("making a temporary directory")?;
+        let exists = self.data.join("halite").is_dir();
+        let path = if exists { &self.data } else { empty.path() };
+        let backend = Backend::open(path.to_str().context("the store's path is not UTF-8")?)?;
+        let checked = backend.store().context("no store").and_then(|store| {
+            if self.skip_existing {
+                import::skip_existing(store, sources, &note)?;
+            }
+            if let Some(root) = root {
+                import::recover(root, sources, None, &note)?;
+            }
+            import::check_all(store, sources)
+        });
+        let closed = backend.close();
+        checked?;
+        closed.context("closing the store")
+    }
+
+    /// Reads the sources that the arguments name, and the root directory that they are in.
+    fn read(&self, directory: &Path) -> anyhow::Result<(Option<HbaseRoot>, Vec<ImportSource>)> {
         if let Some(snapshot) = &self.snapshot {
             let new_name = match &self.tables[..] {
                 [] => None,
                 [name] => Some(name.clone()),
                 _ => bail!("a snapshot has one table; give at most one name for it"),
             };
-            return Ok(vec![ImportSource::read_snapshot(directory, snapshot, new_name)?]);
+            let source = ImportSource::read_snapshot(directory, snapshot, new_name)?;
+            return Ok((None, vec![source]));
         }
         if self.hfiles {
             let [table] = &self.tables[..] else {
                 bail!("store files are loaded into one table; give its name after the directory");
             };
-            return Ok(vec![ImportSource::read_bare_files(directory, table.clone())?]);
+            let source = ImportSource::read_bare_files(directory, table.clone())?;
+            return Ok((None, vec![source]));
         }
-        ImportSource::read_tables(directory, &self.tables)
+        let wal_root = self.wal_dir.as_deref().unwrap_or(directory);
+        let wal_root = (!self.ignore_logs).then_some(wal_root);
+        let (root, sources) = HbaseRoot::read(directory, wal_root, &self.tables)?;
+        Ok((Some(root), sources))
     }
 }
 
@@ -96,9 +154,14 @@ fn print_imported(table: &ImportedTable<'_>) -> anyhow::Result<()> {
         0 => String::new(),
         files => format!(", {} without a cell left out", grouped(files)),
     };
+    let recovered = match table.recovered.entries {
+        0 => String::new(),
+        entries => format!(", {} entries recovered from logs", grouped(entries)),
+    };
     writeln!(
         std::io::stdout().lock(),
-        "imported {}: {} regions, {} files linked, {} copied ({} bytes){left_out}, in {:.2} s",
+        "imported {}: {} regions, {} files linked, {} copied ({} bytes){left_out}{recovered}, in \
+         {:.2} s",
         table.name,
         grouped(table.regions as u64),
         grouped(report.linked_files),

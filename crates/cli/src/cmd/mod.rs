@@ -5,6 +5,7 @@ mod bulkload;
 mod check;
 mod copy;
 mod demo;
+mod export;
 mod hfile;
 mod import;
 pub(crate) mod key;
@@ -24,6 +25,7 @@ pub(crate) enum Command {
     Check(check::CheckArgs),
     Copy(copy::CopyArgs),
     Demo(demo::DemoArgs),
+    Export(export::ExportArgs),
     Hfile(hfile::HfileArgs),
     Import(import::ImportArgs),
     Key(key::KeyArgs),
@@ -45,6 +47,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Check(check) => check.run(),
         Command::Copy(copy) => copy.run(),
         Command::Demo(demo) => demo.run(),
+        Command::Export(export) => export.run(),
         Command::Hfile(hfile) => hfile.run(),
         Command::Import(import) => import.run(),
         Command::Key(key) => key.run(),

@@ -1,30 +1,118 @@
 //! Import of tables from a directory of HBase into a store.
 //!
-//! `source.rs` reads what is to be imported, `plan.rs` prints it. Here the tables are created.
+//! `source.rs` and `root.rs` read what is to be imported, `recovery.rs` the cells in logs of a killed
+//! HBase, `plan.rs` prints it. Here the tables are created.
 
+mod log_codec;
+mod meta_rows;
 mod plan;
+mod progress;
+mod recovery;
+mod root;
 mod source;
+mod spill;
 
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use halite::{Attributes, BulkLoad, ErrorKind, Store, TableName};
 use halite_engine::ImportReport;
-use indicatif::{ProgressBar, ProgressStyle};
+use halite_hbase_dir::HbaseFile;
+use indicatif::ProgressBar;
 
 pub(crate) use plan::print_plan;
-pub(crate) use source::ImportSource;
+use progress::progress;
+pub(crate) use recovery::recover;
+pub(crate) use root::HbaseRoot;
+use source::path_text;
+pub(crate) use source::{ImportSource, Recovered};
 
 /// Result of importing a table.
 pub(crate) struct ImportedTable<'a> {
     pub(crate) name: &'a TableName,
     pub(crate) regions: usize,
     pub(crate) report: ImportReport,
+    pub(crate) recovered: Recovered,
     pub(crate) seconds: f64,
 }
 
-/// Imports tables, one after the other. Existing tables are refused before the first is imported,
-/// unless bare files are loaded.
+/// Prefix of the directory of recovered files.
+const RECOVERY_PREFIX: &str = ".import-";
+
+/// Removes tables that exist already in the store, and calls `note` for each.
+///
+/// # Errors
+/// Returns an error if the store cannot be read.
+pub(crate) fn skip_existing(
+    store: &Store,
+    sources: &mut Vec<ImportSource>,
+    mut note: impl FnMut(String),
+) -> anyhow::Result<()> {
+    let mut missing = Vec::new();
+    for source in sources.drain(..) {
+        if !source.is_bare && store.table_exists(source.name())? {
+            note(format!("table {} exists already in the store; it is skipped", source.name()));
+        } else {
+            missing.push(source);
+        }
+    }
+    *sources = missing;
+    Ok(())
+}
+
+/// Makes the checks of an import, apart from those that read all bytes, and changes nothing.
+///
+/// # Errors
+/// Returns the error of the import, with the table.
+pub(crate) fn check_all(store: &Store, sources: &[ImportSource]) -> anyhow::Result<()> {
+    check_new(store, sources)?;
+    for source in sources {
+        let checked = source
+            .import_regions()
+            .and_then(|regions| Ok(store.engine().check_import(&source.descriptor, &regions)?));
+        checked.with_context(|| format!("table {}", source.name()))?;
+    }
+    Ok(())
+}
+
+/// Checks that no table exists already, except those that bare files are loaded into.
+///
+/// # Errors
+/// Returns an error with the first table that exists.
+pub(crate) fn check_new(store: &Store, sources: &[ImportSource]) -> anyhow::Result<()> {
+    for source in sources.iter().filter(|source| !source.is_bare) {
+        if store.table_exists(source.name())? {
+            bail!(
+                "table {} exists already in the store; drop it, or import other tables",
+                source.name()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Creates a directory for recovered files in that of a store which is open; those of an import
+/// that was killed are removed. The store takes files of its own disk without a copy, and from its
+/// own directory only below `staging`.
+///
+/// # Errors
+/// Returns an error if it cannot be created.
+pub(crate) fn recovery_directory(data: &Path) -> anyhow::Result<tempfile::TempDir> {
+    let failed = || format!("making a directory for recovered files in {}", data.display());
+    let staging = data.join("staging");
+    std::fs::create_dir_all(&staging).with_context(failed)?;
+    for entry in std::fs::read_dir(&staging).with_context(failed)? {
+        let entry = entry.with_context(failed)?;
+        if entry.file_name().to_string_lossy().starts_with(RECOVERY_PREFIX) {
+            std::fs::remove_dir_all(entry.path()).with_context(failed)?;
+        }
+    }
+    let staging = staging.canonicalize().with_context(failed)?;
+    tempfile::Builder::new().prefix(RECOVERY_PREFIX).tempdir_in(staging).with_context(failed)
+}
+
+/// Imports tables, one after the other.
 ///
 /// # Errors
 /// Returns the first error. The store then has the tables before it, and nothing of that one.
@@ -34,20 +122,17 @@ pub(crate) fn import_all(
     verify: bool,
     print: impl Fn(&ImportedTable<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    for source in sources.iter().filter(|source| !source.is_bare) {
-        if store.table_exists(source.name())? {
-            bail!(
-                "table {} exists already in the store; drop it, or import other tables",
-                source.name()
-            );
-        }
-    }
     for source in sources {
         let began = Instant::now();
         let report =
             import(store, source, verify).with_context(|| format!("table {}", source.name()))?;
-        let (name, regions) = (source.name(), source.regions.len());
-        print(&ImportedTable { name, regions, report, seconds: began.elapsed().as_secs_f64() })?;
+        print(&ImportedTable {
+            name: source.name(),
+            regions: source.regions.len(),
+            report,
+            recovered: source.recovered,
+            seconds: began.elapsed().as_secs_f64(),
+        })?;
     }
     Ok(())
 }
@@ -62,13 +147,12 @@ fn import(store: &Store, source: &ImportSource, verify: bool) -> anyhow::Result<
         Err(error) if error.kind() == ErrorKind::NamespaceExists => false,
         Err(error) => return Err(error.into()),
     };
-    let bar = progress(source.bytes());
-    let imported = store.engine().import_table(
-        source.descriptor.clone(),
-        &source.regions,
-        verify,
-        &mut |bytes| bar.inc(bytes),
-    );
+    let regions = source.import_regions()?;
+    let bar = progress("importing", source.bytes());
+    let imported =
+        store
+            .engine()
+            .import_table(source.descriptor.clone(), &regions, verify, &mut |bytes| bar.inc(bytes));
     bar.finish_and_clear();
     if imported.is_err() && is_new_namespace {
         // An empty namespace that stays is harmless.
@@ -80,19 +164,17 @@ fn import(store: &Store, source: &ImportSource, verify: bool) -> anyhow::Result<
 /// Loads bare files into an existing table. They are copied: a bulk load that links files takes
 /// them away from where they are.
 fn load_into(store: &Store, source: &ImportSource, verify: bool) -> anyhow::Result<ImportReport> {
-    let files = source.files().map(|file| (file.family.clone(), file.path.clone())).collect();
-    store.bulk_load(source.name(), BulkLoad { files, copy: true, verify })?;
+    let path = |file: &HbaseFile| anyhow::Ok((file.family.clone(), path_text(&file.path)?.into()));
+    let files = source.files().map(path).collect::<anyhow::Result<_>>()?;
+    // The engine loads all of them at once.
+    let bar = ProgressBar::new_spinner().with_message("loading files");
+    bar.enable_steady_tick(Duration::from_millis(200));
+    let loaded = store.bulk_load(source.name(), BulkLoad { files, copy: true, verify });
+    bar.finish_and_clear();
+    loaded?;
     Ok(ImportReport {
         copied_files: source.files().count() as u64,
         copied_bytes: source.bytes(),
         ..ImportReport::default()
     })
-}
-
-fn progress(bytes: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template(
-        "importing {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta}",
-    )
-    .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(bytes).with_style(style)
 }

@@ -37,13 +37,12 @@ pub(crate) fn print_plan(sources: &[ImportSource], data: &Path) -> anyhow::Resul
     let device = device_of_new(data)?;
     let mut out = std::io::stdout().lock();
     for source in sources {
-        let mut files: BTreeMap<&str, u64> = BTreeMap::new();
-        files.extend(
-            source.files().map(|file| &file.path[..]).zip(source.file_bytes.iter().copied()),
-        );
+        let mut files: BTreeMap<&Path, u64> = BTreeMap::new();
+        files.extend(source.files().map(|file| (&*file.path, file.bytes)));
         let (mut linked, mut copied) = (FileSum::default(), FileSum::default());
         for (path, bytes) in files {
-            let of = fs::metadata(path).with_context(|| format!("examining {path}"))?.dev();
+            let of =
+                fs::metadata(path).with_context(|| format!("examining {}", path.display()))?.dev();
             if of == device { linked.add(bytes) } else { copied.add(bytes) }
         }
         let families: Vec<String> = source
@@ -60,6 +59,18 @@ pub(crate) fn print_plan(sources: &[ImportSource], data: &Path) -> anyhow::Resul
             linked.text(),
             copied.text()
         )?;
+        let recovered = source.recovered;
+        if recovered.entries > 0 || recovered.replaced_files > 0 {
+            writeln!(
+                out,
+                "  logs: {} entries ({} cells) of {} regions that no store file has; {} files that \
+                 compactions have replaced left out",
+                grouped(recovered.entries),
+                grouped(recovered.cells),
+                grouped(recovered.regions),
+                grouped(recovered.replaced_files)
+            )?;
+        }
         for region in &source.regions {
             let parts = region.files.iter().filter(|file| file.rows.is_some()).count();
             let references = match parts {

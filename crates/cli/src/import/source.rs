@@ -5,34 +5,39 @@ use std::path::Path;
 use anyhow::Context as _;
 use halite::{Bytes, FamilyDescriptor, TableDescriptor, TableName};
 use halite_engine::{ImportFile, ImportRegion};
-use halite_hbase_dir::{
-    HbaseFile, HbaseTable, check_clean_stop, list_tables, read_bare_files, read_snapshot,
-    read_table,
-};
+use halite_hbase_dir::{HbaseFile, HbaseRegion, HbaseTable, read_bare_files, read_snapshot};
+
+/// What the logs had of a table.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Recovered {
+    /// Entries with cells that no store file has.
+    pub(crate) entries: u64,
+    /// Those cells.
+    pub(crate) cells: u64,
+    /// Regions with such entries.
+    pub(crate) regions: u64,
+    /// Store files that a compaction had replaced.
+    pub(crate) replaced_files: u64,
+}
 
 /// Table to import.
 pub(crate) struct ImportSource {
     pub(crate) descriptor: TableDescriptor,
-    pub(crate) regions: Vec<ImportRegion>,
-    /// Length of each file in bytes, in the order of [`ImportSource::files`].
-    pub(crate) file_bytes: Vec<u64>,
+    pub(crate) regions: Vec<HbaseRegion>,
     /// True for bare files, which may be loaded into an existing table.
     pub(crate) is_bare: bool,
+    /// What the logs of HBase had of it.
+    pub(crate) recovered: Recovered,
 }
 
 impl ImportSource {
-    /// Reads tables of a root directory; all of them if none is named.
-    ///
-    /// # Errors
-    /// Returns an error if HBase did not stop cleanly, or the directory is damaged.
-    pub(crate) fn read_tables(root: &Path, wanted: &[TableName]) -> anyhow::Result<Vec<Self>> {
-        let all = list_tables(root)?;
-        let tables = if wanted.is_empty() { &all[..] } else { wanted };
-        check_clean_stop(root, tables)?;
-        tables
-            .iter()
-            .map(|name| Self::new(read_table(root, name).with_context(|| table_text(name))?))
-            .collect()
+    pub(super) fn new(table: HbaseTable) -> Self {
+        Self {
+            descriptor: table.descriptor,
+            regions: table.regions,
+            is_bare: false,
+            recovered: Recovered::default(),
+        }
     }
 
     /// Reads the table of a snapshot.
@@ -45,7 +50,7 @@ impl ImportSource {
         new_name: Option<TableName>,
     ) -> anyhow::Result<Self> {
         let read = read_snapshot(root, snapshot).with_context(|| format!("snapshot {snapshot}"))?;
-        let mut source = Self::new(read)?;
+        let mut source = Self::new(read);
         if let Some(name) = new_name {
             source.descriptor = source.descriptor.renamed(name);
         }
@@ -57,30 +62,16 @@ impl ImportSource {
     /// # Errors
     /// Returns an error if there are none, or the directory has other contents.
     pub(crate) fn read_bare_files(directory: &Path, table: TableName) -> anyhow::Result<Self> {
-        let files = read_bare_files(directory)?;
+        let mut files = read_bare_files(directory)?;
         let mut descriptor = TableDescriptor::new(table);
-        for file in &files {
+        for file in &mut files {
             descriptor.set_family(FamilyDescriptor::new(file.family.clone()));
+            // As in a bulk load, the cells of all files count as written at one time.
+            file.loaded_sequence = Some(1);
         }
-        let file_bytes = files.iter().map(|file| file.bytes).collect();
-        // As in a bulk load, the cells of all files count as written at one time.
-        let files = files
-            .into_iter()
-            .map(|file| import_file(HbaseFile { loaded_sequence: Some(1), ..file }))
-            .collect::<anyhow::Result<_>>()?;
-        let regions = vec![ImportRegion { start: Bytes::new(), end: Bytes::new(), files }];
-        Ok(Self { descriptor, regions, file_bytes, is_bare: true })
-    }
-
-    fn new(table: HbaseTable) -> anyhow::Result<Self> {
-        let mut file_bytes = Vec::new();
-        let mut regions = Vec::new();
-        for region in table.regions {
-            file_bytes.extend(region.files.iter().map(|file| file.bytes));
-            let files = region.files.into_iter().map(import_file).collect::<anyhow::Result<_>>()?;
-            regions.push(ImportRegion { start: region.start, end: region.end, files });
-        }
-        Ok(Self { descriptor: table.descriptor, regions, file_bytes, is_bare: false })
+        let (start, end) = (Bytes::new(), Bytes::new());
+        let regions = vec![HbaseRegion { start, end, encoded_name: String::new(), files }];
+        Ok(Self { descriptor, regions, is_bare: true, recovered: Recovered::default() })
     }
 
     pub(crate) fn name(&self) -> &TableName {
@@ -88,25 +79,42 @@ impl ImportSource {
     }
 
     /// Returns the files of all regions.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &ImportFile> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &HbaseFile> {
         self.regions.iter().flat_map(|region| &region.files)
     }
 
     /// Returns the bytes of all files; a file that two regions share counts twice.
     pub(crate) fn bytes(&self) -> u64 {
-        self.file_bytes.iter().sum()
+        self.files().map(|file| file.bytes).sum()
+    }
+
+    /// Returns the regions as the engine takes them.
+    ///
+    /// # Errors
+    /// Returns an error if a path is not UTF-8.
+    pub(crate) fn import_regions(&self) -> anyhow::Result<Vec<ImportRegion>> {
+        let region = |region: &HbaseRegion| {
+            let (start, end) = (region.start.clone(), region.end.clone());
+            let files = region.files.iter().map(import_file).collect::<anyhow::Result<_>>()?;
+            Ok(ImportRegion { start, end, files })
+        };
+        self.regions.iter().map(region).collect()
     }
 }
 
-fn table_text(name: &TableName) -> String {
-    format!("table {name}")
+fn import_file(file: &HbaseFile) -> anyhow::Result<ImportFile> {
+    Ok(ImportFile {
+        family: file.family.clone(),
+        path: path_text(&file.path)?.to_owned(),
+        loaded_sequence: file.loaded_sequence,
+        rows: file.rows.clone(),
+    })
 }
 
-fn import_file(file: HbaseFile) -> anyhow::Result<ImportFile> {
-    let HbaseFile { family, path, loaded_sequence, rows, .. } = file;
-    let path = path
-        .into_os_string()
-        .into_string()
-        .map_err(|path| anyhow::anyhow!("the path {} is not UTF-8", path.display()))?;
-    Ok(ImportFile { family, path, loaded_sequence, rows })
+/// Returns a path as text.
+///
+/// # Errors
+/// Returns an error if it is not UTF-8.
+pub(super) fn path_text(path: &Path) -> anyhow::Result<&str> {
+    path.to_str().with_context(|| format!("the path {} is not UTF-8", path.display()))
 }

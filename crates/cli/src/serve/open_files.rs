@@ -1,17 +1,14 @@
-//! Limit of open files, which includes sockets.
+//! Limit of open files for a server.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit};
 
 /// Files that the store may open in addition to client sockets.
 const FILES: u64 = 1_000;
 
-/// Raises the limit of open files as far as the process may without privileges. Many systems start
-/// with 1,024, which clients can exhaust, so that neither clients nor the log can open more.
+/// Raises the limit of open files: clients can exhaust a low one, so that neither clients nor the
+/// log can open more.
 pub(crate) fn raise_limit(max_connections: usize) {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    if current != maximum
-        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
-    {
+    if let Err(error) = crate::open_files::raise_limit() {
         tracing::warn!("the limit of open files stays as it is: {error}");
     }
     let needed = FILES.saturating_add(max_connections as u64);

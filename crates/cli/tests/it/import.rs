@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use halite::Scan;
+use halite::{CellRef, CellType, Scan};
+use halite_types::cell::{make_key, write_cell};
 
 use crate::program::{halite, output};
 
@@ -27,6 +28,8 @@ fn sample(folder: &Path) -> PathBuf {
     let root = folder.join("root");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/hbase-root");
     copy_tree(Path::new(path), &root);
+    // As HBase leaves it when it stops.
+    fs::create_dir_all(root.join("WALs/s,1,2")).unwrap();
     root
 }
 
@@ -98,8 +101,12 @@ fn imported_tables_have_the_cells_of_hbase() {
         assert_eq!(raw_cells(folder, table), listed(folder, list), "{table}");
     }
     assert_eq!(contents(&folder.join("root")), before);
-    let (ok, printed) = import(folder, &["hf_a"]);
-    assert!(!ok && printed.contains("table hf_a exists already"), "{printed}");
+    for arguments in [&["hf_a"][..], &["hf_a", "--dry-run"]] {
+        let (ok, printed) = import(folder, arguments);
+        assert!(!ok && printed.contains("table hf_a exists already"), "{printed}");
+    }
+    let (ok, printed) = import(folder, &["hf_a", "--skip-existing"]);
+    assert!(ok && printed.contains("hf_a exists already in the store; it is skipped"), "{printed}");
 }
 
 #[test]
@@ -151,6 +158,8 @@ fn crashed_or_damaged_directory_is_refused() {
         let old = fs::read(&path).ok();
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, bytes).unwrap();
+        let (ok, printed) = import(folder, &["--dry-run"]);
+        assert!(!ok && printed.contains(message), "dry run: {printed}");
         let (ok, printed) = import(folder, &[]);
         assert!(!ok && printed.contains(message), "{printed}");
         assert!(printed.contains(path.parent().unwrap().to_str().unwrap()), "{printed}");
@@ -159,10 +168,10 @@ fn crashed_or_damaged_directory_is_refused() {
             None => fs::remove_file(&path).unwrap(),
         }
     };
-    let cleanly = "start and stop HBase cleanly, or import a snapshot";
-    refused("WALs/s,1,2/s.3", b"PWAL\x02\x08\x00entry", cleanly);
-    let edits = "data/default/hf_a/91040b6b7fec03ab55bb4cdab9afc5d9/recovered.edits";
-    refused(&format!("{edits}/0000000000000000012"), b"PWAL", cleanly);
+    refused("WALs/s,1,2/s.3", b"PWAL\x02\x08\x00\x01entry", "the log's entry at byte 7");
+    refused("WALs/s,1,2/s.3", b"PAWL", "not a log of HBase");
+    let hfiles = "data/default/hf_a/91040b6b7fec03ab55bb4cdab9afc5d9/recovered.hfiles";
+    refused(&format!("{hfiles}/f"), b"", "start and stop HBase cleanly, or import a snapshot");
     let region = "data/default/hf_sp/727ff881236755e282cf668d2763e616";
     let half =
         format!("{region}/f/b8d8eff8cdb243e2845cc6a95f83fef4.3d733c4f291b8fd11a80602986174d12");
@@ -172,6 +181,10 @@ fn crashed_or_damaged_directory_is_refused() {
     refused(&format!("{region}/f/abcd.ef"), b"PBUF\x0a\x03\x00\x01a\x10\x00", "neither in data");
     refused(&format!("{region}/.regioninfo"), b"PBUF\x7f", "regioninfo");
     refused("data/default/hf_a/.tabledesc/.tableinfo.0000000002", b"", "PBUF");
+    fs::remove_dir_all(root.join("WALs")).unwrap();
+    let (ok, printed) = import(folder, &[]);
+    assert!(!ok && printed.contains("--wal-dir") && printed.contains("--ignore-logs"), "{printed}");
+    fs::create_dir_all(root.join("WALs/s,1,2")).unwrap();
     // A log without an entry was closed by a server that had flushed everything.
     fs::write(root.join("WALs/s,1,2/s.3"), b"PWAL\x02\x08\x00\0\0\0\0LAWP").unwrap();
     let (ok, printed) = import(folder, &["hf_a"]);
@@ -179,4 +192,75 @@ fn crashed_or_damaged_directory_is_refused() {
     fs::create_dir(root.join("halite")).unwrap();
     let (ok, printed) = import(folder, &[]);
     assert!(!ok && printed.contains("is a store of Halite"), "{printed}");
+}
+
+/// Returns a protobuf field of bytes.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    [&[number << 3 | 2, u8::try_from(bytes.len()).unwrap()][..], bytes].concat()
+}
+
+/// Returns an entry of a log: puts into a region as of a sequence id up to 16,383.
+fn entry(region: &str, sequence: u16, cells: &[(&str, &str)]) -> Vec<u8> {
+    let [low, high] = [sequence & 0x7f | 0x80, sequence >> 7].map(|byte| byte.to_be_bytes()[1]);
+    let numbers = [0x18, low, high, 0x20, 1, 0x38, u8::try_from(cells.len()).unwrap()];
+    let key = [field(1, region.as_bytes()), field(2, b"hf_a"), numbers.to_vec()].concat();
+    let mut entry = vec![u8::try_from(key.len()).unwrap()];
+    entry.extend_from_slice(&key);
+    for (row, value) in cells {
+        let (row, value) = (row.as_bytes(), value.as_bytes());
+        let key = make_key(row, b"f", b"of_log", 5, CellType::Put.code());
+        write_cell(&mut entry, CellRef::new(&key, value, &[], 0));
+    }
+    entry
+}
+
+const LOG_HEADER: &[u8] = b"PWAL\x02\x08\x00";
+/// Region of the sample's table `hf_a` from row `m` on, whose sequence ids are below 9,020.
+const REGION: &str = "91040b6b7fec03ab55bb4cdab9afc5d9";
+
+/// Returns the values of the cells that logs had.
+fn values_of_logs(folder: &Path) -> Vec<String> {
+    let qualifier = hex(b"of_log");
+    let cells = raw_cells(folder, "hf_a");
+    let of_logs = cells.iter().filter(|cell| cell.split('\t').nth(2) == Some(&qualifier[..]));
+    of_logs.map(|cell| cell.rsplit('\t').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn cells_in_logs_only_are_recovered_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    let first = entry(REGION, 9020, &[("n", "first"), ("o", "other"), ("a", "outside")]);
+    let second = entry(REGION, 9021, &[("n", "second")]);
+    let flushed = entry(REGION, 1, &[("n", "flushed")]);
+    let foreign = entry("0123456789abcdef0123456789abcdef", 9022, &[("n", "foreign")]);
+    let logs = root.join("WALs/s,1,2-splitting");
+    fs::create_dir_all(&logs).unwrap();
+    let log = [LOG_HEADER, &flushed, &first, &foreign, &second, &first[..9]].concat();
+    fs::write(logs.join("s.3"), log).unwrap();
+    // HBase had recovered the first entry when it was killed, too.
+    let edits = root.join("data/default/hf_a").join(REGION).join("recovered.edits");
+    fs::create_dir_all(&edits).unwrap();
+    fs::write(edits.join("0000000000000000120"), [LOG_HEADER, &first].concat()).unwrap();
+    fs::write(edits.join("0000000000000000121.temp"), b"PWAL").unwrap();
+    let before = contents(&root);
+    let (ok, printed) = import(folder, &["hf_a", "--dry-run"]);
+    assert!(ok && printed.contains("logs: 3 entries (5 cells) of 1 regions"), "{printed}");
+    assert!(printed.contains("the log ends inside the entry at byte"), "{printed}");
+    assert!(!folder.join("store").exists());
+    let (ok, printed) = import(folder, &["hf_a"]);
+    assert!(ok && printed.contains("3 entries recovered from logs"), "{printed}");
+    let [second, other] = ["second", "other"].map(|value| hex(value.as_bytes()));
+    assert_eq!(
+        values_of_logs(folder),
+        [second, other],
+        "the second of equal cells hides the first"
+    );
+    assert_eq!(contents(&root), before);
+    let left = fs::read_dir(folder.join("store/staging")).map_or(0, Iterator::count);
+    assert_eq!(left, 0);
+    fs::remove_dir_all(folder.join("store")).unwrap();
+    let (ok, printed) = import(folder, &["hf_a", "--ignore-logs"]);
+    assert!(ok && values_of_logs(folder).is_empty(), "{printed}");
 }

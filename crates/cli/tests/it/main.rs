@@ -7,6 +7,7 @@ mod copy;
 mod damage;
 mod demo;
 mod directory;
+mod export;
 mod import;
 mod key;
 mod program;

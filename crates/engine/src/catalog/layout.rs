@@ -157,6 +157,11 @@ pub(crate) fn is_loaded_name(name: &str) -> bool {
     })
 }
 
+/// Returns the name of a file without the sequence id that a bulk load or an import added.
+pub(crate) fn plain_name(name: &str) -> &str {
+    name.split_once(LOADED).map_or(name, |(name, _)| name)
+}
+
 /// Returns the sequence id in the name of a bulk-loaded file.
 pub(crate) fn loaded_sequence_of(name: &str) -> Option<u64> {
     name.split_once(LOADED).filter(|_| is_loaded_name(name))?.1.strip_suffix('_')?.parse().ok()

@@ -7,6 +7,7 @@ pub(crate) mod layout;
 pub(crate) mod manifest;
 pub(crate) mod messages;
 pub(crate) mod meta;
+pub(crate) mod snapshot_messages;
 
 pub(crate) use entries::{
     Catalog, FamilyFiles, FileEntry, FileOrigin, LinkTarget, NamespaceEntry, RegionEntry,

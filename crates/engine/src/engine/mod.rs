@@ -9,6 +9,7 @@ mod bulk_load;
 mod clone;
 mod ddl;
 pub(crate) mod directory;
+mod export;
 mod import;
 mod jobs;
 mod meta;
@@ -55,6 +56,7 @@ use crate::scheduler::closing;
 use crate::shared::EngineInner;
 use crate::wal::{Nonce, WalStats};
 
+pub use export::{ExportFile, SnapshotExport};
 pub use import::{ImportFile, ImportRegion, ImportReport};
 pub use meta::MetaView;
 pub use open_report::OpenReport;

@@ -433,7 +433,12 @@ fn lock_to_replace(region: &Region) -> RankedGuard<'_, ()> {
 
 /// Returns the content of a reference file.
 pub(super) fn reference(row: &[u8], range: i32) -> Vec<u8> {
-    pbuf(&Reference { splitkey: make_key(row, b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM), range })
+    pbuf(&reference_message(row, range))
+}
+
+/// Returns the reference to one side of a row.
+pub(super) fn reference_message(row: &[u8], range: i32) -> Reference {
+    Reference { splitkey: make_key(row, b"", b"", LATEST_TIMESTAMP, TYPE_MAXIMUM), range }
 }
 
 fn check_split_row(info: &RegionInfo, at: &[u8]) -> Result<()> {

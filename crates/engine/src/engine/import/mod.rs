@@ -16,12 +16,15 @@
 //!    all others keep their own ids.
 //! 2. Of files with equal ids the smaller one is newer, then the one loaded later, then the one
 //!    with the greater name. Halite takes the one with the smaller name as newer, so the new names
-//!    are assigned in this order.
+//!    of all files of the table are assigned in this order: a file has one name in all regions that
+//!    have parts of it.
 //!
 //! Writes continue after the newest id of the region's files.
 //!
-//! `original.rs` examines the files, `placing.rs` places them and records the table.
+//! `original.rs` examines a file, `examined.rs` all of them; `placing.rs` places them and records
+//! the table.
 
+mod examined;
 mod original;
 mod placing;
 #[cfg(test)]
@@ -33,6 +36,7 @@ use bytes::Bytes;
 use halite_types::key::to_string_binary;
 use halite_types::{Error, Result, TableDescriptor};
 
+use self::examined::examine_all;
 use self::placing::Import;
 use super::table_checks::{
     check_descriptor_bytes, check_family_directories, check_is_new, check_promises,
@@ -83,8 +87,8 @@ impl Engine {
     /// Creates an enabled table from store files, visible at once with all of them. The originals
     /// stay as they are, and no process may write to them afterwards: linked files share their
     /// bytes with the store. With `verify`, every byte is read and verified first. `progress` is
-    /// called with the bytes of each file that is in the store. Tables cannot be created or altered
-    /// meanwhile.
+    /// called with the bytes of each file that is in the store, half of them when it is verified.
+    /// Tables cannot be created or altered meanwhile.
     ///
     /// # Errors
     /// Nothing has changed in that case. As [`Engine::create_table`]; `InvalidRequest` if the
@@ -97,24 +101,48 @@ impl Engine {
         verify: bool,
         progress: &mut dyn FnMut(u64),
     ) -> Result<ImportReport> {
-        descriptor.check()?;
-        check_descriptor_bytes(&descriptor)?;
-        self.shared.options.check_table(&descriptor)?;
-        check_family_directories(&descriptor)?;
-        check_promises(&descriptor, None)?;
-        check_region_count(&self.shared.options, descriptor.name(), regions.len())?;
-        check_regions(&descriptor, regions)?;
+        self.check_table_to_import(&descriptor, regions)?;
         let _ddl = self.lock_ddl()?;
         check_is_new(&self.shared.manifest.current(), descriptor.name())?;
-        check_served_families(&descriptor)?;
         self.shared.disk.admit()?;
         let descriptor = Arc::new(descriptor);
+        let examined = examine_all(self, &descriptor, regions, verify, progress)?;
         let mut import = Import::new(self, &descriptor, verify);
-        let placed = import.place(regions, progress).and_then(|()| import.record());
+        let placed = import.place(&examined, progress).and_then(|()| import.record());
         let entries = placed.inspect_err(|_| import.abort())?;
         table_info::remove_others(&self.shared.env, &descriptor, 1);
         self.open_table(&descriptor, true, &entries)?;
         Ok(import.report)
+    }
+
+    /// Makes the checks of [`Engine::import_table`] without verifying every byte, and changes
+    /// nothing. Whether the table exists, and its namespace, is not checked. Returns the number of
+    /// files without a cell.
+    ///
+    /// # Errors
+    /// As [`Engine::import_table`].
+    pub fn check_import(
+        &self,
+        descriptor: &TableDescriptor,
+        regions: &[ImportRegion],
+    ) -> Result<u64> {
+        self.check_table_to_import(descriptor, regions)?;
+        Ok(examine_all(self, descriptor, regions, false, &mut |_| {})?.empty_files)
+    }
+
+    fn check_table_to_import(
+        &self,
+        descriptor: &TableDescriptor,
+        regions: &[ImportRegion],
+    ) -> Result<()> {
+        descriptor.check()?;
+        check_descriptor_bytes(descriptor)?;
+        self.shared.options.check_table(descriptor)?;
+        check_family_directories(descriptor)?;
+        check_promises(descriptor, None)?;
+        check_region_count(&self.shared.options, descriptor.name(), regions.len())?;
+        check_regions(descriptor, regions)?;
+        check_served_families(descriptor)
     }
 }
 

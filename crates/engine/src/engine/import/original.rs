@@ -3,11 +3,13 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use halite_types::cell::first_on_row;
 use halite_types::key::to_string_binary;
 use halite_types::{Error, ErrorKind, RegionInfo, Result};
 
 use super::ImportFile;
+use super::examined::NameKey;
 use crate::catalog::FileEntry;
 use crate::env::Env;
 use crate::hfile::{Comparator, Cursor, DirectBlocks, Reader, check_storable, info_key};
@@ -35,6 +37,16 @@ impl<'a> Original<'a> {
             loaded_sequence: self.file.loaded_sequence.map(|_| self.sequence),
             ..FileEntry::local(name)
         }
+    }
+
+    /// Returns the key of its new name in a region with this number.
+    pub(super) fn name_key(&self, family: &Bytes, region: usize) -> NameKey<'a> {
+        (family.clone(), &self.file.path, (!self.is_part).then_some(region))
+    }
+
+    /// Returns the bytes that count as done when the file has been verified.
+    pub(super) fn first_half(&self) -> u64 {
+        self.bytes / 2
     }
 
     /// Returns the position in HBase's order of the files of a store: the oldest first.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use halite_types::{Error, RegionInfo, Result, TableDescriptor};
 
-use super::original::{Original, examine};
-use super::{ImportRegion, ImportReport};
+use super::ImportReport;
+use super::examined::{Examined, NameKey};
+use super::original::Original;
 use crate::catalog::{FileEntry, FileOrigin, LinkTarget, RegionEntry, TableEntry, layout};
 use crate::engine::Engine;
 use crate::engine::small_file::write_small;
@@ -24,8 +25,9 @@ pub(super) struct Import<'a> {
     /// Region that no table has; its directory in the archive has the files of which regions have
     /// parts.
     shared_region: String,
-    /// Names in that directory, by family and original.
-    shared_files: BTreeMap<(Bytes, String), String>,
+    /// Families and originals of the files in that directory.
+    shared_files: BTreeSet<(Bytes, String)>,
+    names: BTreeMap<NameKey<'a>, String>,
     /// Files of the table, held open until its regions open them.
     open_files: Vec<Arc<StoreFile>>,
     pub(super) report: ImportReport,
@@ -44,7 +46,8 @@ impl<'a> Import<'a> {
             infos: Vec::new(),
             regions: Vec::new(),
             shared_region: layout::new_file_name(&engine.shared.env),
-            shared_files: BTreeMap::new(),
+            shared_files: BTreeSet::new(),
+            names: BTreeMap::new(),
             open_files: Vec::new(),
             report: ImportReport::default(),
         }
@@ -53,16 +56,16 @@ impl<'a> Import<'a> {
     /// Creates the directories of the table and its regions with all files, durable on return.
     pub(super) fn place(
         &mut self,
-        regions: &[ImportRegion],
+        examined: &Examined<'a>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<()> {
         let engine = self.engine;
         let name = self.descriptor.name();
+        self.names = examined.new_names(engine);
+        self.report.empty_files = examined.empty_files;
         engine.make_table_directory(self.descriptor, 1)?;
-        let region_id = engine.new_region_id(name);
-        for (number, region) in (engine.next_region_number()..).zip(regions) {
-            let (start, end) = (region.start.clone(), region.end.clone());
-            let info = Arc::new(layout::new_region(name, start, end, region_id));
+        for (number, region) in (engine.next_region_number()..).zip(&examined.regions) {
+            let info = Arc::clone(&region.info);
             self.infos.push(Arc::clone(&info));
             self.regions.push(RegionEntry {
                 info: Arc::clone(&info),
@@ -72,8 +75,8 @@ impl<'a> Import<'a> {
                 parents: Vec::new(),
             });
             engine.make_region_directory(&info, number, self.descriptor)?;
-            for family in self.descriptor.families() {
-                self.place_store(&info, family.name(), region, progress)?;
+            for (family, originals) in &region.stores {
+                self.place_store(&info, family, originals, progress)?;
             }
         }
         self.sync_archive()?;
@@ -84,38 +87,20 @@ impl<'a> Import<'a> {
         &mut self,
         info: &Arc<RegionInfo>,
         family: &Bytes,
-        region: &ImportRegion,
+        originals: &[Original<'a>],
         progress: &mut dyn FnMut(u64),
     ) -> Result<()> {
-        let mut originals = Vec::new();
-        let mut paths = BTreeSet::new();
-        for file in region.files.iter().filter(|file| file.family == *family) {
-            if !paths.insert(&file.path) {
-                return Err(Error::corrupt(format!(
-                    "store file {}: region {} names it twice",
-                    file.path,
-                    info.display_name()
-                )));
-            }
-            let key = (family.clone(), file.path.clone());
-            let verify = self.verify && !self.shared_files.contains_key(&key);
-            match examine(&self.engine.shared.env, info, file, verify)? {
-                Some(original) => originals.push(original),
-                None => self.report.empty_files += 1,
-            }
-        }
-        originals.sort_by(|a, b| a.order().cmp(&b.order()));
-        let mut names: Vec<String> =
-            originals.iter().map(|_| layout::new_file_name(&self.engine.shared.env)).collect();
-        names.sort_by(|a, b| b.cmp(a));
-        for (original, name) in originals.iter().zip(names) {
-            let name = layout::loaded_name(&name, original.sequence);
+        for original in originals {
+            let region = self.regions.len() - 1;
+            let name = &self.names[&original.name_key(family, region)];
+            let name = layout::loaded_name(name, original.sequence);
             if original.is_part {
                 self.place_part(info, original, name)?;
             } else {
                 self.place_whole(info, original, name)?;
             }
-            progress(original.bytes);
+            let verified = if self.verify { original.first_half() } else { 0 };
+            progress(original.bytes - verified);
         }
         let directory = layout::family_directory(&info.table, &info.encoded_name, family);
         self.engine.sync_directory(&directory)
@@ -145,21 +130,17 @@ impl<'a> Import<'a> {
     ) -> Result<()> {
         let family = &original.file.family;
         let key = (family.clone(), original.file.path.clone());
-        let known = self.shared_files.get(&key).cloned();
-        let shared_name = known.clone().unwrap_or(name);
         let target = LinkTarget {
             table: info.table.clone(),
             region: self.shared_region.clone(),
-            name: shared_name.clone(),
+            name: name.clone(),
             whole: false,
         };
-        let link = layout::link_name(&info.table, &self.shared_region, &shared_name);
-        let entry =
-            original.entry(shared_name.clone()).linked(format!("{link}.{}", target.region), target);
+        let link = layout::link_name(&info.table, &self.shared_region, &name);
+        let entry = original.entry(name).linked(format!("{link}.{}", target.region), target);
         self.add(original, entry.clone());
-        if known.is_none() {
+        if self.shared_files.insert(key) {
             let home = entry.origin(info, family);
-            self.shared_files.insert(key, shared_name);
             self.engine.make_directory(&home.archive_directory())?;
             self.link_or_copy(original, &home.archive_path())?;
         }
@@ -212,7 +193,7 @@ impl<'a> Import<'a> {
     /// Makes the names in the archive durable.
     fn sync_archive(&self) -> Result<()> {
         let mut directories = BTreeSet::new();
-        for (family, _) in self.shared_files.keys() {
+        for (family, _) in &self.shared_files {
             let home = FileOrigin {
                 table: self.descriptor.name().clone(),
                 region: self.shared_region.clone(),

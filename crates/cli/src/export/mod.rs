@@ -1,0 +1,191 @@
+//! Export of a table as a snapshot for HBase. The engine says what it consists of; here it is
+//! written.
+//!
+//! Store files come first, then `.hbase-snapshot/.tmp/NAME` with the description and the manifest,
+//! and a rename makes the snapshot. A failure removes everything that was created. A killed export
+//! leaves store files that the next one finds: their names are unique, and each is complete.
+
+mod written;
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use halite::{SnapshotDescriptor, Store, TableName};
+use halite_engine::{ExportFile, SnapshotExport};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use self::written::{Placed, Written};
+
+/// Directory of HBase's snapshots.
+const SNAPSHOTS: &str = ".hbase-snapshot";
+/// Prefix of the snapshots that exports take in the store, and delete.
+const SNAPSHOT_PREFIX: &str = "halite-export-";
+
+/// Export of one table.
+pub(crate) struct ExportJob<'a> {
+    pub(crate) table: &'a TableName,
+    /// Name of the snapshot for HBase.
+    pub(crate) name: &'a str,
+    /// Directory of the export.
+    pub(crate) to: &'a Path,
+    /// Link files where possible.
+    pub(crate) links: bool,
+}
+
+/// What was exported, or would be.
+#[derive(Default)]
+pub(crate) struct Exported {
+    pub(crate) regions: usize,
+    pub(crate) linked_files: u64,
+    pub(crate) linked_bytes: u64,
+    pub(crate) copied_files: u64,
+    pub(crate) copied_bytes: u64,
+    /// Files of an earlier, interrupted export.
+    pub(crate) known_files: u64,
+    pub(crate) seconds: f64,
+}
+
+impl Exported {
+    fn add(&mut self, placed: Placed, bytes: u64) {
+        match placed {
+            Placed::Linked => {
+                self.linked_files += 1;
+                self.linked_bytes += bytes;
+            }
+            Placed::Copied => {
+                self.copied_files += 1;
+                self.copied_bytes += bytes;
+            }
+            Placed::Known => self.known_files += 1,
+        }
+    }
+}
+
+impl ExportJob<'_> {
+    /// Returns what an export would take now, apart from cells in memory.
+    ///
+    /// # Errors
+    /// Returns an error if the export would be refused.
+    pub(crate) fn estimate(&self, store: &Store) -> anyhow::Result<Exported> {
+        self.check()?;
+        let export = store.engine().export_table(self.table)?;
+        let absolute = std::path::absolute(self.to)?;
+        let existing = absolute.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+        let device = device(existing)?;
+        let mut estimate = Exported { regions: export.regions, ..Exported::default() };
+        for file in &export.files {
+            let is_linked = self.links && device_of(file)? == device;
+            estimate.add(if is_linked { Placed::Linked } else { Placed::Copied }, file.bytes);
+        }
+        Ok(estimate)
+    }
+
+    /// Exports the table.
+    ///
+    /// # Errors
+    /// Returns an error if the directory has such a snapshot, is a store of Halite, or cannot be
+    /// written. Nothing remains of the export then.
+    pub(crate) fn run(&self, store: &Store) -> anyhow::Result<Exported> {
+        let began = Instant::now();
+        self.check()?;
+        let engine = store.engine();
+        // One process at a time opens a store, so these are of exports that were killed.
+        for old in engine.snapshots() {
+            if old.name.starts_with(SNAPSHOT_PREFIX) {
+                engine.delete_snapshot(&old.name)?;
+            }
+        }
+        let snapshot = format!("{SNAPSHOT_PREFIX}{}", self.name);
+        engine.create_snapshot(&SnapshotDescriptor::new(&snapshot[..], self.table.clone()))?;
+        let written = engine
+            .export_snapshot(&snapshot, self.name)
+            .map_err(anyhow::Error::from)
+            .and_then(|export| self.write(&export));
+        let deleted = engine.delete_snapshot(&snapshot);
+        let mut exported = written?;
+        deleted?;
+        exported.seconds = began.elapsed().as_secs_f64();
+        Ok(exported)
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        // HBase has the same rule.
+        SnapshotDescriptor::new(self.name, self.table.clone()).check()?;
+        if self.to.join("halite").exists() {
+            bail!(
+                "{} is a store of Halite; give another directory, or that of HBase",
+                self.to.display()
+            );
+        }
+        let existing = self.to.join(SNAPSHOTS).join(self.name);
+        if existing.exists() {
+            bail!(
+                "snapshot {} exists already: {}; choose another name with --name, or delete it \
+                 with HBase",
+                self.name,
+                existing.display()
+            );
+        }
+        Ok(())
+    }
+
+    fn write(&self, export: &SnapshotExport) -> anyhow::Result<Exported> {
+        let mut written = Written::default();
+        let exported = self.write_all(export, &mut written);
+        if exported.is_err() {
+            written.remove();
+        }
+        exported
+    }
+
+    fn write_all(
+        &self,
+        export: &SnapshotExport,
+        written: &mut Written,
+    ) -> anyhow::Result<Exported> {
+        let bar = progress(export.files.iter().map(|file| file.bytes).sum());
+        let mut exported = Exported { regions: export.regions, ..Exported::default() };
+        for file in &export.files {
+            let target = self.to.join(&file.target);
+            let placed = written.place(file, &target, self.links, |bytes| bar.inc(bytes))?;
+            exported.add(placed, file.bytes);
+        }
+        bar.finish_and_clear();
+        let snapshots = self.to.join(SNAPSHOTS);
+        let temporary = snapshots.join(".tmp").join(self.name);
+        if temporary.exists() {
+            // Of an export that was killed.
+            fs::remove_dir_all(&temporary)
+                .with_context(|| format!("removing {}", temporary.display()))?;
+        }
+        written.write(&temporary.join(".snapshotinfo"), &export.description)?;
+        written.write(&temporary.join("data.manifest"), &export.manifest)?;
+        written.sync_directories()?;
+        // A snapshot that another process has created meanwhile is not empty, and stays.
+        let last = snapshots.join(self.name);
+        fs::rename(&temporary, &last)
+            .and_then(|()| fs::File::open(&snapshots)?.sync_all())
+            .with_context(|| format!("creating {}", last.display()))?;
+        Ok(exported)
+    }
+}
+
+fn device(path: &Path) -> anyhow::Result<u64> {
+    Ok(fs::metadata(path).with_context(|| format!("examining {}", path.display()))?.dev())
+}
+
+fn device_of(file: &ExportFile) -> anyhow::Result<u64> {
+    let [live, archived] = &file.paths;
+    device(Path::new(live)).or_else(|_| device(Path::new(archived)))
+}
+
+fn progress(bytes: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "exporting {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta}",
+    )
+    .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(bytes).with_style(style)
+}

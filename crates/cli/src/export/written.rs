@@ -1,0 +1,171 @@
+//! Files of an export, and what to remove if it fails.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind as Io, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use halite_engine::ExportFile;
+
+/// Bytes copied at a time.
+const COPY_BYTES: usize = 1 << 20;
+
+/// How a file came to its place.
+#[derive(Clone, Copy)]
+pub(super) enum Placed {
+    Linked,
+    Copied,
+    /// It was there.
+    Known,
+}
+
+/// Files and directories that were created.
+#[derive(Default)]
+pub(super) struct Written {
+    files: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
+    /// Directories with new names in them.
+    changed: BTreeSet<PathBuf>,
+}
+
+impl Written {
+    /// Links or copies a store file to its target. `progress` is called with bytes that are there.
+    ///
+    /// # Errors
+    /// Returns an error if another file has the target's name, or it cannot be written.
+    pub(super) fn place(
+        &mut self,
+        file: &ExportFile,
+        target: &Path,
+        links: bool,
+        progress: impl Fn(u64),
+    ) -> anyhow::Result<Placed> {
+        if let Ok(about) = fs::symlink_metadata(target) {
+            if about.is_file() && about.len() == file.bytes {
+                progress(file.bytes);
+                return Ok(Placed::Known);
+            }
+            bail!(
+                "{}: another file is where a store file of {} bytes is to be; move it away",
+                target.display(),
+                file.bytes
+            );
+        }
+        let failed = || format!("writing {}", target.display());
+        self.make_parents(target)?;
+        if links && link(file, target).with_context(failed)? {
+            self.add(target);
+            progress(file.bytes);
+            return Ok(Placed::Linked);
+        }
+        // A killed export leaves no incomplete file under the final name.
+        let partial = target.with_added_extension("partial");
+        self.files.push(partial.clone());
+        copy(file, &partial, progress)
+            .and_then(|()| fs::rename(&partial, target))
+            .with_context(failed)?;
+        self.files.pop();
+        self.add(target);
+        Ok(Placed::Copied)
+    }
+
+    /// Writes a small file, durably.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written.
+    pub(super) fn write(&mut self, target: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+        self.make_parents(target)?;
+        self.add(target);
+        File::create(target)
+            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+            .with_context(|| format!("writing {}", target.display()))
+    }
+
+    /// Makes the new names durable.
+    ///
+    /// # Errors
+    /// Returns an error if a directory cannot be synced.
+    pub(super) fn sync_directories(&self) -> anyhow::Result<()> {
+        for directory in self.changed.iter().rev() {
+            File::open(directory)
+                .and_then(|opened| opened.sync_all())
+                .with_context(|| format!("syncing {}", directory.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Removes everything that was created, as far as possible.
+    pub(super) fn remove(&self) {
+        self.files.iter().for_each(|file| drop(fs::remove_file(file)));
+        self.directories.iter().rev().for_each(|directory| drop(fs::remove_dir(directory)));
+    }
+
+    fn add(&mut self, file: &Path) {
+        self.files.push(file.to_owned());
+        self.changed.extend(file.parent().map(Path::to_owned));
+    }
+
+    fn make_parents(&mut self, target: &Path) -> anyhow::Result<()> {
+        let missing: Vec<&Path> =
+            target.ancestors().skip(1).take_while(|directory| !directory.exists()).collect();
+        for directory in missing.into_iter().rev() {
+            if directory.as_os_str().is_empty() {
+                continue;
+            }
+            fs::create_dir(directory)
+                .with_context(|| format!("creating {}", directory.display()))?;
+            self.directories.push(directory.to_owned());
+            let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+            self.changed.insert(parent.unwrap_or(Path::new(".")).to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Calls `with` with the path that a file has; it may move to the second one at any time.
+fn at_either<T>(file: &ExportFile, with: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+    let [live, archived] = &file.paths;
+    match with(Path::new(live)) {
+        Err(error) if error.kind() == Io::NotFound => with(Path::new(archived)),
+        done => done,
+    }
+}
+
+/// Returns `false` if the file can only be copied.
+fn link(file: &ExportFile, target: &Path) -> io::Result<bool> {
+    match at_either(file, |path| fs::hard_link(path, target)) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                Io::CrossesDevices | Io::PermissionDenied | Io::TooManyLinks | Io::Unsupported
+            ) =>
+        {
+            Ok(false)
+        }
+        linked => linked.map(|()| true),
+    }
+}
+
+fn copy(file: &ExportFile, target: &Path, progress: impl Fn(u64)) -> io::Result<()> {
+    let mut from = at_either(file, |path| File::open(path))?;
+    let mut to = File::create(target)?;
+    let mut buffer = vec![0; COPY_BYTES];
+    let mut copied = 0;
+    loop {
+        let bytes = from.read(&mut buffer)?;
+        if bytes == 0 {
+            break;
+        }
+        to.write_all(&buffer[..bytes])?;
+        copied += bytes as u64;
+        progress(bytes as u64);
+    }
+    if copied != file.bytes {
+        return Err(io::Error::new(
+            Io::InvalidData,
+            format!("the store file has {copied} bytes, and the store says {}", file.bytes),
+        ));
+    }
+    to.sync_all()
+}

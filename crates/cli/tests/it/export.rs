@@ -1,0 +1,123 @@
+//! `halite export` of tables with references and links, read again by `halite import`.
+
+use std::fs;
+use std::path::Path;
+
+use halite::schema::table_attribute;
+use halite::{Delete, FamilyDescriptor, Put, Scan, TableDescriptor};
+
+use crate::program::{halite, output};
+
+const TABLE: &str = "space:t";
+
+/// Creates a store with a table of two regions, which share store files after a split; newer cells
+/// are only in memory until the store is closed.
+fn fill(store: &Path) {
+    let store = halite::open(store).unwrap();
+    store.create_namespace("space", halite::Attributes::new()).unwrap();
+    let family = FamilyDescriptor::new("f").versions(3);
+    let table = TableDescriptor::new(TABLE.parse().unwrap()).family(family);
+    let table = table.set(table_attribute::COMPACTION_ENABLED, "false");
+    store.create_table(table, &[]).unwrap();
+    let table = store.table(TABLE).unwrap();
+    let put = |row: &str, at: i64, value: &str| {
+        table.put(Put::new(row.to_owned()).add_at("f", "q", at, value)).unwrap();
+    };
+    ["a", "b", "n", "o"].into_iter().for_each(|row| put(row, 1, "first"));
+    store.flush(TABLE).unwrap();
+    let region = table.regions().unwrap().remove(0);
+    store.engine().split_region(&region.encoded_name, Some("m".into())).unwrap();
+    put("b", 2, "second");
+    table.delete(Delete::new("n").column_up_to("f", "q", 1)).unwrap();
+    store.close().unwrap();
+}
+
+/// Returns all cells of the table, with versions and markers.
+fn raw_cells(store: &Path, table: &str) -> Vec<String> {
+    let store = halite::open(store).unwrap();
+    let mut cells = Vec::new();
+    for row in store.table(table).unwrap().scan(Scan::all().raw(true).all_versions()) {
+        let row = row.unwrap();
+        cells.extend(row.cells().iter().map(|cell| {
+            let (key, value) = (cell.key().to_vec(), cell.value().to_vec());
+            format!("{} {}", halite::to_string_binary(&key), halite::to_string_binary(&value))
+        }));
+    }
+    store.close().unwrap();
+    cells
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> (bool, String) {
+    let output = output(halite().args(arguments).current_dir(folder));
+    let printed = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(printed).unwrap())
+}
+
+fn export(folder: &Path, more: &[&str]) -> (bool, String) {
+    let arguments = ["export", "--hbase-snapshot", TABLE, "--to", "out", "--data", "store"];
+    run(folder, &[&arguments[..], more].concat())
+}
+
+#[test]
+fn exported_snapshot_has_the_cells_of_the_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fill(&folder.join("store"));
+    let cells = raw_cells(&folder.join("store"), TABLE);
+    assert_eq!(cells.len(), 6);
+    let (ok, printed) = export(folder, &["--dry-run"]);
+    assert!(ok && printed.contains("space-t in out: 2 regions; 3 files"), "{printed}");
+    assert!(!folder.join("out").exists());
+    let (ok, printed) = export(folder, &[]);
+    assert!(ok && printed.contains("2 regions, 3 files"), "{printed}");
+    let (ok, printed) = export(folder, &["--name", "again"]);
+    assert!(ok && printed.contains("3 were there"), "{printed}");
+    let (ok, printed) = export(folder, &[]);
+    assert!(!ok && printed.contains("snapshot space-t exists already"), "{printed}");
+    fs::remove_dir_all(folder.join("out")).unwrap();
+    let (ok, printed) = export(folder, &["--copy", "--name", "copied"]);
+    assert!(
+        ok && printed.contains("3 files") && printed.contains("0 files (0 bytes) linked"),
+        "{printed}"
+    );
+    for name in ["one", "two"] {
+        let import = ["import", "out", "--snapshot", "copied", name, "--data", "other"];
+        let (ok, printed) = run(folder, &import);
+        assert!(ok, "{printed}");
+        assert_eq!(raw_cells(&folder.join("other"), name), cells);
+    }
+    // The table that was imported has files with other names, links and references.
+    let again = ["export", "--hbase-snapshot", "one", "--to", "more", "--data", "other"];
+    let (ok, printed) = run(folder, &again);
+    assert!(ok, "{printed}");
+    let (ok, printed) = run(folder, &["import", "more", "--snapshot", "one", "--data", "third"]);
+    assert!(ok, "{printed}");
+    assert_eq!(raw_cells(&folder.join("third"), "one"), cells);
+    let snapshots = halite::open(folder.join("store")).unwrap().engine().snapshots();
+    assert_eq!(snapshots, [], "those of exports are deleted");
+}
+
+#[test]
+fn failed_export_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fill(&folder.join("store"));
+    let (ok, printed) = export(folder, &[]);
+    assert!(ok, "{printed}");
+    fs::remove_dir_all(folder.join("out/.hbase-snapshot")).unwrap();
+    let table = folder.join("out/archive/data/space/t");
+    let regions: Vec<_> = fs::read_dir(&table).unwrap().map(|it| it.unwrap().path()).collect();
+    let mut last = regions.into_iter().max().unwrap().join("f");
+    last = fs::read_dir(last).unwrap().map(|it| it.unwrap().path()).max().unwrap();
+    fs::remove_dir_all(folder.join("out")).unwrap();
+    fs::create_dir_all(last.parent().unwrap()).unwrap();
+    fs::write(&last, "other").unwrap();
+    let (ok, printed) = export(folder, &[]);
+    assert!(!ok && printed.contains("another file is where a store file"), "{printed}");
+    assert!(!folder.join("out/.hbase-snapshot").exists());
+    let left: Vec<_> = fs::read_dir(&table).unwrap().map(|it| it.unwrap().path()).collect();
+    assert_eq!(left, [last.parent().unwrap().parent().unwrap()]);
+    let (ok, printed) =
+        run(folder, &["export", "--hbase-snapshot", TABLE, "--to", "store", "--data", "store"]);
+    assert!(!ok && printed.contains("store of Halite"), "{printed}");
+}

@@ -1,0 +1,215 @@
+//! Logs that HBase's writer wrote: whole, cut anywhere, and damaged anywhere.
+
+use std::io::{Cursor, Read as _};
+use std::path::Path;
+
+use halite_types::{CellRef, Error, ErrorKind, Result};
+use prost::Message as _;
+
+use super::*;
+
+/// Samples, the fields of whose cells are listed in files beside them.
+const SAMPLES: [&str; 3] = ["wal-plain", "wal-compressed", "wal-compressed-values-gz"];
+
+fn file(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/wal").join(name);
+    std::fs::read(path).unwrap()
+}
+
+/// Removes the sample's trailer, so that it is as a killed server left it.
+fn unclosed(name: &str) -> Vec<u8> {
+    let bytes = file(name);
+    bytes.strip_suffix(b"\0\0\0\0LAWP").unwrap().to_vec()
+}
+
+fn listed(name: &str) -> Vec<String> {
+    let mut text = String::new();
+    let packed = file(&format!("{name}.tsv.gz"));
+    flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
+    text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+}
+
+fn gunzip(codec: u32, packed: &[u8], _: usize) -> Result<Vec<u8>> {
+    assert_eq!(codec, 1);
+    let mut value = Vec::new();
+    let read = flate2::read::MultiGzDecoder::new(packed).read_to_end(&mut value);
+    read.map(|_| value).map_err(|why| Error::corrupt(why.to_string()))
+}
+
+fn reader(bytes: &[u8]) -> Result<WalReader<Cursor<&[u8]>>> {
+    WalReader::new(Cursor::new(bytes), Path::new("log"), gunzip)
+}
+
+/// Returns the entries with their offsets, and the end or the error.
+fn read_all(bytes: &[u8]) -> (Vec<(u64, WalEntry)>, Result<WalEnd>) {
+    let mut entries = Vec::new();
+    let mut reader = match reader(bytes) {
+        Ok(reader) => reader,
+        Err(error) => return (entries, Err(error)),
+    };
+    loop {
+        let offset = reader.input.offset();
+        match reader.next_entry() {
+            Ok(Some(entry)) => entries.push((offset, entry)),
+            Ok(None) => return (entries, Ok(reader.end().unwrap())),
+            Err(error) => {
+                assert_eq!(reader.next_entry(), Ok(None), "nothing follows an error");
+                return (entries, Err(error));
+            }
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
+}
+
+fn line(number: usize, entry: &WalEntry, cell: CellRef<'_>) -> String {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    [
+        number.to_string(),
+        text(&entry.region),
+        text(&entry.table),
+        entry.sequence.to_string(),
+        entry.written_ms.to_string(),
+        hex(cell.row()),
+        hex(cell.family()),
+        hex(cell.qualifier()),
+        cell.timestamp().to_string(),
+        cell.type_code().to_string(),
+        hex(cell.tags()),
+        hex(cell.value()),
+    ]
+    .join("\t")
+}
+
+#[test]
+fn every_cell_of_the_samples_is_read() {
+    for name in SAMPLES {
+        let (entries, end) = read_all(&file(name));
+        assert_eq!(end, Ok(WalEnd::Closed), "{name}");
+        let mut lines = Vec::new();
+        for (number, (_, entry)) in entries.iter().enumerate() {
+            lines.extend(entry.cells.iter().map(|cell| line(number, entry, cell)));
+        }
+        assert_eq!(lines, listed(name), "{name}");
+        let (of_unclosed, end) = read_all(&unclosed(name));
+        assert_eq!((of_unclosed, end), (entries, Ok(WalEnd::Open)), "{name}");
+    }
+}
+
+#[test]
+fn truncated_log_ends_with_its_last_whole_entry() {
+    for name in SAMPLES {
+        let bytes = unclosed(name);
+        let (whole, _) = read_all(&bytes);
+        let mut borders: Vec<u64> = whole.iter().map(|(offset, _)| *offset).collect();
+        borders.push(bytes.len() as u64);
+        let near = |border: &u64| border.saturating_sub(3)..border + 4;
+        for length in (0..16).chain(borders.iter().flat_map(near)) {
+            let Some(cut) = bytes.get(..usize::try_from(length).unwrap()) else { continue };
+            let (entries, end) = read_all(cut);
+            let count = borders.iter().filter(|border| **border <= length).count();
+            assert_eq!(entries, whole[..count.saturating_sub(1)], "{name} cut at {length}");
+            let last = borders[..count].last().copied().unwrap_or(0);
+            let expected = match length - last {
+                0 if count > 0 => WalEnd::Open,
+                bytes => WalEnd::Incomplete { offset: last, bytes },
+            };
+            assert_eq!(end, Ok(expected), "{name} cut at {length}");
+            // After a power failure, the disk may have kept the length only.
+            let zeros = [cut, &[0; 100]].concat();
+            if count > 0 && length == last {
+                let expected = WalEnd::Incomplete { offset: last, bytes: 100 };
+                assert_eq!(read_all(&zeros), (entries, Ok(expected)), "{name} at {length}");
+            }
+        }
+    }
+}
+
+#[test]
+fn incomplete_entry_in_a_closed_log_is_damage() {
+    let bytes = file("wal-plain");
+    let (entries, _) = read_all(&bytes);
+    let (offset, _) = entries[entries.len() - 1];
+    let at = usize::try_from(offset).unwrap();
+    let end = bytes.len() - 8;
+    for gone in [1, (end - at) / 2, end - at - 1] {
+        let cut = [&bytes[..end - gone], &bytes[end..]].concat();
+        let error = read_all(&cut).1.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        assert!(error.message().contains(&format!("log: the log's entry at byte {offset}")));
+    }
+}
+
+#[test]
+fn damage_is_an_error_or_changes_only_what_it_may() {
+    for name in SAMPLES {
+        let bytes = file(name);
+        let (whole, _) = read_all(&bytes);
+        for (number, (offset, _)) in whole.iter().enumerate() {
+            let at = usize::try_from(*offset).unwrap();
+            // Lengths, the key's fields and the start of the first cell, one bit of each byte.
+            let places = (at..bytes.len()).take(60).skip(number % 5).step_by(5);
+            for (place, bit) in places.map(|place| (place, (place + number) % 8)) {
+                let mut damaged = bytes.clone();
+                damaged[place] ^= 1 << bit;
+                let (entries, end) = read_all(&damaged);
+                assert!(entries.len() >= number, "{name}: entries before byte {place} are read");
+                assert_eq!(entries[..number], whole[..number], "{name}: byte {place}");
+                if let Err(error) = end {
+                    assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn length_of_the_first_key_is_not_believed() {
+    let bytes = unclosed("wal-plain");
+    let first = usize::try_from(read_all(&bytes).0[0].0).unwrap();
+    for (length, kind) in
+        [(&b"\xff\xff\xff\xff\x7f"[..], ErrorKind::Corrupt), (&[0xff; 11], ErrorKind::Corrupt)]
+    {
+        let damaged = [&bytes[..first], length, &bytes[first..]].concat();
+        assert_eq!(read_all(&damaged).1.unwrap_err().kind(), kind);
+    }
+    let error = read_all(b"PAWL, and more").1.unwrap_err();
+    assert!(error.message().contains("not a log of HBase"), "{error}");
+}
+
+#[test]
+fn encrypted_logs_and_foreign_codecs_are_refused() {
+    #[derive(Clone, PartialEq, prost::Message)]
+    struct Header {
+        #[prost(bytes = "vec", optional, tag = "2")]
+        encryption_key: Option<Vec<u8>>,
+        #[prost(string, optional, tag = "4")]
+        writer: Option<String>,
+        #[prost(string, optional, tag = "5")]
+        codec: Option<String>,
+    }
+    let plain = Header {
+        encryption_key: None,
+        writer: Some("ProtobufLogWriter".to_owned()),
+        codec: Some("org.apache.hadoop.hbase.regionserver.wal.WALCellCodec".to_owned()),
+    };
+    let log = |header: &Header| [&MAGIC[..], &header.encode_length_delimited_to_vec()].concat();
+    assert_eq!(read_all(&log(&plain)), (Vec::new(), Ok(WalEnd::Open)));
+    for (header, word) in [
+        (Header { encryption_key: Some(vec![1]), ..plain.clone() }, "encrypted"),
+        (
+            Header { writer: Some("x.SecureProtobufLogWriter".to_owned()), ..plain.clone() },
+            "encrypted",
+        ),
+        (
+            Header { codec: Some("x.IndexedWALEditCodec".to_owned()), ..plain.clone() },
+            "IndexedWALEditCodec",
+        ),
+    ] {
+        let error = read_all(&log(&header)).1.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.message().contains(word), "{error}");
+    }
+}
