@@ -516,6 +516,21 @@ pub mod table_attribute {
     pub const SPLIT_ENABLED: &str = "SPLIT_ENABLED";
     pub const MERGE_ENABLED: &str = "MERGE_ENABLED";
     pub const SPLIT_POLICY: &str = "SPLIT_POLICY";
+    /// Setting in place of the attribute.
+    pub const SPLIT_POLICY_SETTING: &str = "hbase.regionserver.region.split.policy";
+    /// Setting, in bytes.
+    pub const SPLIT_INITIAL_SIZE: &str = "hbase.increasing.policy.initial.size";
+    /// Setting in place of `MAX_FILESIZE`, in bytes.
+    pub const MAX_REGION_FILE_SIZE: &str = "hbase.hregion.max.filesize";
+    pub const SPLIT_OVERALL_FILES: &str = "hbase.hregion.split.overallfiles";
+    pub const SPLIT_PREFIX_LENGTH: &str = "KeyPrefixRegionSplitPolicy.prefix_length";
+    pub const OLD_SPLIT_PREFIX_LENGTH: &str = "prefix_split_key_policy.prefix_length";
+    pub const SPLIT_DELIMITER: &str = "DelimitedKeyPrefixRegionSplitPolicy.delimiter";
+    pub const SPLIT_RESTRICTION: &str = "hbase.regionserver.region.split_restriction.type";
+    pub const SPLIT_RESTRICTION_PREFIX_LENGTH: &str =
+        "hbase.regionserver.region.split_restriction.prefix_length";
+    pub const SPLIT_RESTRICTION_DELIMITER: &str =
+        "hbase.regionserver.region.split_restriction.delimiter";
 }
 
 use table_attribute as tab;

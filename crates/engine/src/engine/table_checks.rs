@@ -13,6 +13,7 @@ use crate::catalog::messages::TableSchema;
 use crate::catalog::{Catalog, layout, meta};
 use crate::hfile::{CodecSettings, Compression};
 use crate::options::Options;
+use crate::region::SplitPolicy;
 
 /// Maximum bytes of a table's descriptor. The manifest contains all of them and is rewritten at
 /// every change.
@@ -130,6 +131,7 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
             ));
         }
     }
+    check_policies(new, old).map_err(|error| error.at(format_args!("table {}", new.name())))?;
     let is_new = |(name, class): &(&String, &String)| {
         old.is_none_or(|table| table.attributes.get(*name) != Some(*class))
     };
@@ -143,6 +145,14 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
             "{name} names {class:?}, and no class of Java's can be loaded; leave it out"
         )),
         None => Ok(()),
+    }
+}
+
+/// Checks the policies of a table. Those of `old`, the table until now, may be invalid too.
+fn check_policies(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Result<()> {
+    match old.map(SplitPolicy::check) {
+        Some(Err(_)) => Ok(()),
+        Some(Ok(())) | None => SplitPolicy::check(new),
     }
 }
 

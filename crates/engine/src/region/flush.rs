@@ -56,10 +56,10 @@ impl Region {
         self.flush_maintained()
     }
 
-    /// Requests a compaction if the region has enough files for one. Without it, repeated flushes
-    /// would accumulate files without limit.
+    /// Requests a compaction if the region has enough files for one, or is to be split. Without it,
+    /// repeated flushes would accumulate files without limit.
     pub(crate) fn request_needed_compaction(self: &Arc<Self>) {
-        if self.needs_compaction() {
+        if self.needs_compaction() || self.should_split() {
             self.shared.scheduler.request_compaction(self);
         }
     }

@@ -13,6 +13,7 @@ mod meta;
 mod panics;
 mod regions;
 mod scanning;
+mod split_policies;
 mod support;
 mod threads;
 mod timestamps;
