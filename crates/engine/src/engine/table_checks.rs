@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use halite_types::key::to_string_binary;
-use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, family_attribute};
+use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, family_attribute as fam};
 use halite_types::{Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName};
 use prost::Message as _;
 
@@ -121,6 +121,18 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
         check_codecs(family, before)
             .and_then(|()| check_codec_settings(new, family, old.zip(before)))
             .map_err(|error| error.at(format_args!("table {}: family {name}", new.name())))?;
+        let encoding = |family: &FamilyDescriptor| {
+            family.attributes.get(fam::INDEX_BLOCK_ENCODING).cloned().unwrap_or_default()
+        };
+        let asked = encoding(family);
+        if asked.eq_ignore_ascii_case("PREFIX_TREE")
+            && before.is_none_or(|before| encoding(before) != asked)
+        {
+            return refuse(format!(
+                "family {name}: INDEX_BLOCK_ENCODING PREFIX_TREE is not built in: HBase declares \
+                 it without an encoder, and writes indexes without entries; choose NONE"
+            ));
+        }
         let cipher = family.attributes.get("ENCRYPTION").filter(|cipher| !cipher.is_empty());
         if cipher.is_some()
             && cipher != before.and_then(|before| before.attributes.get("ENCRYPTION"))
@@ -158,7 +170,7 @@ fn check_policies(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Resul
 
 /// Checks the codecs of a family. `before` is the family until now.
 fn check_codecs(family: &FamilyDescriptor, before: Option<&FamilyDescriptor>) -> Result<()> {
-    for attribute in family_attribute::CODECS {
+    for attribute in fam::CODECS {
         let codec = family.attributes.get(attribute);
         if codec == before.and_then(|before| before.attributes.get(attribute)) {
             continue;

@@ -33,6 +33,30 @@ impl Region {
             && self.middle_row().is_ok_and(|row| row.is_some())
     }
 
+    /// Returns `true` if the region's files are to be compacted, split or read into the cache.
+    pub(crate) fn needs_file_check(&self) -> bool {
+        self.needs_compaction() || self.should_split() || self.needs_prefetch()
+    }
+
+    /// Returns `true` if a family has `PREFETCH_BLOCKS_ON_OPEN` and a file that was not prefetched.
+    pub(crate) fn needs_prefetch(&self) -> bool {
+        let snapshot = self.snapshot_ref();
+        snapshot.families.iter().zip(&snapshot.stores).any(|(family, store)| {
+            family.cache.on_open && store.files.iter().any(|file| file.needs_prefetch())
+        })
+    }
+
+    /// Reads the files of families with `PREFETCH_BLOCKS_ON_OPEN` into the cache, newest first.
+    pub(crate) fn prefetch(&self) {
+        let snapshot = self.snapshot();
+        let stores = snapshot.families.iter().zip(&snapshot.stores);
+        for (family, store) in stores.filter(|(family, _)| family.cache.on_open) {
+            for file in store.files.iter().filter(|file| file.needs_prefetch()) {
+                file.prefetch(family.cache.in_memory, || self.check_open().is_ok());
+            }
+        }
+    }
+
     /// Returns the split policy of the table.
     pub(crate) fn split_policy(&self) -> SplitPolicy {
         SplitPolicy::new(&self.snapshot_ref().descriptor, &self.shared.options)

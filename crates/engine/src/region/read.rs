@@ -354,11 +354,13 @@ impl Region {
         read: &StoreRead<'_>,
     ) -> Option<Arc<BlockReadOptions>> {
         (!store.files.is_empty()).then(|| {
-            let fill = read.selection.cache_blocks && read.family.block_cache;
+            let fill = read.selection.cache_blocks && read.family.cache.on_read;
             Arc::new(BlockReadOptions {
                 cache: Arc::clone(&self.shared.cache),
                 tier: AtomicReadTier::new(read.tier),
                 fill_cache: fill,
+                in_memory: read.family.cache.in_memory,
+                is_counted: true,
                 reads_parts: read.row.is_some()
                     && self.shared.cache.prefers_parts(self.shared.options.part_reads),
                 stats: Arc::clone(read.stats),

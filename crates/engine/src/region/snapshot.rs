@@ -9,10 +9,11 @@ use halite_types::{
     TableDescriptor,
 };
 
+use super::in_memory_compaction::InMemoryCompactionRule;
 use crate::compaction::CompactionSettings;
 use crate::hfile::{CodecSettings, Compression, DataBlockEncoding};
 use crate::scan::Retention;
-use crate::store::StoreSnapshot;
+use crate::store::{CacheSettings, StoreSnapshot};
 
 /// State of a region at one moment.
 pub(crate) struct RegionSnapshot {
@@ -57,7 +58,8 @@ pub(crate) struct Family {
     pub(crate) keep_deleted: KeepDeletedCells,
     pub(crate) bloom: BloomType,
     pub(crate) block_bytes: usize,
-    pub(crate) block_cache: bool,
+    pub(crate) cache: CacheSettings,
+    pub(crate) in_memory_compaction: InMemoryCompactionRule,
     /// Bytes in the encoding after which a block ends, if these decide alone.
     pub(crate) encoded_block_bytes: Option<usize>,
     pub(crate) codecs: FamilyCodecs,
@@ -117,7 +119,8 @@ impl Family {
             bloom: family.bloom_filter(),
             block_bytes: family.block_size_bytes() as usize,
             encoded_block_bytes: encoded_block_bytes(table, family),
-            block_cache: family.block_cache(),
+            cache: CacheSettings::new(table, family),
+            in_memory_compaction: InMemoryCompactionRule::new(table, family),
             codecs: FamilyCodecs::new(table, family),
             encoding: DataBlockEncoding::for_family(family),
             compress_tags: family.compress_tags(),

@@ -1,6 +1,7 @@
 //! One family of a region: its memstores and store files, as one immutable snapshot.
 
 mod archiver;
+mod cache_settings;
 pub(crate) mod external_file;
 mod file;
 mod file_label;
@@ -9,6 +10,7 @@ mod write;
 use std::sync::Arc;
 
 pub(crate) use archiver::{FileArchiver, remove_region_directory};
+pub(crate) use cache_settings::{BlockClasses, CacheSettings};
 pub(crate) use file::{Clip, StoreFile, StoreFiles};
 pub(crate) use file_label::{STORE_ID_KEY, check_name, generation_of, name_of, region_number_of};
 pub(crate) use write::{NewFile, write_file, writer_options};

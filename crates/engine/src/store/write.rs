@@ -69,10 +69,23 @@ pub(crate) fn write_file(
     if opened.is_err() {
         let _ = fs.remove_file(&path);
     }
+    if let Ok(file) = &opened {
+        new.fill_cache(file);
+    }
     opened.map(Some)
 }
 
 impl NewFile<'_> {
+    /// Puts the blocks of the written file into the cache that the family wants there.
+    fn fill_cache(&self, file: &StoreFile) {
+        let cache = &self.family.cache;
+        let wanted =
+            if self.compacted_from.is_empty() { cache.on_flush } else { cache.on_compaction };
+        if !wanted.is_empty() {
+            file.fill_cache(wanted, cache.in_memory, || true);
+        }
+    }
+
     fn compression(&self) -> Compression {
         let codecs = &self.family.codecs;
         match (self.major, self.compacted_from.is_empty()) {

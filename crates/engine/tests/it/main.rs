@@ -1,6 +1,7 @@
 //! The engine's integration tests, one binary for all.
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must stop")]
 
+mod caching;
 mod disorder;
 mod encodings;
 mod gets;
