@@ -545,6 +545,8 @@ pub mod table_attribute {
     pub const DURABILITY: &str = "DURABILITY";
     pub const READONLY: &str = "READONLY";
     pub const REGION_REPLICATION: &str = "REGION_REPLICATION";
+    /// Setting: `false` if a scan reads all families of a row, even if its filter excludes the row.
+    pub const LOAD_FAMILIES_ON_DEMAND: &str = "hbase.hregion.scan.loadColumnFamiliesOnDemand";
     pub const COMPACTION_ENABLED: &str = "COMPACTION_ENABLED";
     pub const SPLIT_ENABLED: &str = "SPLIT_ENABLED";
     pub const MERGE_ENABLED: &str = "MERGE_ENABLED";

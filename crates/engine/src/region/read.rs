@@ -290,7 +290,14 @@ impl Region {
         let trace = Arc::new(ReadStats::default());
         let filter = filter_state(&*self.shared.env.rng, &scan.selection, scan.reverse)?;
         let range = self.clip(&scan.range);
-        let (mut stores, mut blocks) = (Vec::new(), Vec::new());
+        let (mut stores, mut joined, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
+        // HBase rejects a reverse scan that loads families on demand.
+        let on_demand = filter.as_ref().filter(|filter| {
+            let asked = scan.load_families_on_demand;
+            asked.unwrap_or(snapshot.settings.loads_families_on_demand)
+                && !scan.reverse
+                && filter.has_filter_row()
+        });
         for (index, columns) in selected_stores(&snapshot, &scan.selection)? {
             let family = &snapshot.families[index];
             let read = StoreRead {
@@ -308,7 +315,14 @@ impl Region {
                 max_row_bytes: family.max_row_bytes(self.shared.options.max_row_bytes),
             };
             let of_store = self.read_blocks(&snapshot.stores[index], &read);
-            stores.push(Self::store_scanner(&snapshot.stores[index], read, of_store.as_ref())?);
+            let store = Self::store_scanner(&snapshot.stores[index], read, of_store.as_ref())?;
+            let is_joined =
+                on_demand.is_some_and(|filter| !filter.is_family_essential(&family.name));
+            if is_joined {
+                joined.push(store)
+            } else {
+                stores.push(store)
+            }
             blocks.extend(of_store);
         }
         let region = Arc::clone(self);
@@ -316,6 +330,7 @@ impl Region {
         RegionScanner::new(ScanPlan {
             row_cursor: Box::new(StoreRowCursor { range, reverse: scan.reverse }),
             stores,
+            joined,
             blocks,
             filter,
             batch: scan.batch,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use halite_types::schema::family_attribute as fam;
+use halite_types::schema::{family_attribute as fam, table_attribute as tab};
 use halite_types::{
     BloomType, Durability, Error, ErrorKind, FamilyDescriptor, KeepDeletedCells, Result, RowCheck,
     TableDescriptor,
@@ -35,6 +35,8 @@ pub(crate) struct TableSettings {
     pub(crate) memstore_flush_bytes: Option<u64>,
     /// Maximum size of a cell in bytes; 0 for no limit.
     pub(crate) max_cell_bytes: Option<usize>,
+    /// `true` if scans read families that do not decide on rows for included rows only.
+    pub(crate) loads_families_on_demand: bool,
 }
 
 impl From<&TableDescriptor> for TableSettings {
@@ -44,6 +46,9 @@ impl From<&TableDescriptor> for TableSettings {
             read_only: table.read_only(),
             memstore_flush_bytes: table.memstore_flush_bytes(),
             max_cell_bytes: table.max_cell_bytes(),
+            loads_families_on_demand: table
+                .setting(tab::LOAD_FAMILIES_ON_DEMAND)
+                .is_none_or(|text| !text.trim().eq_ignore_ascii_case("false")),
         }
     }
 }

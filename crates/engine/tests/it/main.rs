@@ -9,6 +9,7 @@ mod guards;
 mod half_done;
 mod hfile;
 mod in_memory_compaction;
+mod joined_families;
 mod limits;
 mod meta;
 mod panics;
