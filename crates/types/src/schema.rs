@@ -242,6 +242,10 @@ pub mod family_attribute {
     /// Setting: `true` if a compaction deletes a file unread when all of it has expired. Default:
     /// `true`.
     pub const DELETE_EXPIRED_FILES: &str = "hbase.store.delete.expired.storefile";
+    /// Setting: class of the store engine, which decides the compaction policy.
+    pub const STORE_ENGINE: &str = "hbase.hstore.engine.class";
+    /// Setting: class of the compaction policy of the default store engine.
+    pub const COMPACTION_POLICY: &str = "hbase.hstore.defaultengine.compactionpolicy.class";
     /// Setting: maximum bytes of a row that a read may assemble.
     pub const MAX_ROW_SIZE: &str = "hbase.table.max.rowsize";
     /// Setting: part of the block size that the encoded cells of a data block must reach, whatever
@@ -551,6 +555,7 @@ pub mod table_attribute {
     pub const SPLIT_ENABLED: &str = "SPLIT_ENABLED";
     pub const MERGE_ENABLED: &str = "MERGE_ENABLED";
     pub const SPLIT_POLICY: &str = "SPLIT_POLICY";
+    pub const FLUSH_POLICY: &str = "FLUSH_POLICY";
     /// Setting in place of the attribute.
     pub const SPLIT_POLICY_SETTING: &str = "hbase.regionserver.region.split.policy";
     /// Setting, in bytes.

@@ -1,6 +1,6 @@
 //! Compaction: merging store files into fewer, larger files without invisible cells.
 //!
-//! `policy` selects files from their statistics; `job` merges them.
+//! `policy` selects files from their statistics, `store_policy` is the policy of a family; `job` merges them.
 
 mod job;
 mod policy;
@@ -8,8 +8,10 @@ mod progress;
 mod request;
 mod row_filter;
 mod settings;
+mod store_policy;
 
-pub(crate) use policy::{CompactionPlan, CompactionPolicy, FileStats, select};
+pub(crate) use policy::{CompactionPlan, CompactionPolicy, FileStats};
 pub(crate) use progress::CompactionProgress;
 pub(crate) use request::CompactionRequest;
 pub(crate) use settings::CompactionSettings;
+pub(crate) use store_policy::StorePolicy;

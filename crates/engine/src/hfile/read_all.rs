@@ -4,6 +4,7 @@
 use halite_types::Result;
 
 use super::block_header::BlockKind;
+use super::bloom::BloomMeta;
 use super::index_path::IndexPath;
 use super::reader::{BlockSource, Reader};
 
@@ -43,7 +44,7 @@ impl Reader {
         go_on: impl Fn() -> bool,
     ) -> Result<()> {
         let blooms = [&self.bloom, &self.delete_family_bloom];
-        let chunks = blooms.into_iter().flatten().flat_map(|bloom| bloom.chunks());
+        let chunks = blooms.into_iter().flatten().flat_map(BloomMeta::chunks);
         for chunk in chunks.take_while(|_| go_on()) {
             source.block(self, chunk, BlockKind::BloomChunk)?;
         }

@@ -319,9 +319,9 @@ impl Region {
             let is_joined =
                 on_demand.is_some_and(|filter| !filter.is_family_essential(&family.name));
             if is_joined {
-                joined.push(store)
+                joined.push(store);
             } else {
-                stores.push(store)
+                stores.push(store);
             }
             blocks.extend(of_store);
         }

@@ -10,7 +10,7 @@ use halite_types::{
 };
 
 use super::in_memory_compaction::InMemoryCompactionRule;
-use crate::compaction::CompactionSettings;
+use crate::compaction::{CompactionSettings, StorePolicy};
 use crate::hfile::{CodecSettings, Compression, DataBlockEncoding};
 use crate::scan::Retention;
 use crate::store::{CacheSettings, StoreSnapshot};
@@ -73,6 +73,7 @@ pub(crate) struct Family {
     pub(crate) compress_tags: bool,
     pub(crate) new_version_behavior: bool,
     pub(crate) compaction: CompactionSettings,
+    pub(crate) store_policy: StorePolicy,
     /// Replaces the engine's option; 0 for no limit.
     max_row_bytes: Option<u64>,
 }
@@ -131,6 +132,8 @@ impl Family {
             compress_tags: family.compress_tags(),
             new_version_behavior: family.new_version_behavior(),
             compaction: CompactionSettings::new(table, family),
+            // Invalid settings are rejected, except in the descriptors of old tables.
+            store_policy: StorePolicy::new(table, family).unwrap_or_default(),
             max_row_bytes: table
                 .family_setting(family, fam::MAX_ROW_SIZE)
                 .and_then(|text| text.trim().parse().ok()),

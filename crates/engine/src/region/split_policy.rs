@@ -159,15 +159,11 @@ impl SplitPolicy {
     fn limit_bytes(&self, regions: u64) -> Option<u64> {
         match self.size {
             SizeRule::Never => None,
-            SizeRule::Maximum => Some(self.max_bytes),
-            SizeRule::Growing if regions == 0 || regions > MAX_GROWING_REGIONS => {
-                Some(self.max_bytes)
-            }
-            SizeRule::Growing => {
+            SizeRule::Growing if (1..=MAX_GROWING_REGIONS).contains(&regions) => {
                 Some(self.initial_bytes.saturating_mul(regions.pow(3)).min(self.max_bytes))
             }
             SizeRule::Stepping if regions == 1 => Some(self.initial_bytes),
-            SizeRule::Stepping => Some(self.max_bytes),
+            SizeRule::Maximum | SizeRule::Growing | SizeRule::Stepping => Some(self.max_bytes),
         }
     }
 

@@ -59,10 +59,10 @@ impl JoinedStores {
 /// Sorts the cells of a row by family; those of one family are in order.
 fn sort_families(out: &mut CellsBuilder, start: (usize, usize)) {
     let mut cells: Vec<CellRef<'_>> = out.iter().skip(start.0).collect();
-    if cells.is_sorted_by_key(|cell| cell.family()) {
+    if cells.is_sorted_by_key(CellRef::family) {
         return;
     }
-    cells.sort_by_key(|cell| cell.family());
+    cells.sort_by_key(CellRef::family);
     let mut sorted = CellsBuilder::default();
     cells.into_iter().for_each(|cell| sorted.push(cell));
     out.truncate(start.0, start.1);

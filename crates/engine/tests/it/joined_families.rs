@@ -40,11 +40,11 @@ fn has_value(value: &'static str, latest_version_only: bool, exclude: bool) -> F
 }
 
 /// Returns the rows of a scan with these limits per call, and the blocks read.
-fn rows(engine: &Engine, scan: Scan, limits: &ScanLimits) -> (Vec<String>, u64) {
-    let mut scanner = region(engine).scan(&scan, ReadTier::Disk).unwrap();
+fn rows(engine: &Engine, scan: &Scan, limits: &ScanLimits) -> (Vec<String>, u64) {
+    let mut scanner = region(engine).scan(scan, ReadTier::Disk).unwrap();
     let mut found = Vec::new();
     loop {
-        let batch = scanner.next_rows(limits.clone()).unwrap();
+        let batch = scanner.next_rows(*limits).unwrap();
         found.extend(batch.rows.iter().map(format_row));
         if matches!(batch.stopped, StopReason::RegionEnd | StopReason::FilterEnd) {
             return (found, scanner.stats().blocks_read());
@@ -65,7 +65,7 @@ fn blocks_of_family_are_not_read_for_excluded_rows() {
     let blocks = |on_demand: bool, value: &'static str| {
         let filter = has_value(value, true, false);
         let scan = Scan::all().filter(filter).load_families_on_demand(on_demand);
-        let (rows, blocks) = rows(&engine, scan, &ScanLimits::default());
+        let (rows, blocks) = rows(&engine, &scan, &ScanLimits::default());
         (rows.len(), blocks)
     };
     let (none, some, always) = (blocks(true, "?"), blocks(true, "yes"), blocks(false, "yes"));
@@ -82,7 +82,7 @@ fn setting_of_table_and_scan_decide() {
     apply(&engine, RowOp::Put(Put::new("r").add("f", "q", "no").add("z", "q", "1")));
     engine.flush(&name()).unwrap();
     let reads = |scan: Scan| {
-        rows(&engine, scan.filter(has_value("?", true, false)), &ScanLimits::default()).1
+        rows(&engine, &scan.filter(has_value("?", true, false)), &ScanLimits::default()).1
     };
     let on_demand = reads(Scan::all());
     assert_eq!(reads(Scan::all().load_families_on_demand(true)), on_demand);
@@ -139,7 +139,7 @@ proptest! {
                 Step::DeleteFamily(at, family) => {
                     apply(&engine, RowOp::Delete(Delete::new(row(at)).family(family)));
                 }
-                Step::Flush => drop(engine.flush(&name()).unwrap()),
+                Step::Flush => engine.flush(&name()).unwrap(),
             }
         }
         let tested = has_value("yes", latest, exclude);
@@ -152,8 +152,8 @@ proptest! {
         let mut budget = ScanLimits::default();
         (budget.rows, budget.bytes, budget.cut_rows) = limits;
         let scan = Scan::all().start(format!("r{start:02}")).all_versions().filter(filter);
-        let on_demand = rows(&engine, scan.clone().load_families_on_demand(true), &budget);
-        let always = rows(&engine, scan.load_families_on_demand(false), &budget);
+        let on_demand = rows(&engine, &scan.clone().load_families_on_demand(true), &budget);
+        let always = rows(&engine, &scan.load_families_on_demand(false), &budget);
         prop_assert_eq!(on_demand.0, always.0);
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must stop")]
 
 mod caching;
+mod compaction_policies;
 mod disorder;
 mod encodings;
 mod gets;
