@@ -117,8 +117,18 @@ fn format_cell(cell: CellRef<'_>) -> String {
 }
 
 fn format_scan(scan: &Scan) -> String {
-    let Scan { range, selection, reverse, raw, limit, batch, max_result_bytes } = scan;
-    let flags = [(*reverse, " reverse"), (*raw, " raw")]
+    let Scan {
+        range,
+        selection,
+        reverse,
+        raw,
+        limit,
+        batch,
+        max_result_bytes,
+        load_families_on_demand,
+    } = scan;
+    let on_demand = *load_families_on_demand == Some(true);
+    let flags = [(*reverse, " reverse"), (*raw, " raw"), (on_demand, " on demand")]
         .iter()
         .filter(|(set, _)| *set)
         .map(|(_, name)| *name)

@@ -1,6 +1,11 @@
 //! Block cache: verified, decompressed blocks by file and offset, shared by all regions.
+//!
+//! Blocks of `IN_MEMORY` families are in a cache of their own, of a quarter of the capacity, so that
+//! no scan of another family evicts them (HBase: the in-memory share of `LruBlockCache`). What they
+//! do not take, the other blocks may.
 
 use std::sync::Arc;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use halite_types::{Error, ErrorKind, ReadTier, Result};
@@ -51,9 +56,23 @@ impl CacheStats {
     }
 }
 
+type BlockMap = Cache<Key, Arc<Block>, BlockWeight, FxBuildHasher>;
+
+/// Part of the capacity that blocks of `IN_MEMORY` families may take.
+const IN_MEMORY_DIVISOR: u64 = 4;
+
+/// Parts of the capacity in which it is moved between the two caches.
+const CAPACITY_STEPS: u64 = 64;
+
 /// Block cache with a limit in bytes.
 pub(crate) struct BlockCache {
-    blocks: Cache<Key, Arc<Block>, BlockWeight, FxBuildHasher>,
+    blocks: BlockMap,
+    /// Blocks of `IN_MEMORY` families.
+    in_memory: BlockMap,
+    /// Capacity in bytes that `blocks` has without, because `in_memory` takes it.
+    ceded_bytes: Mutex<u64>,
+    /// `true` once `in_memory` has had a block.
+    has_in_memory: AtomicBool,
     /// Statistics by block kind.
     stats: [CacheStats; BlockKind::ALL.len()],
     capacity_bytes: u64,
@@ -73,22 +92,11 @@ impl Weighter<Key, Arc<Block>> for BlockWeight {
 impl BlockCache {
     /// Creates a cache with a capacity of `bytes` bytes.
     pub(crate) fn new(bytes: u64) -> Self {
-        // The number of items is only a hint for the table size.
-        let items = usize::try_from(bytes / 65_536).unwrap_or(usize::MAX).max(16);
-        let options = OptionsBuilder::new()
-            .estimated_items_capacity(items)
-            .weight_capacity(bytes)
-            .build()
-            .expect("both capacities are set");
-        // A fixed hash function: the engine assigns the keys, so no client can make them collide,
-        // and the engine uses no randomness.
         Self {
-            blocks: Cache::with_options(
-                options,
-                BlockWeight,
-                FxBuildHasher,
-                DefaultLifecycle::default(),
-            ),
+            blocks: block_map(bytes),
+            in_memory: block_map(bytes / IN_MEMORY_DIVISOR),
+            ceded_bytes: Mutex::new(0),
+            has_in_memory: AtomicBool::new(false),
             stats: Default::default(),
             capacity_bytes: bytes,
             insertions: AtomicU64::new(0),
@@ -106,30 +114,70 @@ impl BlockCache {
         }
     }
 
-    fn insert(&self, key: Key, block: &Arc<Block>) {
-        self.blocks.insert(key, Arc::clone(block));
+    /// Returns a block, which is where `in_memory` says unless the attribute has changed.
+    fn get(&self, key: &Key, in_memory: bool) -> Option<Arc<Block>> {
+        if !self.has_in_memory.load(Ordering::Relaxed) {
+            return self.blocks.get(key);
+        }
+        let (first, second) = if in_memory {
+            (&self.in_memory, &self.blocks)
+        } else {
+            (&self.blocks, &self.in_memory)
+        };
+        first.get(key).or_else(|| second.get(key))
+    }
+
+    fn insert(&self, key: Key, block: &Arc<Block>, in_memory: bool) {
+        if in_memory {
+            self.has_in_memory.store(true, Ordering::Relaxed);
+            self.in_memory.insert(key, Arc::clone(block));
+            self.divide_capacity();
+        } else {
+            self.blocks.insert(key, Arc::clone(block));
+        }
         // The weight is the sum over all shards, each behind a lock.
         if self.insertions.fetch_add(1, Ordering::Relaxed).is_multiple_of(WEIGHED_INSERTIONS) {
             let limit = self.capacity_bytes - self.capacity_bytes / 16;
-            let is_full = self.capacity_bytes >= MIN_PARTS_BYTES && self.blocks.weight() >= limit;
+            let is_full = self.capacity_bytes >= MIN_PARTS_BYTES && self.bytes() >= limit;
             self.is_full.store(is_full, Ordering::Relaxed);
+        }
+    }
+
+    /// Leaves the capacity that `in_memory` does not take to `blocks`.
+    fn divide_capacity(&self) {
+        // A thread that finds the lock taken leaves the rest to the next insertion.
+        let Ok(mut ceded) = self.ceded_bytes.try_lock() else { return };
+        let step = (self.capacity_bytes / CAPACITY_STEPS).max(1);
+        let wanted = self.in_memory.weight().div_ceil(step).saturating_mul(step);
+        if wanted != *ceded {
+            *ceded = wanted;
+            self.blocks.set_capacity(self.capacity_bytes.saturating_sub(wanted));
         }
     }
 
     /// Returns the size of the cached blocks in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.blocks.weight()
+        self.blocks.weight() + self.in_memory.weight()
+    }
+
+    /// Returns the capacity in bytes for the blocks of one family.
+    pub(crate) fn share_bytes(&self, in_memory: bool) -> u64 {
+        if in_memory { self.in_memory.capacity() } else { self.blocks.capacity() }
     }
 
     /// Evicts the blocks of files selected by file id.
     pub(crate) fn evict_files(&self, goes: impl Fn(u64) -> bool) -> CacheEvictionStats {
-        let (blocks, bytes) = (self.blocks.len(), self.blocks.weight());
-        self.blocks.retain(|(file, _), _| !goes(*file));
-        let less = |before: u64, now: u64| before.saturating_sub(now);
-        CacheEvictionStats {
-            blocks: less(blocks as u64, self.blocks.len() as u64),
-            bytes: less(bytes, self.blocks.weight()),
+        let mut evicted = CacheEvictionStats::default();
+        for map in [&self.blocks, &self.in_memory] {
+            let (blocks, bytes) = (map.len(), map.weight());
+            map.retain(|(file, _), _| !goes(*file));
+            evicted.blocks += (blocks as u64).saturating_sub(map.len() as u64);
+            evicted.bytes += bytes.saturating_sub(map.weight());
         }
+        if self.has_in_memory.load(Ordering::Relaxed) {
+            self.divide_capacity();
+        }
+        evicted
     }
 
     pub(crate) fn stats(&self, kind: BlockKind) -> &CacheStats {
@@ -145,12 +193,31 @@ impl BlockCache {
     }
 }
 
+/// Returns an empty cache with a capacity of `bytes` bytes.
+fn block_map(bytes: u64) -> BlockMap {
+    // The number of items is only a hint for the table size: between whole blocks and parts.
+    let items = usize::try_from(bytes / 16_384).unwrap_or(usize::MAX).max(16);
+    let options = OptionsBuilder::new()
+        .estimated_items_capacity(items)
+        .weight_capacity(bytes)
+        .build()
+        .expect("both capacities are set");
+    // A fixed hash function: the engine assigns the keys, so no client can make them collide, and
+    // the engine uses no randomness.
+    Cache::with_options(options, BlockWeight, FxBuildHasher, DefaultLifecycle::default())
+}
+
 /// Block access options of one read.
+#[expect(clippy::struct_excessive_bools, reason = "options that say nothing of one another")]
 pub(crate) struct BlockReadOptions {
     pub(crate) cache: Arc<BlockCache>,
     pub(crate) tier: AtomicReadTier,
     /// True if data blocks read from the disk are inserted into the cache.
     pub(crate) fill_cache: bool,
+    /// True for an `IN_MEMORY` family.
+    pub(crate) in_memory: bool,
+    /// True if hits and misses are counted.
+    pub(crate) is_counted: bool,
     /// True if a part of a data block is read where its file has a part index.
     pub(crate) reads_parts: bool,
     /// True if every block is read once, so that it is not kept in the system's page cache.
@@ -206,6 +273,24 @@ impl BlockReadOptions {
             cache: Arc::clone(cache),
             tier: AtomicReadTier::new(ReadTier::Disk),
             fill_cache: false,
+            in_memory: false,
+            is_counted: true,
+            reads_parts: false,
+            reads_once: true,
+            stats: Arc::new(ReadStats::default()),
+            timer: None,
+        })
+    }
+
+    /// Returns options for reading blocks into the cache before they are needed, which are no hits
+    /// and misses.
+    pub(crate) fn for_filling(cache: &Arc<BlockCache>, in_memory: bool) -> Arc<Self> {
+        Arc::new(Self {
+            cache: Arc::clone(cache),
+            tier: AtomicReadTier::new(ReadTier::Disk),
+            fill_cache: true,
+            in_memory,
+            is_counted: false,
             reads_parts: false,
             reads_once: true,
             stats: Arc::new(ReadStats::default()),
@@ -285,7 +370,7 @@ impl CachedBlockSource {
         let Some(part) = reader.find_part(self, pointer, choice)? else { return Ok(None) };
         let read =
             DiskRead { kind: BlockKind::Data, bytes: part.bytes, key: self.key(part.offset) };
-        let cells = match self.options.cache.blocks.get(&read.key) {
+        let cells = match self.options.cache.get(&read.key, self.options.in_memory) {
             // A damaged index may lead to a block of another kind or length.
             Some(cells) if !part.is(&cells) => return Ok(None),
             Some(cells) => {
@@ -316,7 +401,8 @@ impl CachedBlockSource {
         pointer: BlockHandle,
         kind: BlockKind,
     ) -> Result<Option<Arc<Block>>> {
-        let Some(block) = self.options.cache.blocks.get(&self.key(pointer.offset)) else {
+        let key = self.key(pointer.offset);
+        let Some(block) = self.options.cache.get(&key, self.options.in_memory) else {
             return Ok(None);
         };
         // A damaged index may point to a block of another kind in its own file.
@@ -346,8 +432,8 @@ impl CachedBlockSource {
     }
 
     fn count_hit(&self, block: &Block, kind: BlockKind, bytes: u32) {
-        let BlockReadOptions { cache, stats, .. } = &*self.options;
-        cache.stats(kind).hits.fetch_add(1, Ordering::Relaxed);
+        let BlockReadOptions { cache, stats, is_counted, .. } = &*self.options;
+        cache.stats(kind).hits.fetch_add(u64::from(*is_counted), Ordering::Relaxed);
         stats.add_blocks_cached(1);
         stats.add_block_bytes_cached(u64::from(bytes));
         stats.add_data_block(block, kind);
@@ -359,14 +445,16 @@ impl CachedBlockSource {
         read: &DiskRead,
         load: impl FnOnce(&dyn Fn(&dyn FileReader, u64, usize) -> Result<Vec<u8>>) -> Result<Block>,
     ) -> Result<Arc<Block>> {
-        let BlockReadOptions { cache, tier, fill_cache, stats, timer, .. } = &*self.options;
+        let BlockReadOptions {
+            cache, tier, fill_cache, in_memory, is_counted, stats, timer, ..
+        } = &*self.options;
         if tier.is_memory() {
             return Err(Error::new(
                 ErrorKind::WouldBlock,
                 "the block is not in the cache; read with the disk allowed",
             ));
         }
-        cache.stats(read.kind).misses.fetch_add(1, Ordering::Relaxed);
+        cache.stats(read.kind).misses.fetch_add(u64::from(*is_counted), Ordering::Relaxed);
         stats.add_blocks_read(1);
         stats.add_block_bytes_read(u64::from(read.bytes));
         let clock = timer.as_ref().and_then(ReadTimer::clock);
@@ -388,7 +476,7 @@ impl CachedBlockSource {
         // Index and bloom blocks serve every read of their file, so they are cached even if the
         // data is not.
         if *fill_cache || read.kind != BlockKind::Data {
-            cache.insert(read.key, &block);
+            cache.insert(read.key, &block, *in_memory);
         }
         Ok(block)
     }

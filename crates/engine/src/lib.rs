@@ -31,6 +31,7 @@ mod sequential_read;
 mod shared;
 mod store;
 mod store_lock;
+mod table_class;
 mod wal;
 
 pub use block_cache::{CacheEvictionStats, CacheStats};
@@ -43,5 +44,5 @@ pub use health::{Health, StoreState};
 pub use histogram::Histogram;
 pub use maintenance_stats::{CompactionStats, MaintenanceStats};
 pub use options::{Options, PartReads, WalRecovery, WalSync};
-pub use region::{BatchResult, Region, empty_range_hint};
+pub use region::{BatchResult, Region, empty_range_hint, split_policy_classes};
 pub use wal::{Nonce, WalStats, WalTruncation};

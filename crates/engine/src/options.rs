@@ -77,8 +77,9 @@ pub struct Options {
     pub global_memstore_bytes: u64,
     /// Memstore size that triggers in-memory compaction once half of its cells are no longer
     /// visible. Default: 16 MiB; 0 means never. It corresponds to HBase's in-memory compaction
-    /// policy `EAGER`, which is not HBase's default. The family attribute `IN_MEMORY_COMPACTION`
-    /// has no effect.
+    /// policy `ADAPTIVE`, which is not HBase's default. With the family attribute
+    /// `IN_MEMORY_COMPACTION` it is never with `NONE` and `BASIC`, and with `EAGER` from an eighth
+    /// of this size on.
     pub in_memory_compaction_bytes: usize,
     /// Block cache capacity. Default: 256 MiB.
     pub block_cache_bytes: u64,

@@ -145,6 +145,10 @@ impl JobScheduler {
         let mut list = self.queue();
         list.regions.retain(|known| known.strong_count() > 0);
         list.regions.push(Arc::downgrade(region));
+        drop(list);
+        if region.needs_prefetch() {
+            self.request_compaction(region);
+        }
     }
 
     /// Records the current size of a region's memstores.

@@ -259,6 +259,12 @@ pub struct Scan {
     pub batch: Option<usize>,
     /// Bytes after which one call to the store returns. Default: 2 MiB.
     pub max_result_bytes: usize,
+    /// `true` to read a family that does not decide on rows only for the rows that the filter
+    /// includes, as a `SingleColumnValueFilter` with "filter if missing" allows for all families
+    /// but its own. A row without cells in the other families is not returned. Default: the table's
+    /// setting `hbase.hregion.scan.loadColumnFamiliesOnDemand`, or `true`. A reverse scan reads all
+    /// families.
+    pub load_families_on_demand: Option<bool>,
 }
 selection_methods!(Scan);
 
@@ -282,7 +288,15 @@ impl Scan {
             limit: None,
             batch: None,
             max_result_bytes: Self::DEFAULT_MAX_RESULT_BYTES,
+            load_families_on_demand: None,
         }
+    }
+
+    /// Sets whether families that do not decide on rows are read only for included rows.
+    #[must_use]
+    pub fn load_families_on_demand(mut self, is_on_demand: bool) -> Self {
+        self.load_families_on_demand = Some(is_on_demand);
+        self
     }
 
     /// Creates a scan from `start` (inclusive) to `stop` (exclusive).

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use crate::cell::{MAX_FAMILY_BYTES, MAX_ROW_BYTES};
 use crate::error::{Error, Result};
 use crate::key::to_string_binary;
+use crate::suggest::{closest_match, did_you_mean};
 
 /// Namespace of table names without one.
 pub const DEFAULT_NAMESPACE: &str = "default";
@@ -201,6 +202,34 @@ pub mod family_attribute {
     pub const DATA_BLOCK_ENCODING: &str = "DATA_BLOCK_ENCODING";
     pub const COMPRESS_TAGS: &str = "COMPRESS_TAGS";
     pub const INDEX_BLOCK_ENCODING: &str = "INDEX_BLOCK_ENCODING";
+    pub const IN_MEMORY_COMPACTION: &str = "IN_MEMORY_COMPACTION";
+    /// Setting in place of [`IN_MEMORY_COMPACTION`].
+    pub const IN_MEMORY_COMPACTION_SETTING: &str = "hbase.hregion.compacting.memstore.type";
+    pub const CACHE_DATA_ON_WRITE: &str = "CACHE_DATA_ON_WRITE";
+    pub const CACHE_INDEX_ON_WRITE: &str = "CACHE_INDEX_ON_WRITE";
+    pub const CACHE_BLOOMS_ON_WRITE: &str = "CACHE_BLOOMS_ON_WRITE";
+    pub const EVICT_BLOCKS_ON_CLOSE: &str = "EVICT_BLOCKS_ON_CLOSE";
+    pub const PREFETCH_BLOCKS_ON_OPEN: &str = "PREFETCH_BLOCKS_ON_OPEN";
+    /// Attributes that are true or false.
+    pub const FLAGS: [&str; 8] = [
+        BLOCKCACHE,
+        COMPRESS_TAGS,
+        IN_MEMORY,
+        CACHE_DATA_ON_WRITE,
+        CACHE_INDEX_ON_WRITE,
+        CACHE_BLOOMS_ON_WRITE,
+        EVICT_BLOCKS_ON_CLOSE,
+        PREFETCH_BLOCKS_ON_OPEN,
+    ];
+    /// Settings with the same effect as these attributes.
+    pub const CACHE_DATA_ON_WRITE_SETTING: &str = "hbase.rs.cacheblocksonwrite";
+    pub const CACHE_INDEX_ON_WRITE_SETTING: &str = "hfile.block.index.cacheonwrite";
+    pub const CACHE_BLOOMS_ON_WRITE_SETTING: &str = "hfile.block.bloom.cacheonwrite";
+    pub const PREFETCH_SETTING: &str = "hbase.rs.prefetchblocksonopen";
+    /// Setting: `true` if all blocks of compacted files are cached when they are written.
+    pub const CACHE_COMPACTED_ON_WRITE_SETTING: &str = "hbase.rs.cachecompactedblocksonwrite";
+    /// Setting: `false` if reads do not cache data blocks.
+    pub const CACHE_DATA_ON_READ_SETTING: &str = "hbase.block.data.cacheonread";
     pub const REPLICATION_SCOPE: &str = "REPLICATION_SCOPE";
     pub const NEW_VERSION_BEHAVIOR: &str = "NEW_VERSION_BEHAVIOR";
     /// Setting: minimum files of a compaction. The next one is the maximum.
@@ -215,6 +244,10 @@ pub mod family_attribute {
     /// Setting: `true` if a compaction deletes a file unread when all of it has expired. Default:
     /// `true`.
     pub const DELETE_EXPIRED_FILES: &str = "hbase.store.delete.expired.storefile";
+    /// Setting: class of the store engine, which decides the compaction policy.
+    pub const STORE_ENGINE: &str = "hbase.hstore.engine.class";
+    /// Setting: class of the compaction policy of the default store engine.
+    pub const COMPACTION_POLICY: &str = "hbase.hstore.defaultengine.compactionpolicy.class";
     /// Setting: maximum bytes of a row that a read may assemble.
     pub const MAX_ROW_SIZE: &str = "hbase.table.max.rowsize";
     /// Setting: part of the block size that the encoded cells of a data block must reach, whatever
@@ -413,17 +446,21 @@ impl FamilyDescriptor {
                 )))),
             }
         };
-        let one_of = |name: &str, allowed: &[&str]| -> Result<()> {
-            match self.attributes.get(name) {
-                Some(text) if !allowed.contains(&text.to_ascii_uppercase().as_str()) => {
-                    Err(at(Error::invalid(format!(
-                        "invalid {name} {text:?}: expected one of {}",
-                        allowed.join(", ")
-                    ))))
-                }
-                _ => Ok(()),
+        // `known` values are refused elsewhere, with the reason.
+        let one_of_or_known = |name: &str, allowed: &[&str], known: &[&str]| -> Result<()> {
+            let Some(text) = self.attributes.get(name) else { return Ok(()) };
+            let value = text.to_ascii_uppercase();
+            if allowed.contains(&value.as_str()) || known.contains(&value.as_str()) {
+                return Ok(());
             }
+            let near = closest_match(text, allowed.iter().copied());
+            Err(at(Error::invalid(format!(
+                "invalid {name} {text:?}{}: expected one of {}",
+                did_you_mean(near),
+                allowed.join(", ")
+            ))))
         };
+        let one_of = |name: &str, allowed: &[&str]| one_of_or_known(name, allowed, &[]);
         let max = i64::from(i32::MAX);
         number(fam::VERSIONS, 1, max)?;
         number(fam::MIN_VERSIONS, 0, max)?;
@@ -433,13 +470,13 @@ impl FamilyDescriptor {
         one_of(fam::KEEP_DELETED_CELLS, &["FALSE", "TRUE", "TTL"])?;
         one_of(fam::BLOOMFILTER, &["NONE", "ROW", "ROWCOL", "ROWPREFIX_FIXED_LENGTH"])?;
         for name in fam::CODECS {
-            one_of(
-                name,
-                &["NONE", "GZ", "SNAPPY", "LZ4", "ZSTD", "LZO", "BZIP2", "LZMA", "BROTLI"],
-            )?;
+            let unwritten = ["LZO", "BZIP2", "LZMA", "BROTLI"];
+            one_of_or_known(name, &["NONE", "GZ", "SNAPPY", "LZ4", "ZSTD"], &unwritten)?;
         }
+        one_of_or_known(fam::INDEX_BLOCK_ENCODING, &["NONE"], &["PREFIX_TREE"])?;
+        one_of(fam::IN_MEMORY_COMPACTION, &["NONE", "BASIC", "EAGER", "ADAPTIVE"])?;
         one_of(fam::DATA_BLOCK_ENCODING, &["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"])?;
-        for name in [fam::BLOCKCACHE, fam::COMPRESS_TAGS, fam::IN_MEMORY] {
+        for name in fam::FLAGS {
             one_of(name, &["TRUE", "FALSE"])?;
         }
         if self.bloom_filter() == BloomType::None
@@ -514,10 +551,28 @@ pub mod table_attribute {
     pub const DURABILITY: &str = "DURABILITY";
     pub const READONLY: &str = "READONLY";
     pub const REGION_REPLICATION: &str = "REGION_REPLICATION";
+    /// Setting: `false` if a scan reads all families of a row, even if its filter excludes the row.
+    pub const LOAD_FAMILIES_ON_DEMAND: &str = "hbase.hregion.scan.loadColumnFamiliesOnDemand";
     pub const COMPACTION_ENABLED: &str = "COMPACTION_ENABLED";
     pub const SPLIT_ENABLED: &str = "SPLIT_ENABLED";
     pub const MERGE_ENABLED: &str = "MERGE_ENABLED";
     pub const SPLIT_POLICY: &str = "SPLIT_POLICY";
+    pub const FLUSH_POLICY: &str = "FLUSH_POLICY";
+    /// Setting in place of the attribute.
+    pub const SPLIT_POLICY_SETTING: &str = "hbase.regionserver.region.split.policy";
+    /// Setting, in bytes.
+    pub const SPLIT_INITIAL_SIZE: &str = "hbase.increasing.policy.initial.size";
+    /// Setting in place of `MAX_FILESIZE`, in bytes.
+    pub const MAX_REGION_FILE_SIZE: &str = "hbase.hregion.max.filesize";
+    pub const SPLIT_OVERALL_FILES: &str = "hbase.hregion.split.overallfiles";
+    pub const SPLIT_PREFIX_LENGTH: &str = "KeyPrefixRegionSplitPolicy.prefix_length";
+    pub const OLD_SPLIT_PREFIX_LENGTH: &str = "prefix_split_key_policy.prefix_length";
+    pub const SPLIT_DELIMITER: &str = "DelimitedKeyPrefixRegionSplitPolicy.delimiter";
+    pub const SPLIT_RESTRICTION: &str = "hbase.regionserver.region.split_restriction.type";
+    pub const SPLIT_RESTRICTION_PREFIX_LENGTH: &str =
+        "hbase.regionserver.region.split_restriction.prefix_length";
+    pub const SPLIT_RESTRICTION_DELIMITER: &str =
+        "hbase.regionserver.region.split_restriction.delimiter";
 }
 
 use table_attribute as tab;

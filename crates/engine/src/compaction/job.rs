@@ -10,13 +10,13 @@ use halite_types::{
 
 use super::pace::Backlog;
 use super::row_filter::RowBuffer;
-use super::{CompactionPlan, CompactionPolicy, CompactionRequest, FileStats, select};
+use super::{CompactionPlan, CompactionPolicy, CompactionRequest, FileStats};
 use crate::block_cache::BlockReadOptions;
 use crate::maintenance_stats::CompactionResult;
 use crate::region::{Region, RegionSnapshot};
 use crate::scan::{CellSource, Matcher, MergingIterator, StoreLimits, StoreScanner};
 use crate::scheduler::closing;
-use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
+use crate::store::{NewFile, StoreFile, StoreSnapshot, write_files};
 
 /// Longest wait of a compaction before it checks again whether it may continue.
 const MAX_WAIT: Duration = Duration::from_millis(100);
@@ -213,7 +213,7 @@ impl Region {
         );
         let facts: Vec<FileStats> =
             oldest_first(&snapshot.stores[index]).iter().map(|file| file_stats(file)).collect();
-        select(&facts, &policy)
+        family.store_policy.select(&facts, &policy)
     }
 
     fn compact_store(&self, index: usize, plan: &CompactionPlan, haste: Haste) -> Result<()> {
@@ -221,7 +221,7 @@ impl Region {
         let files = oldest_first(&snapshot.stores[index]);
         let (inputs, keep_deletes): (Vec<Arc<StoreFile>>, bool) = match plan {
             CompactionPlan::Drop(places) => {
-                return self.replace_files(index, &pick(&files, places), None);
+                return self.replace_files(index, &pick(&files, places), &[]);
             }
             CompactionPlan::Minor(places) => {
                 // Of two equal cells that of the newer file counts.
@@ -277,7 +277,13 @@ impl Region {
         } else {
             self.compaction_filter(&snapshot, index).map(RowBuffer::new)
         };
-        let output = write_file(&self.shared, &new, |each| {
+        let stats: Vec<FileStats> = inputs.iter().map(|file| file_stats(file)).collect();
+        let bounds = family.store_policy.output_bounds(
+            &stats,
+            !keep_deletes,
+            self.shared.env.clock.now_ms(),
+        );
+        let outputs = write_files(&self.shared, &new, &bounds, |each| {
             let take = |cell: CellRef<'_>| {
                 running.add_cell();
                 match &mut gate {
@@ -292,11 +298,11 @@ impl Region {
         drop(scanner);
         self.record_displaced(
             held,
-            output.as_ref().map_or(0, |file| file.reader().entry_count()),
+            outputs.iter().map(|file| file.reader().entry_count()).sum(),
             new.max_sequence,
         );
-        let written = (u64::from(output.is_some()), output.as_ref().map_or(0, |file| file.bytes()));
-        self.replace_files(index, &inputs, output)?;
+        let written = (outputs.len() as u64, outputs.iter().map(|file| file.bytes()).sum());
+        self.replace_files(index, &inputs, &outputs)?;
         let took_ns = self.shared.env.clock.monotonic_ns().saturating_sub(began);
         self.shared.maintenance_stats.add_compaction(&CompactionResult {
             is_major: !keep_deletes,
@@ -321,12 +327,12 @@ impl Region {
             .for_family(&snapshot.descriptor, family)
     }
 
-    /// Replaces `inputs` with `output`, first in the manifest, then for readers.
+    /// Replaces `inputs` with `outputs`, first in the manifest, then for readers.
     fn replace_files(
         &self,
         index: usize,
         inputs: &[Arc<StoreFile>],
-        output: Option<Arc<StoreFile>>,
+        outputs: &[Arc<StoreFile>],
     ) -> Result<()> {
         let family = self.snapshot().families[index].name.clone();
         let changed = self.shared.manifest.change(|catalog| {
@@ -338,19 +344,19 @@ impl Region {
             let before = files.len();
             files.retain(|entry| !inputs.iter().any(|input| input.entry == *entry));
             assert!(before - files.len() >= inputs.len(), "a compaction replaces live files");
-            files.extend(output.as_ref().map(|file| file.entry.clone()));
+            files.extend(outputs.iter().map(|file| file.entry.clone()));
             Ok(())
         });
         if let Err(error) = changed {
-            self.shared.archive_or_delete(output.iter().flat_map(|file| file.origins()));
+            self.shared.archive_or_delete(outputs.iter().flat_map(|file| file.origins()));
             return Err(error);
         }
-        self.shared.add_compacted(output.as_ref().map_or(0, |file| file.bytes()));
+        self.shared.add_compacted(outputs.iter().map(|file| file.bytes()).sum());
         self.swap(|current| {
             let mut stores = current.stores.clone();
             let files = &mut stores[index].files;
             files.retain(|file| !inputs.iter().any(|input| Arc::ptr_eq(input, file)));
-            files.extend(output);
+            files.extend(outputs.iter().cloned());
             StoreSnapshot::sort_files(files);
             current.with_stores(stores)
         });

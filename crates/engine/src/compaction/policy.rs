@@ -5,6 +5,10 @@
 //! sizes, the one with most files, and among those the smallest. Files are passed oldest first, by
 //! sequence id.
 
+mod date_tiered;
+
+pub(crate) use date_tiered::DateTiered;
+
 use super::settings::CompactionSettings;
 use crate::options::Options;
 
@@ -98,13 +102,9 @@ pub(crate) enum CompactionPlan {
 
 /// Returns the plan for a store's files, oldest first; `None` if there is nothing to do.
 pub(crate) fn select(files: &[FileStats], policy: &CompactionPolicy) -> Option<CompactionPlan> {
-    if let Some(oldest) = policy.oldest_unexpired.filter(|_| policy.drops_expired) {
-        let expired: Vec<usize> = (0..files.len())
-            .filter(|&i| files[i].newest.is_some_and(|newest| newest < oldest))
-            .collect();
-        if !expired.is_empty() {
-            return Some(CompactionPlan::Drop(expired));
-        }
+    let expired = expired_files(files, policy);
+    if expired.is_some() {
+        return expired;
     }
     if files.iter().any(|file| file.is_reference) || is_major_due(files, policy) {
         return Some(CompactionPlan::Major);
@@ -124,6 +124,24 @@ pub(crate) fn select(files: &[FileStats], policy: &CompactionPolicy) -> Option<C
     } else {
         CompactionPlan::Minor(run.collect())
     })
+}
+
+/// Returns the plan of HBase's FIFO policy, which merges nothing but parts of other regions' files.
+pub(crate) fn select_fifo(
+    files: &[FileStats],
+    policy: &CompactionPolicy,
+) -> Option<CompactionPlan> {
+    let has_references = || files.iter().any(|file| file.is_reference);
+    expired_files(files, policy).or_else(|| has_references().then_some(CompactionPlan::Major))
+}
+
+/// Returns the plan to delete the files in which every cell has expired; `None` if there are none.
+fn expired_files(files: &[FileStats], policy: &CompactionPolicy) -> Option<CompactionPlan> {
+    let oldest = policy.oldest_unexpired.filter(|_| policy.drops_expired)?;
+    let expired: Vec<usize> = (0..files.len())
+        .filter(|&i| files[i].newest.is_some_and(|newest| newest < oldest))
+        .collect();
+    (!expired.is_empty()).then_some(CompactionPlan::Drop(expired))
 }
 
 /// Returns `true` if a file is older than the major compaction interval. A single file that is the

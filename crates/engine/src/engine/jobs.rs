@@ -205,7 +205,10 @@ fn do_job(shared: &Arc<EngineInner>, engine: &Engine, job: Job) -> Result<()> {
     match job {
         Job::Flush(region) => region.flush_memstores().map(drop),
         Job::InMemoryCompaction(region) => region.compact_memstores().map(drop),
-        Job::Compact(region) => compact(shared, engine, &region, None, CompactionKind::Minor),
+        Job::Compact(region) => {
+            region.prefetch();
+            compact(shared, engine, &region, None, CompactionKind::Minor)
+        }
         Job::Remove(directory) => quarantine::remove(shared, &directory),
         Job::RequestedCompaction(asked) => {
             compact(shared, engine, &asked.region, asked.family.as_deref(), asked.kind)
@@ -252,7 +255,7 @@ fn compact(
     if region.should_split() {
         return engine.split_region(&region.info().encoded_name, None);
     }
-    if region.needs_compaction() {
+    if region.needs_file_check() {
         shared.scheduler.request_compaction(region);
     }
     Ok(())

@@ -141,6 +141,7 @@ impl MetaView {
             cells_examined: 0,
         };
         RegionScanner::new(ScanPlan {
+            joined: Vec::new(),
             row_cursor: Box::new(rows),
             stores: Vec::new(),
             blocks: Vec::new(),

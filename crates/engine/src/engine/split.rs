@@ -52,7 +52,8 @@ impl Engine {
         found.ok_or_else(|| region_not_found(name))
     }
 
-    /// Splits a region at `at`, or at the middle of its largest store.
+    /// Splits a region at `at`, or at the middle of its largest store. The table's split policy may
+    /// shorten the split point, so that it keeps a group of rows together.
     ///
     /// # Errors
     /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, or too little data
@@ -68,6 +69,7 @@ impl Engine {
         let _ddl = self.lock_ddl()?;
         let (table, region) = self.find_region(name)?;
         self.shared.disk.admit()?;
+        let at = at.map(|at| region.split_policy().requested_split_point(&at));
         if let Some(at) = &at {
             check_split_row(region.info(), at)?;
         }

@@ -4,15 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use halite_types::key::to_string_binary;
-use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, family_attribute};
+use halite_types::schema::{
+    DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, family_attribute as fam, table_attribute as tab,
+};
 use halite_types::{Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName};
 use prost::Message as _;
 
 use super::namespaces::check_exists;
 use crate::catalog::messages::TableSchema;
 use crate::catalog::{Catalog, layout, meta};
+use crate::compaction::StorePolicy;
 use crate::hfile::{CodecSettings, Compression};
 use crate::options::Options;
+use crate::region::SplitPolicy;
+use crate::table_class::{ClassAttribute, REGION_SERVER};
 
 /// Maximum bytes of a table's descriptor. The manifest contains all of them and is rewritten at
 /// every change.
@@ -119,7 +124,20 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
         let name = to_string_binary(family.name());
         check_codecs(family, before)
             .and_then(|()| check_codec_settings(new, family, old.zip(before)))
+            .and_then(|()| check_store_policy(new, family, old.zip(before)))
             .map_err(|error| error.at(format_args!("table {}: family {name}", new.name())))?;
+        let encoding = |family: &FamilyDescriptor| {
+            family.attributes.get(fam::INDEX_BLOCK_ENCODING).cloned().unwrap_or_default()
+        };
+        let asked = encoding(family);
+        if asked.eq_ignore_ascii_case("PREFIX_TREE")
+            && before.is_none_or(|before| encoding(before) != asked)
+        {
+            return refuse(format!(
+                "family {name}: INDEX_BLOCK_ENCODING PREFIX_TREE is not built in: HBase declares \
+                 it without an encoder, and writes indexes without entries; choose NONE"
+            ));
+        }
         let cipher = family.attributes.get("ENCRYPTION").filter(|cipher| !cipher.is_empty());
         if cipher.is_some()
             && cipher != before.and_then(|before| before.attributes.get("ENCRYPTION"))
@@ -130,6 +148,7 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
             ));
         }
     }
+    check_policies(new, old).map_err(|error| error.at(format_args!("table {}", new.name())))?;
     let is_new = |(name, class): &(&String, &String)| {
         old.is_none_or(|table| table.attributes.get(*name) != Some(*class))
     };
@@ -146,9 +165,37 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
     }
 }
 
+/// Attribute with the class of the flush policy. A flush writes all families: the manifest has one
+/// mark of a region in the log.
+const FLUSH_POLICY: ClassAttribute<()> = ClassAttribute {
+    name: tab::FLUSH_POLICY,
+    package: REGION_SERVER,
+    built: &[("FlushAllStoresPolicy", ())],
+    unbuilt: &[
+        ("FlushAllLargeStoresPolicy", ALL_FAMILIES_ARE_FLUSHED),
+        ("FlushNonSloppyStoresFirstPolicy", ALL_FAMILIES_ARE_FLUSHED),
+    ],
+};
+const ALL_FAMILIES_ARE_FLUSHED: &str =
+    "a flush writes all families of a region; leave the attribute out";
+
+/// Checks the policies of a table. Those of `old`, the table until now, may be invalid too.
+fn check_policies(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Result<()> {
+    let flush_policy = |table: &TableDescriptor| table.attributes.get(tab::FLUSH_POLICY).cloned();
+    if let Some(class) = flush_policy(new)
+        && old.and_then(flush_policy).as_ref() != Some(&class)
+    {
+        FLUSH_POLICY.check(&class)?;
+    }
+    match old.map(SplitPolicy::check) {
+        Some(Err(_)) => Ok(()),
+        Some(Ok(())) | None => SplitPolicy::check(new),
+    }
+}
+
 /// Checks the codecs of a family. `before` is the family until now.
 fn check_codecs(family: &FamilyDescriptor, before: Option<&FamilyDescriptor>) -> Result<()> {
-    for attribute in family_attribute::CODECS {
+    for attribute in fam::CODECS {
         let codec = family.attributes.get(attribute);
         if codec == before.and_then(|before| before.attributes.get(attribute)) {
             continue;
@@ -169,6 +216,18 @@ fn check_codec_settings(
     match before.map(|(table, family)| CodecSettings::new(table, family)) {
         Some(Err(_)) => Ok(()),
         Some(Ok(_)) | None => CodecSettings::new(table, family).map(drop),
+    }
+}
+
+/// Checks the compaction policy of a family. That of `before` may be invalid too.
+fn check_store_policy(
+    table: &TableDescriptor,
+    family: &FamilyDescriptor,
+    before: Option<(&TableDescriptor, &FamilyDescriptor)>,
+) -> Result<()> {
+    match before.map(|(table, family)| StorePolicy::new(table, family)) {
+        Some(Err(_)) => Ok(()),
+        Some(Ok(_)) | None => StorePolicy::new(table, family).map(drop),
     }
 }
 

@@ -86,6 +86,11 @@ impl BloomMeta {
         self.total_bytes
     }
 
+    /// Returns the positions of its chunks.
+    pub(super) fn chunks(&self) -> impl Iterator<Item = BlockHandle> {
+        (0..self.chunks.len()).filter_map(|chunk| self.chunks.handle(chunk))
+    }
+
     /// Returns the number of added keys.
     pub(super) fn key_count(&self) -> u64 {
         self.key_count

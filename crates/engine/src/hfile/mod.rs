@@ -51,6 +51,7 @@ mod load_on_open;
 mod options;
 mod part_index;
 mod properties;
+mod read_all;
 mod reader;
 mod stats;
 mod trailer;

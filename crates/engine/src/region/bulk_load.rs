@@ -154,9 +154,7 @@ impl Region {
             let whole = parts.iter().filter(|part| part.rows.is_none());
             whole.for_each(|part| drop(self.shared.env.fs.remove_external(&part.path)));
         }
-        if self.needs_compaction() {
-            self.shared.scheduler.request_compaction(self);
-        }
+        self.request_needed_compaction();
         Ok(())
     }
 

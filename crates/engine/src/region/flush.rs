@@ -56,10 +56,10 @@ impl Region {
         self.flush_maintained()
     }
 
-    /// Requests a compaction if the region has enough files for one. Without it, repeated flushes
-    /// would accumulate files without limit.
+    /// Requests a check of the region's files if there is something to do for it. Without it,
+    /// repeated flushes would accumulate files without limit.
     pub(crate) fn request_needed_compaction(self: &Arc<Self>) {
-        if self.needs_compaction() {
+        if self.needs_file_check() {
             self.shared.scheduler.request_compaction(self);
         }
     }

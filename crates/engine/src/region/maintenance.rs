@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use halite_types::Result;
 
-use super::Region;
+use super::{Region, SplitPolicy};
 use crate::block_cache::BlockReadOptions;
 use crate::catalog::{FileOrigin, layout};
 
@@ -18,28 +18,54 @@ impl Region {
             && (0..snapshot.families.len()).any(|index| self.compaction_plan(index).is_some())
     }
 
-    /// Returns `true` if the largest store exceeds the maximum region size and there is room for
-    /// another region. The engine's own table has one region, whatever settings clients have
-    /// changed.
+    /// Returns `true` if the table's split policy asks for a split and there is room for another
+    /// region. The engine's own table has one region, whatever settings clients have changed.
     pub(crate) fn should_split(&self) -> bool {
         let snapshot = self.snapshot_ref();
-        let most = snapshot
-            .descriptor
-            .max_file_size_bytes()
-            .unwrap_or(self.shared.options.max_region_file_bytes);
-        let largest = snapshot
-            .stores
-            .iter()
-            .map(|store| store.files.iter().map(|file| file.bytes()).sum::<u64>())
-            .max()
-            .unwrap_or(0);
         let may = self.shared.scheduler.switches.splits_enabled()
             && snapshot.descriptor.split_enabled()
             && !layout::is_hidden(&self.info.table);
-        may && self.shared.disk.check().is_ok()
-            && largest > most
+        let sizes =
+            snapshot.stores.iter().map(|store| store.files.iter().map(|file| file.bytes()).sum());
+        may && self.split_policy().should_split(sizes, self.regions_of_table())
+            && self.shared.disk.check().is_ok()
             && !self.has_references()
             && self.middle_row().is_ok_and(|row| row.is_some())
+    }
+
+    /// Returns `true` if the region's files are to be compacted, split or read into the cache.
+    pub(crate) fn needs_file_check(&self) -> bool {
+        self.needs_compaction() || self.should_split() || self.needs_prefetch()
+    }
+
+    /// Returns `true` if a family has `PREFETCH_BLOCKS_ON_OPEN` and a file that was not prefetched.
+    pub(crate) fn needs_prefetch(&self) -> bool {
+        let snapshot = self.snapshot_ref();
+        snapshot.families.iter().zip(&snapshot.stores).any(|(family, store)| {
+            family.cache.on_open && store.files.iter().any(|file| file.needs_prefetch())
+        })
+    }
+
+    /// Reads the files of families with `PREFETCH_BLOCKS_ON_OPEN` into the cache, newest first.
+    pub(crate) fn prefetch(&self) {
+        let snapshot = self.snapshot();
+        let stores = snapshot.families.iter().zip(&snapshot.stores);
+        for (family, store) in stores.filter(|(family, _)| family.cache.on_open) {
+            for file in store.files.iter().filter(|file| file.needs_prefetch()) {
+                file.prefetch(family.cache.in_memory, || self.check_open().is_ok());
+            }
+        }
+    }
+
+    /// Returns the split policy of the table.
+    pub(crate) fn split_policy(&self) -> SplitPolicy {
+        SplitPolicy::new(&self.snapshot_ref().descriptor, &self.shared.options)
+    }
+
+    /// Returns the number of regions of the table.
+    fn regions_of_table(&self) -> u64 {
+        let catalog = self.shared.manifest.current();
+        catalog.tables.get(&self.info.table).map_or(0, |table| table.regions.len() as u64)
     }
 
     /// Returns `true` if the region can be split or merged now. It is open and none of its files is
@@ -58,8 +84,9 @@ impl Region {
             .any(|file| file.is_reference())
     }
 
-    /// Returns the middle row of the largest file of the largest store, the split point of the
-    /// region. `None` if that is the region's first row or no file has cells.
+    /// Returns the split point of the region: the middle row of the largest file of the largest
+    /// store, shortened as the table's split policy says. `None` if that is the region's first row
+    /// or no file has cells.
     ///
     /// # Errors
     /// Damage or a failed read of an index.
@@ -76,7 +103,7 @@ impl Region {
         let row = file.reader().split_row(&blocks.for_file(file.physical.id))?;
         let most = layout::max_region_start_bytes(&self.info.table);
         Ok(row
-            .map(Bytes::from)
+            .map(|row| self.split_policy().split_point(&Bytes::from(row)))
             .filter(|row| row.len() <= most && *row > self.info.start && self.info.contains(row)))
     }
 

@@ -19,6 +19,7 @@
 //! bulk_load.rs      store files created elsewhere
 //! flush.rs          memstores to store files
 //! in_memory_compaction.rs  in-memory compaction of memstores
+//! split_policy.rs   size at which a region is split, and the split point
 //! maintenance.rs    conditions of compaction, split and merge; their steps in one region
 //! directories.rs    missing directories at open; names that become durable with a file
 //! counters.rs       counters since the region was opened
@@ -49,6 +50,7 @@ mod recent_stamps;
 mod row_lock;
 mod selection;
 mod snapshot;
+mod split_policy;
 mod write;
 mod write_checks;
 mod write_rows;
@@ -73,6 +75,8 @@ pub(crate) use recent_stamps::RecentStamps;
 use row_lock::RowLocks;
 pub(crate) use selection::{UserRead, check_scan, filter_state, selected_stores};
 pub(crate) use snapshot::{Family, RegionSnapshot};
+pub(crate) use split_policy::SplitPolicy;
+pub use split_policy::split_policy_classes;
 pub use write::BatchResult;
 
 /// Open region.

@@ -293,7 +293,14 @@ impl Region {
         let trace = Arc::new(ReadStats::default());
         let filter = filter_state(&*self.shared.env.rng, &scan.selection, scan.reverse)?;
         let range = self.clip(&scan.range);
-        let (mut stores, mut blocks) = (Vec::new(), Vec::new());
+        let (mut stores, mut joined, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
+        // HBase rejects a reverse scan that loads families on demand.
+        let on_demand = filter.as_ref().filter(|filter| {
+            let asked = scan.load_families_on_demand;
+            asked.unwrap_or(snapshot.settings.loads_families_on_demand)
+                && !scan.reverse
+                && filter.has_filter_row()
+        });
         for (index, columns) in selected_stores(&snapshot, &scan.selection)? {
             let family = &snapshot.families[index];
             let read = StoreRead {
@@ -312,7 +319,14 @@ impl Region {
                 max_row_bytes: family.max_row_bytes(self.shared.options.max_row_bytes),
             };
             let of_store = self.read_blocks(&snapshot.stores[index], &read);
-            stores.push(Self::store_scanner(&snapshot.stores[index], read, of_store.as_ref())?);
+            let store = Self::store_scanner(&snapshot.stores[index], read, of_store.as_ref())?;
+            let is_joined =
+                on_demand.is_some_and(|filter| !filter.is_family_essential(&family.name));
+            if is_joined {
+                joined.push(store);
+            } else {
+                stores.push(store);
+            }
             blocks.extend(of_store);
         }
         let region = Arc::clone(self);
@@ -320,6 +334,7 @@ impl Region {
         RegionScanner::new(ScanPlan {
             row_cursor: Box::new(StoreRowCursor { range, reverse: scan.reverse }),
             stores,
+            joined,
             blocks,
             filter,
             batch: scan.batch,
@@ -358,11 +373,13 @@ impl Region {
         read: &StoreRead<'_>,
     ) -> Option<Arc<BlockReadOptions>> {
         (!store.files.is_empty()).then(|| {
-            let fill = read.selection.cache_blocks && read.family.block_cache;
+            let fill = read.selection.cache_blocks && read.family.cache.on_read;
             Arc::new(BlockReadOptions {
                 cache: Arc::clone(&self.shared.cache),
                 tier: AtomicReadTier::new(read.tier),
                 fill_cache: fill,
+                in_memory: read.family.cache.in_memory,
+                is_counted: true,
                 // What is not put into the cache is read again, so as little as possible is read.
                 reads_parts: !read.reverse
                     && self.shared.cache.prefers_parts(self.shared.options.part_reads, fill),

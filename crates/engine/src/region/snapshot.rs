@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use halite_types::schema::family_attribute as fam;
+use halite_types::schema::{family_attribute as fam, table_attribute as tab};
 use halite_types::{
     BloomType, Durability, Error, ErrorKind, FamilyDescriptor, KeepDeletedCells, Result, RowCheck,
     TableDescriptor,
 };
 
-use crate::compaction::CompactionSettings;
+use super::in_memory_compaction::InMemoryCompactionRule;
+use crate::compaction::{CompactionSettings, StorePolicy};
 use crate::hfile::{CodecSettings, Compression, DataBlockEncoding, encoded_block_bytes};
 use crate::scan::Retention;
-use crate::store::StoreSnapshot;
+use crate::store::{CacheSettings, StoreSnapshot};
 
 /// State of a region at one moment.
 pub(crate) struct RegionSnapshot {
@@ -34,6 +35,8 @@ pub(crate) struct TableSettings {
     pub(crate) memstore_flush_bytes: Option<u64>,
     /// Maximum size of a cell in bytes; 0 for no limit.
     pub(crate) max_cell_bytes: Option<usize>,
+    /// `true` if scans read families that do not decide on rows for included rows only.
+    pub(crate) loads_families_on_demand: bool,
 }
 
 impl From<&TableDescriptor> for TableSettings {
@@ -43,6 +46,9 @@ impl From<&TableDescriptor> for TableSettings {
             read_only: table.read_only(),
             memstore_flush_bytes: table.memstore_flush_bytes(),
             max_cell_bytes: table.max_cell_bytes(),
+            loads_families_on_demand: table
+                .setting(tab::LOAD_FAMILIES_ON_DEMAND)
+                .is_none_or(|text| !text.trim().eq_ignore_ascii_case("false")),
         }
     }
 }
@@ -57,7 +63,8 @@ pub(crate) struct Family {
     pub(crate) keep_deleted: KeepDeletedCells,
     pub(crate) bloom: BloomType,
     pub(crate) block_bytes: usize,
-    pub(crate) block_cache: bool,
+    pub(crate) cache: CacheSettings,
+    pub(crate) in_memory_compaction: InMemoryCompactionRule,
     /// Bytes in the encoding after which a block ends, if these decide alone.
     pub(crate) encoded_block_bytes: Option<usize>,
     pub(crate) codecs: FamilyCodecs,
@@ -66,6 +73,7 @@ pub(crate) struct Family {
     pub(crate) compress_tags: bool,
     pub(crate) new_version_behavior: bool,
     pub(crate) compaction: CompactionSettings,
+    pub(crate) store_policy: StorePolicy,
     /// Replaces the engine's option; 0 for no limit.
     max_row_bytes: Option<u64>,
 }
@@ -117,12 +125,15 @@ impl Family {
             bloom: family.bloom_filter(),
             block_bytes: family.block_size_bytes() as usize,
             encoded_block_bytes: encoded_block_bytes(table, family),
-            block_cache: family.block_cache(),
+            cache: CacheSettings::new(table, family),
+            in_memory_compaction: InMemoryCompactionRule::new(table, family),
             codecs: FamilyCodecs::new(table, family),
             encoding: DataBlockEncoding::for_family(family),
             compress_tags: family.compress_tags(),
             new_version_behavior: family.new_version_behavior(),
             compaction: CompactionSettings::new(table, family),
+            // Invalid settings are rejected, except in the descriptors of old tables.
+            store_policy: StorePolicy::new(table, family).unwrap_or_default(),
             max_row_bytes: table
                 .family_setting(family, fam::MAX_ROW_SIZE)
                 .and_then(|text| text.trim().parse().ok()),

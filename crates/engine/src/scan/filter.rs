@@ -139,6 +139,12 @@ impl FilterState {
         self.root.has_filter_row()
     }
 
+    /// Returns `true` if the cells of a family decide on a row. If not, they need to be read only
+    /// for rows that the filter includes for the cells of other families.
+    pub fn is_family_essential(&self, family: &[u8]) -> bool {
+        self.root.is_family_essential(family)
+    }
+
     /// Returns `true` if [`Self::keep_cell`] must be called at the end of a row.
     pub fn drops_cells(&self) -> bool {
         self.root.drops_cells()

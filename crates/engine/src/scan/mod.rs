@@ -11,6 +11,7 @@
 mod columns;
 mod deletes;
 pub mod filter;
+mod joined_stores;
 mod limits;
 mod matcher;
 mod merge;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use halite_types::{Cells, CellsBuilder, Error, ErrorKind, ReadTier, Result, Row};
 
 use super::filter::FilterState;
+use super::joined_stores::JoinedStores;
 use super::limits::{
     LimitTracker, MAX_MEMORY_BYTES, MAX_MEMORY_CELLS, ScanBatch, ScanLimits, StopReason,
 };
@@ -23,6 +24,8 @@ use crate::env::Clock;
 pub struct RegionScanner {
     row_cursor: Box<dyn RowCursor>,
     stores: Vec<StoreScanner>,
+    /// Stores that do not decide on rows; empty without a filter that allows it.
+    joined: JoinedStores,
     blocks: Vec<Arc<BlockReadOptions>>,
     filter: Option<FilterState>,
     batch: Option<usize>,
@@ -59,6 +62,9 @@ pub(crate) struct ScanPlan {
     pub(crate) row_cursor: Box<dyn RowCursor>,
     /// Stores to read, in family order; some kinds of `row_cursor` create them row by row.
     pub(crate) stores: Vec<StoreScanner>,
+    /// Stores to read only for the rows that the filter includes, in family order. The filter must
+    /// decide on whole rows, and the scan be forward.
+    pub(crate) joined: Vec<StoreScanner>,
     /// Access of the stores to the blocks of their files.
     pub(crate) blocks: Vec<Arc<BlockReadOptions>>,
     pub(crate) filter: Option<FilterState>,
@@ -100,6 +106,7 @@ impl RegionScanner {
         Ok(Self {
             row_cursor: plan.row_cursor,
             stores: plan.stores,
+            joined: JoinedStores::new(plan.joined),
             blocks: plan.blocks,
             filter: plan.filter,
             batch: plan.batch,
@@ -134,7 +141,7 @@ impl RegionScanner {
     /// its share of memstores that have been flushed since it began. The value changes with every
     /// call and every flush. Open files are not counted.
     pub fn held_bytes(&self) -> usize {
-        self.stores.iter().map(StoreScanner::held_bytes).sum::<usize>() + self.row.capacity()
+        self.all_stores().map(StoreScanner::held_bytes).sum::<usize>() + self.row.capacity()
     }
 
     /// Returns the sequence id up to which it sees writes, for
@@ -265,11 +272,15 @@ impl RegionScanner {
 
     fn cells_examined(&self) -> u64 {
         self.row_cursor.cells_examined()
-            + self.stores.iter().map(|store| store.cells_examined).sum::<u64>()
+            + self.all_stores().map(|store| store.cells_examined).sum::<u64>()
+    }
+
+    fn all_stores(&self) -> impl Iterator<Item = &StoreScanner> {
+        self.stores.iter().chain(self.joined.iter())
     }
 
     fn memstore_bytes(&self) -> u64 {
-        self.stores.iter().map(StoreScanner::memstore_bytes).sum()
+        self.all_stores().map(StoreScanner::memstore_bytes).sum()
     }
 
     /// Appends the next row or partial row, or nothing if an examined row is excluded.
@@ -318,7 +329,7 @@ impl RegionScanner {
             self.is_row_returned |= answer.end_partial_row(true);
             return Ok(reason);
         }
-        self.end_row(answer);
+        self.end_row(answer)?;
         Ok(meter.check(self.cells_examined(), &self.stats))
     }
 
@@ -350,18 +361,23 @@ impl RegionScanner {
     }
 
     /// Ends the row after all its cells are read: the filter examines the whole of it.
-    fn end_row(&mut self, answer: &mut BatchBuilder) {
+    fn end_row(&mut self, answer: &mut BatchBuilder) -> Result<()> {
         self.state = ScanState::BetweenRows;
+        let start = (answer.cells, answer.bytes);
         if let Some(filter) = &mut self.filter {
-            filter_finished_row(filter, &mut answer.out, (answer.cells, answer.bytes));
-            // A filter that needs no more of this row may need the next one.
-            filter.reset();
+            if self.joined.is_empty() {
+                filter_finished_row(filter, &mut answer.out, start);
+            } else if includes_row(filter, &mut answer.out, start) {
+                self.joined.add_row(&self.row, &mut answer.out, start, &mut self.filter)?;
+            }
         }
+        // A filter that needs no more of this row may need the next one.
+        self.filter.iter_mut().for_each(FilterState::reset);
         if !answer.end_partial_row(false) {
             if !self.is_row_returned {
                 // As HBase counts: a row without remaining cells, due to a filter or to deletes.
                 answer.rows_filtered += 1;
-                return;
+                return Ok(());
             }
             // The last returned part was the row's last one after all.
             if let Some(piece) = answer.partial_rows.last_mut() {
@@ -369,6 +385,7 @@ impl RegionScanner {
             }
         }
         answer.rows_ended += 1;
+        Ok(())
     }
 
     /// Prepares filter and stores for `row`. Returns `false` if the filter excludes the row by its
@@ -435,6 +452,28 @@ pub(crate) fn filter_finished_row(
     out: &mut CellsBuilder,
     start: (usize, usize),
 ) {
+    drop_cells(filter, out, start);
+    if out.len() > start.0 && filter.filter_row() {
+        out.truncate(start.0, start.1);
+    }
+}
+
+/// As [`filter_finished_row`] for the cells of the families that decide on the row. Returns `true`
+/// if it is included, even without any of these cells: the filter may drop the column that it
+/// tests.
+fn includes_row(filter: &mut FilterState, out: &mut CellsBuilder, start: (usize, usize)) -> bool {
+    if out.len() == start.0 {
+        return false;
+    }
+    drop_cells(filter, out, start);
+    let is_excluded = filter.filter_row();
+    if is_excluded {
+        out.truncate(start.0, start.1);
+    }
+    !is_excluded
+}
+
+fn drop_cells(filter: &mut FilterState, out: &mut CellsBuilder, start: (usize, usize)) {
     if filter.drops_cells() && out.len() > start.0 {
         let mut kept = CellsBuilder::default();
         out.iter()
@@ -443,9 +482,6 @@ pub(crate) fn filter_finished_row(
             .for_each(|cell| kept.push(cell));
         out.truncate(start.0, start.1);
         kept.iter().for_each(|cell| out.push(cell));
-    }
-    if out.len() > start.0 && filter.filter_row() {
-        out.truncate(start.0, start.1);
     }
 }
 

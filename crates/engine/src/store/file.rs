@@ -3,14 +3,15 @@
 //! open.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use halite_types::{Error, RegionInfo, Result};
 
+use super::BlockClasses;
 use super::file_label::check_name;
-use crate::block_cache::BlockCache;
+use crate::block_cache::{BlockCache, BlockReadOptions};
 use crate::catalog::{FileEntry, FileOrigin};
 use crate::env::{Env, FileReader};
 use crate::hfile::{Reader, info_key};
@@ -37,6 +38,8 @@ pub(crate) struct PhysicalFile {
     pub(crate) id: u64,
     pub(crate) reader: Arc<Reader>,
     cache: Arc<BlockCache>,
+    /// `true` once its blocks were read into the cache.
+    is_prefetched: AtomicBool,
 }
 
 /// A reopened file has another id in the cache, so these blocks are no longer reachable.
@@ -92,6 +95,42 @@ impl StoreFile {
     /// Returns `true` if only a part of its file belongs to the region.
     pub(crate) fn is_reference(&self) -> bool {
         self.entry.is_part()
+    }
+
+    /// Returns `true` if [`StoreFile::prefetch`] was not called for the file.
+    pub(crate) fn needs_prefetch(&self) -> bool {
+        !self.physical.is_prefetched.load(Ordering::Relaxed)
+    }
+
+    /// Reads all blocks into the cache, once, while `go_on` returns `true`.
+    pub(crate) fn prefetch(&self, in_memory: bool, go_on: impl Fn() -> bool) {
+        self.physical.is_prefetched.store(true, Ordering::Relaxed);
+        self.fill_cache(BlockClasses::ALL, in_memory, go_on);
+    }
+
+    /// Reads blocks into the cache, as many as have room in it, while `go_on` returns `true`. Damage
+    /// is left to the reads that need the block.
+    pub(crate) fn fill_cache(
+        &self,
+        wanted: BlockClasses,
+        in_memory: bool,
+        go_on: impl Fn() -> bool,
+    ) {
+        let cache = &self.physical.cache;
+        let options = BlockReadOptions::for_filling(cache, in_memory);
+        let source = options.for_file(self.physical.id);
+        let room = cache.share_bytes(in_memory);
+        let go_on = || {
+            let stats = &options.stats;
+            stats.data_block_bytes() + stats.block_bytes_cached() < room && go_on()
+        };
+        let reader = self.reader();
+        if wanted.index || wanted.data {
+            drop(reader.read_indexed_blocks(&source, wanted.data, go_on));
+        }
+        if wanted.bloom {
+            drop(reader.read_bloom_blocks(&source, go_on));
+        }
     }
 
     /// Returns the files that may be deleted once the region no longer needs them.
@@ -159,7 +198,12 @@ impl StoreFiles {
         reader.expect_random_reads();
         check_name(reader.info(), &self.store_id, &home.name, &name)?;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let file = Arc::new(PhysicalFile { id, reader, cache: Arc::clone(&self.cache) });
+        let file = Arc::new(PhysicalFile {
+            id,
+            reader,
+            cache: Arc::clone(&self.cache),
+            is_prefetched: AtomicBool::new(false),
+        });
         open.insert(home.clone(), &file);
         Ok(file)
     }

@@ -1,6 +1,7 @@
 //! One family of a region: its memstores and store files, as one immutable snapshot.
 
 mod archiver;
+mod cache_settings;
 pub(crate) mod external_file;
 mod file;
 mod file_label;
@@ -9,9 +10,10 @@ mod write;
 use std::sync::Arc;
 
 pub(crate) use archiver::{FileArchiver, remove_region_directory};
+pub(crate) use cache_settings::{BlockClasses, CacheSettings};
 pub(crate) use file::{Clip, StoreFile, StoreFiles};
 pub(crate) use file_label::{STORE_ID_KEY, check_name, generation_of, name_of, region_number_of};
-pub(crate) use write::{NewFile, write_file, writer_options};
+pub(crate) use write::{NewFile, write_file, write_files, writer_options};
 
 use crate::memstore::MemTable;
 
@@ -67,10 +69,15 @@ impl StoreSnapshot {
             && !self.active.is_read_only()
     }
 
-    /// Sorts files newest first.
+    /// Sorts files newest first. Files of one compaction are in the order of their timestamps, so
+    /// that those of one window of time are adjacent.
     pub(crate) fn sort_files(files: &mut [Arc<StoreFile>]) {
+        let newest = |file: &StoreFile| file.reader().time_range().map(|times| *times.end());
         files.sort_by(|a, b| {
-            b.max_sequence().cmp(&a.max_sequence()).then_with(|| a.entry.name.cmp(&b.entry.name))
+            b.max_sequence()
+                .cmp(&a.max_sequence())
+                .then_with(|| newest(b).cmp(&newest(a)))
+                .then_with(|| a.entry.name.cmp(&b.entry.name))
         });
     }
 }

@@ -1,6 +1,8 @@
 //! Creation of a store file: written in the region's `.tmp`, synced, renamed, and only then added
 //! to the manifest.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use halite_types::{CellRef, Error, RegionInfo, Result};
@@ -37,42 +39,164 @@ pub(crate) fn write_file(
     new: &NewFile<'_>,
     fill: impl FnOnce(&mut dyn FnMut(CellRef<'_>) -> Result<()>) -> Result<()>,
 ) -> Result<Option<Arc<StoreFile>>> {
-    shared.lock.check()?;
-    let (table, region) = (&new.region.table, &new.region.encoded_name);
-    let name = layout::new_file_name(&shared.env);
-    let temporary = format!("{}/{name}", layout::temporary_directory(table, region));
-    let directory = layout::family_directory(table, region, &new.family.name);
-    let path = format!("{directory}/{name}");
-    let result = fill_file(shared, new, &temporary, fill);
-    let cells = match result {
-        Ok(cells) => cells,
-        Err(error) => {
-            let _ = shared.env.fs.remove_file(&temporary);
-            return Err(error);
+    let mut file = UnfinishedFile::create(shared, new)?;
+    fill(&mut |cell| file.append(cell))?;
+    file.finish()
+}
+
+/// As [`write_file`], but writes several files, each with the cells whose timestamps are at or after
+/// its bound and before the next one. `bounds` are in ascending order; a cell before the first is in
+/// the first file.
+pub(crate) fn write_files(
+    shared: &EngineInner,
+    new: &NewFile<'_>,
+    bounds: &[i64],
+    fill: impl FnOnce(&mut dyn FnMut(CellRef<'_>) -> Result<()>) -> Result<()>,
+) -> Result<Vec<Arc<StoreFile>>> {
+    if bounds.len() <= 1 {
+        return Ok(write_file(shared, new, fill)?.into_iter().collect());
+    }
+    let mut files: BTreeMap<usize, UnfinishedFile<'_>> = BTreeMap::new();
+    fill(&mut |cell| {
+        let place = bounds.partition_point(|bound| *bound <= cell.timestamp());
+        let file = match files.entry(place.max(1)) {
+            Entry::Occupied(file) => file.into_mut(),
+            Entry::Vacant(place) => place.insert(UnfinishedFile::create(shared, new)?),
+        };
+        file.append(cell)
+    })?;
+    let mut finished: Vec<Arc<StoreFile>> = Vec::new();
+    for file in files.into_values() {
+        let file = file.finish().inspect_err(|_| {
+            shared.archive_or_delete(finished.iter().flat_map(|file| file.origins()));
+        })?;
+        finished.extend(file);
+    }
+    Ok(finished)
+}
+
+/// File below the region's `.tmp`, which is removed unless it is finished.
+struct UnfinishedFile<'a> {
+    shared: &'a EngineInner,
+    new: &'a NewFile<'a>,
+    name: String,
+    /// Path of the file, and its name in errors.
+    temporary: String,
+    shown: String,
+    /// `None` once it is finished.
+    writer: Option<Writer>,
+    cells: u64,
+    bytes: u64,
+    /// Bytes at which the free disk space is checked again.
+    check_at: u64,
+    /// `true` while the file is in `.tmp`.
+    is_temporary: bool,
+}
+
+impl<'a> UnfinishedFile<'a> {
+    fn create(shared: &'a EngineInner, new: &'a NewFile<'a>) -> Result<Self> {
+        shared.lock.check()?;
+        let (table, region) = (&new.region.table, &new.region.encoded_name);
+        let name = layout::new_file_name(&shared.env);
+        let temporary = format!("{}/{name}", layout::temporary_directory(table, region));
+        let shown = format!("{}/{temporary}", shared.env.fs.root());
+        let file = shared
+            .env
+            .fs
+            .create(&temporary)
+            .map_err(|error| Error::io(format!("creating store file {shown}"), error))?;
+        let mut unfinished = Self {
+            shared,
+            new,
+            name,
+            temporary,
+            shown,
+            writer: None,
+            cells: 0,
+            bytes: 0,
+            check_at: DISK_CHECK_INTERVAL_BYTES,
+            is_temporary: true,
+        };
+        let options = writer_options(shared, new.family, new.compression(), new.tags);
+        unfinished.writer = Some(Writer::create(file, &unfinished.shown, options)?);
+        Ok(unfinished)
+    }
+
+    fn append(&mut self, cell: CellRef<'_>) -> Result<()> {
+        self.cells += 1;
+        self.bytes += cell.encoded_len() as u64;
+        if self.bytes >= self.check_at {
+            self.check_at = self.bytes + DISK_CHECK_INTERVAL_BYTES;
+            self.shared.lock.check_if_due()?;
+            self.shared
+                .disk
+                .check_file(self.new.compacted_from.is_empty())
+                .map_err(|error| error.at(format_args!("store file {}", self.shown)))?;
         }
-    };
-    let fs = &shared.env.fs;
-    let failed =
-        |error| Error::io(format!("moving the new store file to {}/{path}", fs.root()), error);
-    if cells == 0 {
-        fs.remove_file(&temporary).map_err(failed)?;
-        return Ok(None);
+        self.writer.as_mut().map_or(Ok(()), |writer| writer.append(cell))
     }
-    if let Err(error) = fs.rename(&temporary, &path) {
-        let _ = fs.remove_file(&temporary);
-        return Err(failed(error));
+
+    /// Completes the file, moves it to its store and opens it. `None` if it has no cell.
+    fn finish(mut self) -> Result<Option<Arc<StoreFile>>> {
+        if let Some(mut writer) = self.writer.take() {
+            assert_eq!(self.cells, writer.cells_written(), "a file has every cell that was passed");
+            let catalog = self.shared.manifest.current();
+            writer.set_info(STORE_ID_KEY, catalog.store_id.to_vec());
+            writer.set_info(GENERATION_KEY, catalog.generation.to_be_bytes().to_vec());
+            writer.set_info(NAME_KEY, self.name.as_bytes().to_vec());
+            writer.set_info(REGION_KEY, self.new.number.to_be_bytes().to_vec());
+            writer.finish(StoreFileInfo::compacted(
+                self.new.max_sequence,
+                self.new.major,
+                self.new.compacted_from.clone(),
+            ))?;
+        }
+        let (shared, fs) = (self.shared, &self.shared.env.fs);
+        let (table, region) = (&self.new.region.table, &self.new.region.encoded_name);
+        let directory = layout::family_directory(table, region, &self.new.family.name);
+        let path = format!("{directory}/{}", self.name);
+        let failed =
+            |error| Error::io(format!("moving the new store file to {}/{path}", fs.root()), error);
+        if self.cells == 0 {
+            self.is_temporary = false;
+            fs.remove_file(&self.temporary).map_err(failed)?;
+            return Ok(None);
+        }
+        fs.rename(&self.temporary, &path).map_err(failed)?;
+        self.is_temporary = false;
+        let entry = FileEntry::local(std::mem::take(&mut self.name));
+        let opened = fs
+            .sync_dir(&directory)
+            .map_err(failed)
+            .and_then(|()| shared.files.open(self.new.region, &self.new.family.name, entry));
+        match &opened {
+            Ok(file) => self.new.fill_cache(file),
+            Err(_) => drop(fs.remove_file(&path)),
+        }
+        opened.map(Some)
     }
-    let opened = fs
-        .sync_dir(&directory)
-        .map_err(failed)
-        .and_then(|()| shared.files.open(new.region, &new.family.name, FileEntry::local(name)));
-    if opened.is_err() {
-        let _ = fs.remove_file(&path);
+}
+
+impl Drop for UnfinishedFile<'_> {
+    fn drop(&mut self) {
+        drop(self.writer.take());
+        if self.is_temporary {
+            let _ = self.shared.env.fs.remove_file(&self.temporary);
+        }
     }
-    opened.map(Some)
 }
 
 impl NewFile<'_> {
+    /// Puts the blocks of the written file into the cache that the family wants there.
+    fn fill_cache(&self, file: &StoreFile) {
+        let cache = &self.family.cache;
+        let wanted =
+            if self.compacted_from.is_empty() { cache.on_flush } else { cache.on_compaction };
+        if !wanted.is_empty() {
+            file.fill_cache(wanted, cache.in_memory, || true);
+        }
+    }
+
     fn compression(&self) -> Compression {
         let codecs = &self.family.codecs;
         match (self.major, self.compacted_from.is_empty()) {
@@ -104,46 +228,4 @@ pub(crate) fn writer_options(
         created_ms: shared.env.clock.now_ms(),
         ..WriterOptions::default()
     }
-}
-
-fn fill_file(
-    shared: &EngineInner,
-    new: &NewFile<'_>,
-    path: &str,
-    fill: impl FnOnce(&mut dyn FnMut(CellRef<'_>) -> Result<()>) -> Result<()>,
-) -> Result<u64> {
-    let name = format!("{}/{path}", shared.env.fs.root());
-    let file = shared
-        .env
-        .fs
-        .create(path)
-        .map_err(|error| Error::io(format!("creating store file {name}"), error))?;
-    let options = writer_options(shared, new.family, new.compression(), new.tags);
-    let mut writer = Writer::create(file, &name, options)?;
-    let (mut cells, mut bytes, mut look_at) = (0, 0, DISK_CHECK_INTERVAL_BYTES);
-    fill(&mut |cell| {
-        cells += 1;
-        bytes += cell.encoded_len() as u64;
-        if bytes >= look_at {
-            look_at = bytes + DISK_CHECK_INTERVAL_BYTES;
-            shared.lock.check_if_due()?;
-            shared
-                .disk
-                .check_file(new.compacted_from.is_empty())
-                .map_err(|error| error.at(format_args!("store file {name}")))?;
-        }
-        writer.append(cell)
-    })?;
-    assert_eq!(cells, writer.cells_written(), "a file has every cell that was passed");
-    let catalog = shared.manifest.current();
-    writer.set_info(STORE_ID_KEY, catalog.store_id.to_vec());
-    writer.set_info(GENERATION_KEY, catalog.generation.to_be_bytes().to_vec());
-    writer.set_info(NAME_KEY, path.rsplit('/').next().unwrap_or(path).as_bytes().to_vec());
-    writer.set_info(REGION_KEY, new.number.to_be_bytes().to_vec());
-    writer.finish(StoreFileInfo::compacted(
-        new.max_sequence,
-        new.major,
-        new.compacted_from.clone(),
-    ))?;
-    Ok(cells)
 }

@@ -137,14 +137,17 @@ fn encoded_block_ratio_makes_blocks_larger() {
 fn unknown_encoding_is_rejected_by_name() {
     let engine = Engine::open(SimEnv::new(4).env(), Options::default()).unwrap();
     engine.create_table(table(&[]), Vec::new()).unwrap();
-    for unknown in ["PREFIX_TREE", "FASTDIFF", ""] {
+    for (unknown, near) in
+        [("PREFIX_TREE", ""), ("FASTDIFF", " (did you mean FAST_DIFF?)"), ("", "")]
+    {
         let altered = engine.alter_table(table(&[("DATA_BLOCK_ENCODING", unknown)]));
         let other = TableDescriptor::new("other".parse().unwrap())
             .family(FamilyDescriptor::new("f").set("DATA_BLOCK_ENCODING", unknown));
         for result in [altered, engine.create_table(other, Vec::new())] {
             let error = result.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidRequest);
-            let text = format!("DATA_BLOCK_ENCODING {unknown:?}: expected one of NONE, PREFIX");
+            let text =
+                format!("DATA_BLOCK_ENCODING {unknown:?}{near}: expected one of NONE, PREFIX");
             assert!(error.to_string().contains(&text), "{error}");
         }
     }

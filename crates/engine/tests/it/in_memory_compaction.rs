@@ -33,6 +33,39 @@ fn rows(engine: &Engine, scan: Scan) -> Vec<String> {
     }
 }
 
+/// Returns the most bytes in memory during overwrites of one row in a family with this policy.
+fn most_bytes_of_overwrites(policy: Option<&str>) -> u64 {
+    let mut options = Options::default();
+    (options.in_memory_compaction_bytes, options.memstore_chunk_bytes) = (8 << 10, 4096);
+    let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
+    let family = FamilyDescriptor::new("f");
+    let family = match policy {
+        Some(policy) => family.set("IN_MEMORY_COMPACTION", policy),
+        None => family,
+    };
+    engine.create_table(TableDescriptor::new(name()).family(family), Vec::new()).unwrap();
+    let region = region(&engine);
+    let mut most = 0;
+    for round in 0..400 {
+        put(&engine, "row", &format!("v{round}"));
+        while engine.run_one_job().unwrap() {}
+        most = most.max(region.load().memstore_bytes);
+    }
+    assert_eq!(rows(&engine, Scan::all()), ["row=v399"]);
+    most
+}
+
+#[test]
+fn policy_of_family_decides_when_memstore_is_compacted() {
+    let default = most_bytes_of_overwrites(None);
+    let none = most_bytes_of_overwrites(Some("NONE"));
+    assert!(default < none, "{default} of {none}");
+    assert_eq!(most_bytes_of_overwrites(Some("BASIC")), none);
+    assert_eq!(most_bytes_of_overwrites(Some("ADAPTIVE")), default);
+    let eager = most_bytes_of_overwrites(Some("EAGER"));
+    assert!(eager < default, "{eager} of {default}");
+}
+
 #[test]
 fn overwritten_rows_use_memory_of_one_version() {
     let sim = SimEnv::new(1);

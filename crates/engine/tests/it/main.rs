@@ -1,6 +1,8 @@
 //! The engine's integration tests, one binary for all.
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must stop")]
 
+mod caching;
+mod compaction_policies;
 mod disorder;
 mod encodings;
 mod gets;
@@ -8,12 +10,14 @@ mod guards;
 mod half_done;
 mod hfile;
 mod in_memory_compaction;
+mod joined_families;
 mod limits;
 mod meta;
 mod panics;
 mod parts;
 mod regions;
 mod scanning;
+mod split_policies;
 mod support;
 mod threads;
 mod timestamps;

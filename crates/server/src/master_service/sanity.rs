@@ -5,8 +5,10 @@
 //! in the log.
 
 use halite_engine::hfile::Compression;
+use halite_engine::split_policy_classes;
 use halite_types::key::to_string_binary;
 use halite_types::schema::{family_attribute as fam, table_attribute as tab};
+use halite_types::suggest::{closest_match, did_you_mean};
 use halite_types::{Attributes, FamilyDescriptor, TableDescriptor};
 use tracing::warn;
 
@@ -16,7 +18,6 @@ const SWITCH: &str = "hbase.table.sanity.checks";
 /// Minimum region size at which a split is allowed, in bytes.
 pub(super) const MIN_REGION_FILE_BYTES: u64 = 2 << 20;
 const MIN_FLUSH_BYTES: i64 = 1 << 20;
-const SPLIT_POLICY_SETTING: &str = "hbase.regionserver.region.split.policy";
 const TIERING: &str = "hbase.hstore.datatiering.type";
 const STORE_ENGINE: &str = "hbase.hstore.engine.class";
 const DATE_TIERED: &str = "org.apache.hadoop.hbase.regionserver.DateTieredStoreEngine";
@@ -24,18 +25,6 @@ const COMPACTION_POLICY: &str = "hbase.hstore.defaultengine.compactionpolicy.cla
 const FIFO: &str = "org.apache.hadoop.hbase.regionserver.compactions.FIFOCompactionPolicy";
 const BLOCKING_FILES: &str = "hbase.hstore.blockingStoreFiles";
 
-/// HBase's own classes that a table may name; they are stored and returned. Others could not be
-/// loaded.
-const SPLIT_POLICIES: [&str; 7] = [
-    "BusyRegionSplitPolicy",
-    "ConstantSizeRegionSplitPolicy",
-    "DelimitedKeyPrefixRegionSplitPolicy",
-    "DisabledRegionSplitPolicy",
-    "IncreasingToUpperBoundRegionSplitPolicy",
-    "KeyPrefixRegionSplitPolicy",
-    "SteppingSplitPolicy",
-];
-const SPLIT_POLICY_PACKAGE: &str = "org.apache.hadoop.hbase.regionserver.";
 /// Built-in coprocessors, always active. HBase can load its other coprocessors. A descriptor must
 /// not name one that is absent, since clients would rely on it.
 const COPROCESSORS: [&str; 2] = [
@@ -123,19 +112,19 @@ impl Checker {
         Ok(())
     }
 
-    /// Checks split policies and coprocessors, which are Java classes. Only HBase's own policies
-    /// and the built-in coprocessors are allowed.
+    /// Checks split policies and coprocessors, which are Java classes. Only the policies and
+    /// coprocessors that have a counterpart are allowed.
     fn classes(&self, table: &TableDescriptor) -> Result<(), CallError> {
         let policies =
-            [table.attributes.get(tab::SPLIT_POLICY), setting(table, SPLIT_POLICY_SETTING)];
+            [table.attributes.get(tab::SPLIT_POLICY), setting(table, tab::SPLIT_POLICY_SETTING)];
+        let known: Vec<String> = split_policy_classes().collect();
         for policy in policies.into_iter().flatten().filter(|class| !class.is_empty()) {
-            let known = policy
-                .strip_prefix(SPLIT_POLICY_PACKAGE)
-                .is_some_and(|name| SPLIT_POLICIES.contains(&name));
-            if !known {
+            if !known.contains(policy) {
+                let near = closest_match(policy, known.iter().map(String::as_str));
                 self.refuse(&format!(
-                    "Unable to load configured region split policy '{policy}' for table '{}'",
-                    table.name()
+                    "Unable to load configured region split policy '{policy}' for table '{}'{}",
+                    table.name(),
+                    did_you_mean(near)
                 ))?;
             }
         }
@@ -438,7 +427,7 @@ mod tests {
                 "Unable to load configured region split policy",
             ),
             (
-                table(family()).set(SPLIT_POLICY_SETTING, "nonexisting.foo.class"),
+                table(family()).set(tab::SPLIT_POLICY_SETTING, "nonexisting.foo.class"),
                 "Unable to load configured region split policy",
             ),
             (

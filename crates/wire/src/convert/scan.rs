@@ -74,6 +74,7 @@ pub fn from_proto(proto: &pb::Scan) -> Result<ScanQuery> {
             .filter(|cells| cells.cast_signed() > 0)
             .and_then(|cells| usize::try_from(cells).ok()),
         max_result_bytes: max_result_bytes(proto.max_result_size),
+        load_families_on_demand: proto.load_column_families_on_demand,
     };
     Ok(ScanQuery {
         scan,
@@ -172,7 +173,11 @@ pub fn to_proto(query: &ScanQuery) -> halite_types::Result<pb::Scan> {
         reversed: scan.reverse.then_some(true),
         // HBase cannot load families on demand (after a filter on another family has passed the
         // row) in a reverse scan. It tries to by default and rejects such a scan.
-        load_column_families_on_demand: scan.reverse.then_some(false),
+        load_column_families_on_demand: if scan.reverse {
+            Some(false)
+        } else {
+            scan.load_families_on_demand
+        },
         caching: query.caching,
         allow_partial_results: query.allow_partial_results.then_some(true),
         mvcc_read_point: query.mvcc_read_point,

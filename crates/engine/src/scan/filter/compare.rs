@@ -111,6 +111,10 @@ impl Column {
         Self { family: family.clone(), qualifier: qualifier.clone() }
     }
 
+    fn is_of_family(&self, family: &[u8]) -> bool {
+        self.family == family
+    }
+
     fn holds(&self, cell: &CellRef<'_>) -> bool {
         cell.qualifier() == self.qualifier && cell.family() == self.family
     }
@@ -155,6 +159,10 @@ impl SingleColumnValue {
 impl Evaluate for SingleColumnValue {
     fn reset(&mut self) {
         self.matched = None;
+    }
+
+    fn is_family_essential(&self, family: &[u8]) -> bool {
+        !self.filter_if_missing || self.column.is_of_family(family)
     }
 
     fn filter_cell(&mut self, cell: CellRef<'_>) -> ReturnCode {

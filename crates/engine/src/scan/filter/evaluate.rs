@@ -85,4 +85,8 @@ pub(super) trait Evaluate: Send {
     fn filter_row(&mut self) -> bool {
         false
     }
+    /// Returns `true` if the cells of a family decide on a row (HBase: `isFamilyEssential`).
+    fn is_family_essential(&self, _family: &[u8]) -> bool {
+        true
+    }
 }

@@ -66,6 +66,11 @@ struct Filters {
 }
 
 impl Filters {
+    fn is_family_essential(&self, family: &[u8]) -> bool {
+        self.filters.is_empty()
+            || self.filters.iter().any(|filter| filter.is_family_essential(family))
+    }
+
     fn set_reversed(&mut self, reversed: bool) {
         self.reversed = reversed;
         self.filters.iter_mut().for_each(|filter| filter.set_reversed(reversed));
@@ -117,6 +122,10 @@ impl MustPassAll {
 }
 
 impl Evaluate for MustPassAll {
+    fn is_family_essential(&self, family: &[u8]) -> bool {
+        self.list.is_family_essential(family)
+    }
+
     fn set_reversed(&mut self, reversed: bool) {
         self.list.set_reversed(reversed);
     }
@@ -277,6 +286,10 @@ impl MustPassOne {
 }
 
 impl Evaluate for MustPassOne {
+    fn is_family_essential(&self, family: &[u8]) -> bool {
+        self.list.is_family_essential(family)
+    }
+
     fn set_reversed(&mut self, reversed: bool) {
         self.list.set_reversed(reversed);
     }

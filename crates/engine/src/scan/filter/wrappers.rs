@@ -18,6 +18,10 @@ impl WhileMatch {
 }
 
 impl Evaluate for WhileMatch {
+    fn is_family_essential(&self, family: &[u8]) -> bool {
+        self.inner.is_family_essential(family)
+    }
+
     fn set_seed(&mut self, seed: u64) {
         self.inner.set_seed(seed);
     }
@@ -78,6 +82,10 @@ impl Skip {
 }
 
 impl Evaluate for Skip {
+    fn is_family_essential(&self, family: &[u8]) -> bool {
+        self.inner.is_family_essential(family)
+    }
+
     fn set_seed(&mut self, seed: u64) {
         self.inner.set_seed(seed);
     }

@@ -229,6 +229,11 @@ fn queries() -> impl Strategy<Value = ScanQuery> {
                 limit: None,
                 batch: sizes.0,
                 max_result_bytes: sizes.1,
+                load_families_on_demand: if reverse {
+                    Some(false)
+                } else {
+                    raw.then_some(query_metrics)
+                },
             };
             let (mvcc_read_point, caching, read_type) = hints;
             ScanQuery {

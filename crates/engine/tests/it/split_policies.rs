@@ -1,0 +1,91 @@
+//! Automatic and requested splits under the split policy of a table.
+
+use std::sync::Arc;
+
+use halite_engine::env::sim::SimEnv;
+use halite_engine::{Engine, Options};
+use halite_types::{Bytes, ErrorKind, FamilyDescriptor, Put, RowOp, TableDescriptor};
+
+use crate::support::{apply, name};
+
+const PACKAGE: &str = "org.apache.hadoop.hbase.regionserver.";
+
+fn table(policy: &str) -> TableDescriptor {
+    TableDescriptor::new(name())
+        .family(FamilyDescriptor::new("f").set("BLOCKSIZE", 1024))
+        .set("SPLIT_POLICY", format!("{PACKAGE}{policy}"))
+}
+
+/// Returns an engine with 200 rows of users `1` to `4`, 100 bytes each, whose automatic splits are
+/// done.
+fn filled(table: TableDescriptor) -> Arc<Engine> {
+    let sim = SimEnv::new(1);
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    engine.create_table(table.set("MEMSTORE_FLUSHSIZE", 4096), Vec::new()).unwrap();
+    for row in 0..200 {
+        let put = Put::new(format!("u{}:{row:04}", 1 + row / 50)).add("f", "q", vec![b'v'; 100]);
+        apply(&engine, RowOp::Put(put));
+    }
+    engine.table(&name()).unwrap().region_for_row(b"").unwrap().flush().unwrap();
+    while engine.run_one_job().unwrap() {}
+    engine
+}
+
+fn starts(engine: &Engine) -> Vec<String> {
+    let regions = engine.regions(&name()).unwrap();
+    regions.iter().map(|region| String::from_utf8_lossy(&region.start).into_owned()).collect()
+}
+
+#[test]
+fn region_splits_at_twice_flush_size_by_stepping_policy() {
+    assert_eq!(starts(&filled(table("SteppingSplitPolicy"))).len(), 2);
+    assert_eq!(starts(&filled(table("ConstantSizeRegionSplitPolicy"))).len(), 1);
+    let disabled = table("DisabledRegionSplitPolicy").set("MAX_FILESIZE", 4096);
+    assert_eq!(starts(&filled(disabled)).len(), 1);
+    // A requested split is done, as HBase does it.
+    let engine = filled(table("DisabledRegionSplitPolicy"));
+    let region = engine.regions(&name()).unwrap()[0].encoded_name.clone();
+    engine.split_region(&region, None).unwrap();
+    assert_eq!(starts(&engine).len(), 2);
+}
+
+#[test]
+fn group_of_rows_stays_in_one_region() {
+    let prefix = table("KeyPrefixRegionSplitPolicy")
+        .set("KeyPrefixRegionSplitPolicy.prefix_length", 2)
+        .set("hbase.increasing.policy.initial.size", 1024);
+    let delimited = table("DelimitedKeyPrefixRegionSplitPolicy")
+        .set("DelimitedKeyPrefixRegionSplitPolicy.delimiter", ":")
+        .set("hbase.increasing.policy.initial.size", 1024);
+    for table in [prefix, delimited] {
+        let starts = starts(&filled(table));
+        assert!(starts.len() > 1, "{starts:?}");
+        assert!(starts.iter().all(|start| start.is_empty() || start.len() == 2), "{starts:?}");
+    }
+}
+
+#[test]
+fn requested_split_point_is_restricted_by_table() {
+    let restriction = "hbase.regionserver.region.split_restriction";
+    let restricted = table("DisabledRegionSplitPolicy")
+        .set(format!("{restriction}.type"), "DelimitedKeyPrefix")
+        .set(format!("{restriction}.delimiter"), ":");
+    let engine = filled(restricted);
+    let region = engine.regions(&name()).unwrap()[0].encoded_name.clone();
+    engine.split_region(&region, Some(Bytes::from("u2:0070"))).unwrap();
+    assert_eq!(starts(&engine), ["", "u2"]);
+}
+
+#[test]
+fn unknown_split_policy_is_refused_at_create_and_alter() {
+    let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
+    let misspelt = table("SteppingSplitPolcy");
+    let error = engine.create_table(misspelt.clone(), Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+    assert!(
+        error.message().contains(&format!("did you mean {PACKAGE}SteppingSplitPolicy?")),
+        "{error}"
+    );
+    engine.create_table(table("SteppingSplitPolicy"), Vec::new()).unwrap();
+    assert_eq!(engine.alter_table(misspelt).unwrap_err().kind(), ErrorKind::InvalidRequest);
+}
