@@ -50,6 +50,9 @@ pub struct HbaseTable {
     pub descriptor: TableDescriptor,
     /// Live regions by start key. Whether they cover all rows is not checked.
     pub regions: Vec<HbaseRegion>,
+    /// Number of regions that were left out because newer ones have their rows: not `hbase:meta`,
+    /// but the regions themselves told so.
+    pub replaced_regions: usize,
 }
 
 /// Region of a table.

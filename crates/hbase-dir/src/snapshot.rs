@@ -58,7 +58,7 @@ pub fn read_snapshot(root: &Path, name: &str) -> Result<HbaseTable> {
     }
     check_families(&directory, &descriptor)?;
     let regions = read_regions(root, &directory, &descriptor, &manifests)?;
-    Ok(HbaseTable { descriptor: without_tracker(descriptor), regions })
+    Ok(HbaseTable { descriptor: without_tracker(descriptor), regions, replaced_regions: 0 })
 }
 
 /// Returns the table and the manifests of its regions, which are in one file or in one file each.

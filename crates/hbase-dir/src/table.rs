@@ -100,9 +100,14 @@ pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Resu
         }
         candidates.extend(candidate);
     }
+    let count = candidates.len();
     let live = match liveness {
         Liveness::Listed(listed) => listed_regions(candidates, name, &directory, listed)?,
         Liveness::Derived => derived_regions(&candidates, &directory)?,
+    };
+    let replaced_regions = match liveness {
+        Liveness::Listed(_) => 0,
+        Liveness::Derived => count.saturating_sub(live.len()),
     };
     let regions = live
         .into_iter()
@@ -113,7 +118,7 @@ pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Resu
             })
         })
         .collect::<Result<_>>()?;
-    Ok(HbaseTable { descriptor: without_tracker(descriptor), regions })
+    Ok(HbaseTable { descriptor: without_tracker(descriptor), regions, replaced_regions })
 }
 
 /// Returns a region with the files that `files` returns for each of its families.

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use halite::{Bytes, CellRef};
 use halite_engine::env::Env;
 use halite_hbase_dir::wal::{CompactionMarker, WalEnd, WalEntry, WalReader};
@@ -71,6 +71,7 @@ pub(crate) fn recover(
         recovered.cells += count.cells;
         recovered.regions += u64::from(count.entries > 0);
     }
+    check_choices(sources)?;
     for (StorePlace { table, region, family }, path) in files {
         let bytes = std::fs::metadata(&path).context("examining a recovered file")?.len();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -78,6 +79,22 @@ pub(crate) fn recover(
         sources[table].regions[region].files.push(file);
     }
     root.check_is_still()
+}
+
+/// Refuses a choice among regions that overlap: a split or merge may have been in progress when
+/// HBase was killed, and the newer regions are not the live ones then.
+fn check_choices(sources: &[ImportSource]) -> anyhow::Result<()> {
+    let chosen =
+        |source: &&ImportSource| source.replaced_regions > 0 && source.recovered.entries > 0;
+    if let Some(source) = sources.iter().find(chosen) {
+        bail!(
+            "table {}: HBase was killed, and {} regions overlap newer ones; without hbase:meta it \
+             is unknown which are live: copy data/hbase/meta, too, or start and stop HBase cleanly",
+            source.name(),
+            source.replaced_regions
+        );
+    }
+    Ok(())
 }
 
 /// Recovery in progress.

@@ -26,6 +26,8 @@ pub(crate) struct ImportSource {
     pub(crate) regions: Vec<HbaseRegion>,
     /// True for bare files, which may be loaded into an existing table.
     pub(crate) is_bare: bool,
+    /// Regions that were left out without knowledge of `hbase:meta`.
+    pub(super) replaced_regions: usize,
     /// What the logs of HBase had of it.
     pub(crate) recovered: Recovered,
 }
@@ -35,6 +37,7 @@ impl ImportSource {
         Self {
             descriptor: table.descriptor,
             regions: table.regions,
+            replaced_regions: table.replaced_regions,
             is_bare: false,
             recovered: Recovered::default(),
         }
@@ -71,7 +74,8 @@ impl ImportSource {
         }
         let (start, end) = (Bytes::new(), Bytes::new());
         let regions = vec![HbaseRegion { start, end, encoded_name: String::new(), files }];
-        Ok(Self { descriptor, regions, is_bare: true, recovered: Recovered::default() })
+        let recovered = Recovered::default();
+        Ok(Self { descriptor, regions, is_bare: true, replaced_regions: 0, recovered })
     }
 
     pub(crate) fn name(&self) -> &TableName {

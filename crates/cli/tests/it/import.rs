@@ -264,3 +264,17 @@ fn cells_in_logs_only_are_recovered_once() {
     let (ok, printed) = import(folder, &["hf_a", "--ignore-logs"]);
     assert!(ok && values_of_logs(folder).is_empty(), "{printed}");
 }
+
+#[test]
+fn choice_of_regions_after_a_crash_requires_meta() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    let daughter = entry("727ff881236755e282cf668d2763e616", 9020, &[("a", "v"), ("z", "v")]);
+    fs::write(root.join("WALs/s,1,2/s.3"), [LOG_HEADER, &daughter].concat()).unwrap();
+    let (ok, printed) = import(folder, &["hf_sp"]);
+    assert!(
+        !ok && printed.contains("without hbase:meta it is unknown which are live"),
+        "{printed}"
+    );
+}
