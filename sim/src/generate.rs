@@ -466,6 +466,9 @@ impl Generator {
         if self.rng.one_in(3) {
             scan.max_result_bytes = 1 + self.rng.up_to(500);
         }
+        if self.rng.one_in(3) {
+            scan = scan.load_families_on_demand(self.rng.one_in(2));
+        }
         scan
     }
 

@@ -144,6 +144,7 @@ fn options(generator: &Generator) -> Options {
         [0, 60_000, 30 * 60_000][usize::try_from(generator.below(3)).unwrap_or(0)];
     options.block_cache_bytes = generator.below(3) * 10_000;
     options.part_bytes = [0, 60, 400, 4096][usize::try_from(generator.below(4)).unwrap_or(0)];
+    options.idle_compaction_ms = generator.below(4) * 500;
     options.part_reads = if generator.below(4) == 0 { PartReads::Never } else { PartReads::Always };
     // A small ratio rarely selects the older files.
     options.compaction_ratio =

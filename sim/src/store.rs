@@ -290,6 +290,7 @@ impl Store {
     /// # Errors
     /// Returns an error of the engine.
     pub fn run_one_job(&self) -> Result<bool> {
+        self.engine.watch_regions();
         self.engine.run_one_job()
     }
 

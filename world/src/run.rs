@@ -123,6 +123,7 @@ fn settings(rng: &mut Rng, wal_sync: WalSync) -> ServerSettings {
     options.memstore_chunk_bytes = 16 << 10;
     options.block_cache_bytes = rng.u64(..256) << 10;
     options.part_bytes = rng.usize(..1000);
+    options.idle_compaction_ms = 500;
     options.part_reads = PartReads::Always;
     options.min_compaction_files = rng.usize(2..4);
     let mut config = Config::default();

@@ -149,6 +149,7 @@ async fn run_process(machine: &Rc<Machine>) -> Result<()> {
     while !machine.is_stop_requested.get() {
         tokio::time::sleep(Duration::from_millis(fastrand::u64(5..60))).await;
         machine.behavior.wait_for_disk().await;
+        engine.watch_regions();
         if engine.run_one_job()? {
             machine.jobs.set(machine.jobs.get() + 1);
         }

@@ -44,8 +44,9 @@ struct Seen {
 }
 
 impl Engine {
-    /// Looks at the regions if it is time, and requests the compactions that they need.
-    pub(super) fn watch_regions(&self) {
+    /// Looks at the regions if it is time, and requests the compactions that they need. The
+    /// engine's threads call it; for environments without threads.
+    pub fn watch_regions(&self) {
         let now = self.shared.env.clock.monotonic_ns();
         let period_ns = u64::try_from(PERIOD.as_nanos()).unwrap_or(u64::MAX);
         let due = {
