@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(plan(&newest(&[161, 162, 900])), Some(CompactionPlan::Major));
         // An older file that was written later is in the window of the files before it.
         assert_eq!(plan(&newest(&[10, 161, 30, 162])), Some(CompactionPlan::Minor(vec![1, 2, 3])));
-        let young = DateTiered { max_age_ms: 50, ..TIERS };
+        let young = DateTiered { max_age_ms: 40, ..TIERS };
         assert_eq!(young.select(&newest(&[30, 81, 90, 130]), &POLICY), None);
     }
 
