@@ -117,13 +117,25 @@ fn format_cell(cell: CellRef<'_>) -> String {
 }
 
 fn format_scan(scan: &Scan) -> String {
-    let Scan { range, selection, reverse, raw, limit, batch, max_result_bytes } = scan;
+    let Scan {
+        range,
+        selection,
+        reverse,
+        raw,
+        limit,
+        batch,
+        max_result_bytes,
+        load_families_on_demand,
+    } = scan;
     let flags = [(*reverse, " reverse"), (*raw, " raw")]
         .iter()
         .filter(|(set, _)| *set)
         .map(|(_, name)| *name)
         .collect::<String>();
-    let numbers = format!("limit {limit:?} batch {batch:?} bytes {max_result_bytes}");
+    let numbers = format!(
+        "limit {limit:?} batch {batch:?} bytes {max_result_bytes} on demand \
+         {load_families_on_demand:?}"
+    );
     format!(
         "scan {:?}..{:?}{flags}, {numbers}{}",
         range.start,
