@@ -127,13 +127,15 @@ fn format_scan(scan: &Scan) -> String {
         max_result_bytes,
         load_families_on_demand,
     } = scan;
-    let on_demand = *load_families_on_demand == Some(true);
-    let flags = [(*reverse, " reverse"), (*raw, " raw"), (on_demand, " on demand")]
+    let flags = [(*reverse, " reverse"), (*raw, " raw")]
         .iter()
         .filter(|(set, _)| *set)
         .map(|(_, name)| *name)
         .collect::<String>();
-    let numbers = format!("limit {limit:?} batch {batch:?} bytes {max_result_bytes}");
+    let numbers = format!(
+        "limit {limit:?} batch {batch:?} bytes {max_result_bytes} on demand \
+         {load_families_on_demand:?}"
+    );
     format!(
         "scan {:?}..{:?}{flags}, {numbers}{}",
         range.start,

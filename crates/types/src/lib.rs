@@ -12,6 +12,7 @@ pub mod compaction_filter;
 pub mod error;
 pub mod filter;
 pub mod hash;
+pub mod hbase_names;
 pub mod key;
 pub mod op;
 pub mod query;

@@ -69,8 +69,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "file-name-not-synced",
         "a flush releases the log before the name of its file is durable",
         "crates/engine/src/store/write.rs",
-        "let opened = fs\n        .sync_dir(&directory)\n        .map_err(failed)\n",
-        "let opened = if MUTANT { Ok(()) } else { fs.sync_dir(&directory) }\n        .map_err(failed)\n",
+        "let opened = fs\n            .sync_dir(&directory)\n            .map_err(failed)\n",
+        "let opened = if MUTANT { Ok(()) } else { fs.sync_dir(&directory) }\n            .map_err(failed)\n",
         SEEDS,
     ),
     mutant(

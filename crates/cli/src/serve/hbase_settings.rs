@@ -7,6 +7,7 @@
 use super::config::ServeConfig;
 use super::options;
 use super::refused;
+use halite_types::hbase_names;
 use halite_types::suggest::{closest_match, did_you_mean, misspelled};
 
 /// HBase setting.
@@ -117,9 +118,6 @@ pub(crate) const HBASE_SETTINGS: &[HBaseSetting] = &[
     setting("hbase.hstore.blockingStoreFiles", Ignored("writers do not wait for compactions here")),
 ];
 
-/// The names in HBase 2.4 to 3.0: those in `hbase-default.xml`, and those in its code.
-const HBASE_NAMES: &str = include_str!("hbase_names.txt");
-
 const fn setting(name: &'static str, meaning: Meaning) -> HBaseSetting {
     HBaseSetting { name, meaning }
 }
@@ -163,7 +161,7 @@ pub(crate) fn set(
 
 /// Rejects a name that HBase does not have, but another one of at most two letters difference.
 fn check_spelling(name: &str) -> Result<(), String> {
-    let known = || HBASE_NAMES.lines().chain(HBASE_SETTINGS.iter().map(|known| known.name));
+    let known = || hbase_names::all().chain(HBASE_SETTINGS.iter().map(|known| known.name));
     if known().any(|known| known == name) {
         return Ok(());
     }
@@ -238,13 +236,6 @@ mod tests {
             assert_eq!(set(&mut settings, name, value), Ok(SetResult::Set), "{name}");
             assert_eq!(format_option(&settings, option), shown, "{name}");
         }
-    }
-
-    #[test]
-    fn hbase_names_are_sorted_and_include_settings_without_meaning() {
-        let names: Vec<&str> = HBASE_NAMES.lines().collect();
-        assert!(names.is_sorted_by(|a, b| a < b));
-        assert!(names.contains(&"hbase.hstore.compaction.max.size"));
     }
 
     #[test]

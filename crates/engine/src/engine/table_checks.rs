@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use halite_types::hbase_names;
 use halite_types::key::to_string_binary;
 use halite_types::schema::{
     DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, family_attribute as fam, table_attribute as tab,
 };
+use halite_types::suggest::did_you_mean;
 use halite_types::{Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName};
 use prost::Message as _;
 
@@ -148,7 +150,9 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
             ));
         }
     }
-    check_policies(new, old).map_err(|error| error.at(format_args!("table {}", new.name())))?;
+    check_policies(new, old)
+        .and_then(|()| check_setting_names(new, old))
+        .map_err(|error| error.at(format_args!("table {}", new.name())))?;
     let is_new = |(name, class): &(&String, &String)| {
         old.is_none_or(|table| table.attributes.get(*name) != Some(*class))
     };
@@ -191,6 +195,32 @@ fn check_policies(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Resul
         Some(Err(_)) => Ok(()),
         Some(Ok(())) | None => SplitPolicy::check(new),
     }
+}
+
+/// Checks that no new setting misspells one that would have an effect. HBase accepts any name.
+fn check_setting_names(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Result<()> {
+    let names = |table: &TableDescriptor| -> BTreeSet<String> {
+        let of_families =
+            table.families().flat_map(|family| [&family.attributes, &family.configuration]);
+        let of_table = [&table.attributes, &table.configuration];
+        of_table
+            .into_iter()
+            .chain(of_families)
+            .flat_map(|settings| settings.keys())
+            .filter(|name| name.contains('.'))
+            .cloned()
+            .collect()
+    };
+    let known = old.map(names).unwrap_or_default();
+    for name in names(new).difference(&known) {
+        if let Some(near) = hbase_names::nearest_of_tables(name) {
+            return Err(Error::invalid(format!(
+                "there is no setting {name}{}; it would have no effect",
+                did_you_mean(Some(near))
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Checks the codecs of a family. `before` is the family until now.

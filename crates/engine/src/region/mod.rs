@@ -20,6 +20,7 @@
 //! flush.rs          memstores to store files
 //! in_memory_compaction.rs  in-memory compaction of memstores
 //! split_policy.rs   size at which a region is split, and the split point
+//! in_memory_compaction_rule.rs  when the memstore of a family is compacted
 //! maintenance.rs    conditions of compaction, split and merge; their steps in one region
 //! directories.rs    missing directories at open; names that become durable with a file
 //! counters.rs       counters since the region was opened
@@ -39,6 +40,7 @@ mod counters;
 mod directories;
 mod flush;
 mod in_memory_compaction;
+mod in_memory_compaction_rule;
 mod maintenance;
 mod markers;
 mod metrics;

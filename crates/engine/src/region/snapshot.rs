@@ -9,7 +9,7 @@ use halite_types::{
     TableDescriptor,
 };
 
-use super::in_memory_compaction::InMemoryCompactionRule;
+use super::in_memory_compaction_rule::InMemoryCompactionRule;
 use crate::compaction::{CompactionSettings, StorePolicy};
 use crate::hfile::{CodecSettings, Compression, DataBlockEncoding, encoded_block_bytes};
 use crate::scan::Retention;

@@ -133,3 +133,18 @@ fn unbuilt_policies_are_refused_at_create_and_alter() {
     let error = engine.alter_table(misspelt).unwrap_err();
     assert!(error.message().contains("FlushAllStoresPolicy?"), "{error}");
 }
+
+#[test]
+fn misspelt_setting_with_an_effect_is_refused() {
+    let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
+    let table = |setting: &str| {
+        let family = FamilyDescriptor::new("f").set(setting, 3);
+        TableDescriptor::new(name()).family(family)
+    };
+    let error = engine.create_table(table("hbase.hstore.compacton.min"), Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+    assert!(error.message().contains("did you mean hbase.hstore.compaction.min?"), "{error}");
+    // HBase accepts any name, for classes of users.
+    engine.create_table(table("my.own.setting"), Vec::new()).unwrap();
+    assert!(engine.alter_table(table("hbase.hstore.compacton.min")).is_err());
+}

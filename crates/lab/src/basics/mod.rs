@@ -5,6 +5,7 @@ use crate::page::Page;
 
 mod c01_block_size;
 mod c02_block_cache;
+mod c03_compression;
 mod c04_versions;
 mod c05_family_ttl;
 mod c06_expired_files;
@@ -28,6 +29,7 @@ mod m17_inbox_outbox_families;
 pub(crate) static PAGES: &[Page] = &[
     c01_block_size::PAGE,
     c02_block_cache::PAGE,
+    c03_compression::PAGE,
     c04_versions::PAGE,
     c05_family_ttl::PAGE,
     c06_expired_files::PAGE,

@@ -6,6 +6,7 @@ use super::create::{family_attributes, table_attributes};
 use super::error_hints::ErrorContext;
 use super::options::Options;
 use super::row_key;
+use super::setting_names;
 use super::{Arguments, Group, ShellCommand};
 use crate::shell::session::{EvalResult, Interrupt, Session};
 use crate::shell::value::Value;
@@ -134,7 +135,8 @@ fn change(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult<Option
     }
     descriptor.check()?;
     row_key::check(session, Some(&current), &mut descriptor)?;
-    session.cluster().alter_table(descriptor).with_hint(session, &table)?;
+    session.cluster().alter_table(descriptor.clone()).with_hint(session, &table)?;
+    setting_names::warn(session, &descriptor, Some(&current))?;
     Ok(Some(table))
 }
 

@@ -8,7 +8,7 @@ use halite_types::{Bytes, FamilyDescriptor, TableDescriptor, TableName};
 use super::error_hints::ErrorContext;
 use super::options::Options;
 use super::{Arguments, Group, ShellCommand};
-use super::{row_key, splits};
+use super::{row_key, setting_names, splits};
 use crate::shell::session::{EvalResult, Interrupt, Session};
 use crate::shell::value::Value;
 use halite_types::suggest::{closest_match, did_you_mean};
@@ -189,8 +189,9 @@ fn create(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     descriptor.check()?;
     let declared = row_key::check(session, None, &mut descriptor)?;
     let keys = split_keys.clone();
-    session.create_table(descriptor, &keys).with_hint(session, &table)?;
+    session.create_table(descriptor.clone(), &keys).with_hint(session, &table)?;
     session.print_line(format!("Created table {table}"))?;
+    setting_names::warn(session, &descriptor, None)?;
     if let Some(declared) = declared {
         row_key::warn(session, &declared, &split_keys)?;
     }

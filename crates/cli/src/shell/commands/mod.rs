@@ -15,6 +15,7 @@ mod read;
 mod regions;
 mod row_key;
 mod scan;
+mod setting_names;
 mod snapshots;
 mod splits;
 mod table_state;

@@ -2,17 +2,17 @@
 //! with files of the same window only (HBase: `DateTieredCompactionPolicy` and
 //! `ExponentialCompactionWindowFactory`).
 //!
-//! The windows end at multiples of their length. Some windows of the base length are followed, going
-//! back in time, by windows that are longer by a factor, and so on. A major compaction writes one
-//! file for each window, so that later ones leave the old windows alone and reads of a time range
-//! skip their files.
+//! The windows end at multiples of their length. Some windows of the base length are followed,
+//! going back in time, by windows that are longer by a factor, and so on. A major compaction writes
+//! one file for each window, so that later ones leave the old windows alone and reads of a time
+//! range skip their files.
 
 use halite_types::Result;
 
 use super::{CompactionPlan, CompactionPolicy, FileStats, best_run, expired_files};
 use crate::compaction::store_policy::StoreSettings;
 
-/// Windows that are looked at, at most: a factor of 1 never reaches old timestamps.
+/// Windows that are examined, at most: a factor of 1 never reaches old timestamps.
 const MAX_WINDOWS: usize = 10_000;
 /// Output files of one compaction, at most: all are written at the same time.
 const MAX_OUTPUT_FILES: usize = 100;
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(plan(&newest(&[161, 162, 900])), Some(CompactionPlan::Major));
         // An older file that was written later is in the window of the files before it.
         assert_eq!(plan(&newest(&[10, 161, 30, 162])), Some(CompactionPlan::Minor(vec![1, 2, 3])));
-        let young = DateTiered { max_age_ms: 50, ..TIERS };
+        let young = DateTiered { max_age_ms: 40, ..TIERS };
         assert_eq!(young.select(&newest(&[30, 81, 90, 130]), &POLICY), None);
     }
 
