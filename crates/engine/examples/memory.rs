@@ -6,7 +6,9 @@
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "it is a program that prints and ends at an error"
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "it is a program that prints small numbers and ends at an error"
 )]
 
 use halite_engine::env::Env;
@@ -15,7 +17,7 @@ use halite_types::{FamilyDescriptor, Put, RowOp, TableDescriptor, TableName};
 
 const TABLES: u64 = 40;
 const VALUE_BYTES: usize = 1000;
-const BATCH: u64 = 100;
+const BATCH: usize = 100;
 
 fn main() {
     let megabytes: u64 = std::env::args().nth(1).map_or(1000, |text| text.parse().unwrap());
@@ -53,9 +55,9 @@ fn main() {
     report("open");
     let rows = megabytes * 1_000_000 / VALUE_BYTES as u64;
     let value = vec![b'v'; VALUE_BYTES];
-    for first in (0..rows).step_by(BATCH as usize) {
-        let name = &names[(first / BATCH % TABLES) as usize];
-        let puts = (first..first + BATCH)
+    for first in (0..rows).step_by(BATCH) {
+        let name = &names[(first / BATCH as u64 % TABLES) as usize];
+        let puts = (first..first + BATCH as u64)
             .map(|row| {
                 let key = row.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes().to_vec();
                 RowOp::Put(Put::new(key).add("f", "q", value.clone()))

@@ -137,7 +137,8 @@ impl BlockCache {
         }
         // The weight is the sum over all shards, each behind a lock.
         if self.insertions.fetch_add(1, Ordering::Relaxed).is_multiple_of(WEIGHED_INSERTIONS) {
-            let limit = self.capacity_bytes - self.capacity_bytes / 16;
+            // Each shard of the cache lacks up to one block.
+            let limit = self.capacity_bytes / 16 * 13;
             let is_full = self.capacity_bytes >= MIN_PARTS_BYTES && self.bytes() >= limit;
             self.is_full.store(is_full, Ordering::Relaxed);
         }

@@ -31,8 +31,8 @@ pub enum WalRecovery {
 /// first blocks of forward scans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PartReads {
-    /// Those that do not fill the block cache, and all once it is full. Before that a whole block is
-    /// better, which serves later reads of its other cells.
+    /// Those that do not fill the block cache, and all once it is nearly full. Before that a whole
+    /// block is better, which serves later reads of its other cells.
     #[default]
     WhenCacheIsFull,
     /// All.

@@ -19,8 +19,8 @@ const MAX_GAP_BYTES: u64 = 1 << 20;
 /// Bytes that a compaction reads at once.
 const STEP_BYTES: usize = 256 << 10;
 
-/// Read-ahead of a scan of one file: after two blocks that follow one another, the system is told
-/// to read the next ones.
+/// Read-ahead of a scan of one file: after two blocks that follow one another, the system reads
+/// the next ones in advance.
 ///
 /// Relaxed atomics: one scan uses it, and a lost update only reads too much or too little ahead.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ struct Step {
 }
 
 impl StepReader {
-    /// Returns `count` bytes at `offset` of a file, and reads the bytes behind them as well unless
+    /// Returns `count` bytes at `offset` of a file, and reads the bytes after them as well unless
     /// they are in memory.
     ///
     /// # Errors

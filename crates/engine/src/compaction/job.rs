@@ -26,7 +26,7 @@ const MAX_WAIT: Duration = Duration::from_millis(100);
 enum Haste {
     /// Within the rate limit of automatic compactions.
     Limited,
-    /// As fast as possible, because somebody waits for it.
+    /// As fast as possible, because a caller may wait for it.
     Unlimited,
 }
 

@@ -239,13 +239,13 @@ fn compact(
     }
     let done = match kind {
         CompactionKind::Minor => region.compact_at_pace(family, kind),
-        // Someone asked for it, and may be waiting.
+        // Requested by a caller, who may be waiting.
         CompactionKind::Major => region.compact(family, kind),
     };
     match done {
         // The region was removed concurrently; its files were deleted or passed to its successors.
         Err(error) if error.kind() == ErrorKind::NoSuchRegion => return Ok(()),
-        // Nobody asked for a compaction while nothing happens.
+        // The compaction of an idle region is optional.
         Err(error) if error.kind() == ErrorKind::DiskFull && region.is_idle() => {
             region.set_idle(false);
             return Ok(());

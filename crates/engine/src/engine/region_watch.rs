@@ -1,5 +1,5 @@
 //! Regular look at the open regions: compactions that time makes necessary, and compactions of
-//! regions that nobody writes to.
+//! regions without writes.
 //!
 //! A flush requests the compaction that its file makes necessary. This covers what happens without
 //! one: files expire and grow old, and a region without writes has time for a compaction that would

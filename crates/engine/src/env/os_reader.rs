@@ -38,7 +38,7 @@ impl FileReader for OsReader {
                 Err(error) => return Err(error.into()),
             }
         }
-        // The capacity may be larger than what was asked for.
+        // The capacity may be larger than the requested length.
         bytes.truncate(count);
         Ok(bytes)
     }

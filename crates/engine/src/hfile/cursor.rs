@@ -44,8 +44,8 @@ impl Loaded {
         self.part.map_or(0, |part| part.start)
     }
 
-    /// Returns `true` if it is a part that is behind the part `before` in the file, perhaps in the
-    /// next block.
+    /// Returns `true` if it is the part after the part `before` in the file, in the same block or
+    /// the next one.
     fn follows(&self, before: &Self) -> bool {
         let (Some(part), Some(last)) = (self.part, before.part) else { return false };
         if self.pointer == before.pointer {

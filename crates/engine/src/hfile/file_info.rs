@@ -23,6 +23,8 @@ pub mod info_key {
     pub const KEY_VALUE_VERSION: &str = "KEY_VALUE_VERSION";
     pub const MAX_CELL_SEQUENCE_ID: &str = "MAX_MEMSTORE_TS_KEY";
     pub const DATA_BLOCK_ENCODING: &str = "DATA_BLOCK_ENCODING";
+    /// Only in files with encoded index blocks, which HBase 2.6 cannot write and Halite not read.
+    pub const INDEX_BLOCK_ENCODING: &str = "INDEX_BLOCK_ENCODING";
     pub const BLOOM_TYPE: &str = "BLOOM_FILTER_TYPE";
     pub const BLOOM_PARAMETER: &str = "BLOOM_FILTER_PARAM";
     pub const LAST_BLOOM_KEY: &str = "LAST_BLOOM_KEY";

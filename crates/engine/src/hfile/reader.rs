@@ -16,7 +16,7 @@ use super::part_index::{Part, PartChoice};
 use super::trailer::{TRAILER_BYTES, Trailer};
 use super::{Comparator, damaged};
 use crate::env::FileReader;
-use halite_types::{BloomType, Error, Result};
+use halite_types::{BloomType, Error, ErrorKind, Result};
 
 /// Source of a file's blocks: the disk, or a cache in front of it.
 pub trait BlockSource: Send + Sync {
@@ -340,6 +340,16 @@ fn bloom_type(info: &FileInfo, bloom: Option<&BloomMeta>) -> Result<BloomType> {
 }
 
 fn encoding_of(info: &FileInfo) -> Result<DataBlockEncoding> {
+    if let Some(name) = info.get(info_key::INDEX_BLOCK_ENCODING).filter(|name| *name != b"NONE") {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "index block encoding {} cannot be read; set INDEX_BLOCK_ENCODING to NONE and let \
+                 HBase rewrite the file with a major compaction",
+                name.escape_ascii()
+            ),
+        ));
+    }
     match info.get(info_key::DATA_BLOCK_ENCODING).map(String::from_utf8_lossy) {
         None => Ok(DataBlockEncoding::None),
         Some(name) => {

@@ -18,8 +18,8 @@ use crate::store::{Clip, StoreFile};
 pub(crate) enum CellSource {
     /// Cells of a memstore up to a sequence id, and the bytes of those that were passed.
     Memstore { cursor: memstore::Cursor, read_point: u64, bytes: u64 },
-    /// Cells of a store file.
-    File(FileSource),
+    /// Cells of a store file. Boxed because a merge moves its sources.
+    File(Box<FileSource>),
 }
 
 /// Cursor over a store file. It prevents the removal of the file.
@@ -167,7 +167,7 @@ impl CellSource {
     ) -> Self {
         let cursor =
             hfile::Cursor::new(Arc::clone(file.reader()), blocks.for_file(file.physical.id));
-        Self::File(FileSource::new(Arc::clone(file), cursor, read_point))
+        Self::File(Box::new(FileSource::new(Arc::clone(file), cursor, read_point)))
     }
 
     /// As [`CellSource::file`], for a read that does not need all of it. Newer sources often
