@@ -9,6 +9,9 @@ use crate::Result;
 /// Maximum duration of HBase's programs.
 const LIMIT: Duration = Duration::from_mins(10);
 
+/// Maximum duration of a measurement.
+const MEASURE_LIMIT: Duration = Duration::from_hours(1);
+
 /// Packages that HBase's jars access, closed since Java 16.
 const OPENED_PACKAGES: [&str; 6] = [
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
@@ -38,13 +41,28 @@ pub(crate) fn read_wire(jars: &Path, work: &Path) -> Result<()> {
     run(jars, CODECS[0], "Wire.java", &[work])
 }
 
+/// Measures reads and writes of the files in `files`; the result is one line for each in `printed`.
+pub(crate) fn measure_store_files(jars: &Path, files: &Path, printed: &Path) -> Result<()> {
+    run_for(MEASURE_LIMIT, jars, CODECS[1], "HFileSpeed.java", &[files, printed])
+}
+
 fn run(jars: &Path, codecs: &str, program: &str, arguments: &[&Path]) -> Result<()> {
+    run_for(LIMIT, jars, codecs, program, arguments)
+}
+
+fn run_for(
+    limit: Duration,
+    jars: &Path,
+    codecs: &str,
+    program: &str,
+    arguments: &[&Path],
+) -> Result<()> {
     let java = Path::new(env!("CARGO_MANIFEST_DIR")).join("java");
     let classes = std::env::join_paths([java.join("codecs").join(codecs), jars.join("*")])
         .map_err(|error| format!("the path of the jars cannot be passed to Java: {error}"))?;
     let mut child = Command::new("java")
         .args(OPENED_PACKAGES)
-        .args(["-Xmx512m", "-Dlog4j2.level=ERROR", "-cp"])
+        .args(["-Xmx1g", "-Dlog4j2.level=ERROR", "-cp"])
         .arg(classes)
         .arg(java.join(program))
         .args(arguments)
@@ -52,7 +70,7 @@ fn run(jars: &Path, codecs: &str, program: &str, arguments: &[&Path]) -> Result<
         .map_err(|error| {
             format!("cannot start java: {error}; install a JDK 17 and add it to PATH")
         })?;
-    match halite_patience::wait(&mut child, LIMIT)
+    match halite_patience::wait(&mut child, limit)
         .map_err(|error| format!("cannot wait for {program}: {error}"))?
     {
         Some(status) if status.success() => Ok(()),
@@ -61,7 +79,7 @@ fn run(jars: &Path, codecs: &str, program: &str, arguments: &[&Path]) -> Result<
         }
         None => {
             halite_patience::kill(&mut child);
-            Err(format!("{program} did not exit within {} s", LIMIT.as_secs()))
+            Err(format!("{program} did not exit within {} s", limit.as_secs()))
         }
     }
 }

@@ -14,6 +14,7 @@ mod directory;
 mod error;
 mod exchange;
 mod hbase;
+mod hfile_bench;
 mod pretty_printer;
 mod remote;
 mod remote_load;
@@ -32,6 +33,7 @@ usage: halite-interop store-files|directory|wire JARS WORK
        halite-interop clients JARS WORK HALITE [--record|--verify] [CLIENT...]
        halite-interop tools JARS WORK HALITE [--verify]
        halite-interop remote|exchange JARS WORK HALITE
+       halite-interop hfile-bench JARS WORK PROGRAM [--help|NAME-PART...]
        halite-interop bench|client-bench JARS WORK HALITE [--help|OPTIONS]
 
 JARS contains HBase's jars; from `clients` on, it is a directory with one directory of jars for each
@@ -80,6 +82,13 @@ fn run(part: &str, jars: &Path, work: &Path, rest: &[String]) -> Result<()> {
         }
         ("client-bench", [halite, rest @ ..]) => {
             client_bench::run(Path::new(halite), jars, work, rest)
+        }
+        ("hfile-bench", [_, help, ..]) if help == "--help" => {
+            print!("{}", hfile_bench::HELP);
+            Ok(())
+        }
+        ("hfile-bench", [program, chosen @ ..]) => {
+            hfile_bench::run(Path::new(program), jars, work, chosen)
         }
         ("exchange", [halite]) => exchange::check(Path::new(halite), jars, work),
         ("remote", [halite]) => remote::check(Path::new(halite), jars, work),

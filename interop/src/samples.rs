@@ -143,7 +143,7 @@ pub(crate) fn all() -> Vec<SampleFile> {
     samples
 }
 
-/// Makes data blocks of several chunks of a codec, of at most 218,421 bytes each.
+/// Makes data blocks of several chunks of a codec, of at most 218,422 bytes each.
 fn chunks(options: &mut WriterOptions, codec: Compression) {
     (options.block_bytes, options.compression) = (600_000, codec);
 }

@@ -12,6 +12,8 @@ Run a benchmark. Arguments after the name are passed to the benchmark, including
     cargo xtask bench server      HBase's PerformanceEvaluation on `halite serve` and on a real HBase
     cargo xtask bench client      the Rust client, gohbase and HBase's Java client, on `halite serve`
                                   and on a real HBase
+    cargo xtask bench hfile       store files of every encoding and codec, beside HBase's reader and
+                                  writer
     cargo xtask bench dispatch    where the server executes calls: on the connection's task, on other
                                   threads, or both
     cargo xtask bench embedded    HBase's PerformanceEvaluation and YCSB on the embedded store
@@ -27,6 +29,7 @@ pub(crate) fn run_named(name: &str, arguments: &[String]) -> Result<()> {
         "stores" => stores(arguments),
         "server" => interop::bench_servers(arguments),
         "client" => interop::bench_clients(arguments),
+        "hfile" => interop::bench_store_files(arguments),
         "dispatch" => run(cargo([
             "run",
             "--release",

@@ -103,6 +103,29 @@ pub(crate) fn bench_servers(arguments: &[String]) -> Result<()> {
     bench("bench", &["javac", "mvn"], arguments)
 }
 
+/// `cargo xtask bench hfile`.
+pub(crate) fn bench_store_files(arguments: &[String]) -> Result<()> {
+    run(&mut cargo([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "halite-engine",
+        "--example",
+        "hfile_speed",
+    ]))?;
+    let outcome = with_jars(|jars| {
+        let mut command =
+            cargo(["run", "--quiet", "--package", "halite-interop", "--", "hfile-bench"]);
+        command.arg(jars).arg(target_dir().join("interop/hfile-bench"));
+        run(command.arg(target_dir().join("release/examples/hfile_speed")).args(arguments))
+    })?;
+    match outcome {
+        StepOutcome::Done => Ok(()),
+        StepOutcome::Skipped(missing) => Err(missing),
+    }
+}
+
 /// `cargo xtask bench client`: compares the release build of the client with third-party clients.
 pub(crate) fn bench_clients(arguments: &[String]) -> Result<()> {
     run(&mut cargo([

@@ -190,7 +190,8 @@ impl Region {
         };
         let now = self.shared.env.clock.monotonic_ns();
         let mut wait = self.shared.compaction_pace.pay(bytes, now, &self.shared.options, backlog);
-        while !wait.is_zero() {
+        // A caller that waits for this compaction is more important than the rate.
+        while !wait.is_zero() && !self.is_compaction_awaited() {
             let step = wait.min(MAX_WAIT);
             self.shared.scheduler.pause(step);
             self.check_compaction()?;

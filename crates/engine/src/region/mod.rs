@@ -97,6 +97,8 @@ pub struct Region {
     compaction: RankedMutex<()>,
     /// Held by the thread that waits for a running compaction to be canceled; later ones wait here.
     turn: RankedMutex<()>,
+    /// Number of threads that wait for the end of the running compaction.
+    compaction_waiters: AtomicU64,
     /// `true` if the running compaction is to be canceled.
     gives_way: AtomicBool,
     /// `true` if reads are no longer served.
@@ -158,6 +160,7 @@ impl Region {
             maintenance: RankedMutex::new(LockRank::Maintenance, ()),
             compaction: RankedMutex::new(LockRank::Compaction, ()),
             turn: RankedMutex::new(LockRank::CompactionTurn, ()),
+            compaction_waiters: AtomicU64::new(0),
             gives_way: AtomicBool::new(false),
             not_serving: AtomicBool::new(false),
             idle: AtomicBool::new(false),
@@ -235,7 +238,15 @@ impl Region {
 
     pub(crate) fn lock_compaction(&self) -> RankedGuard<'_, ()> {
         drop(self.turn.lock_of(&self.info));
-        self.compaction.lock_of(&self.info)
+        self.compaction_waiters.fetch_add(1, Ordering::Relaxed);
+        let compaction = self.compaction.lock_of(&self.info);
+        self.compaction_waiters.fetch_sub(1, Ordering::Relaxed);
+        compaction
+    }
+
+    /// Returns `true` if a thread waits for the end of the running compaction.
+    pub(crate) fn is_compaction_awaited(&self) -> bool {
+        self.compaction_waiters.load(Ordering::Relaxed) > 0
     }
 
     /// As [`Region::lock_compaction`], but cancels a running compaction, which may take hours.
