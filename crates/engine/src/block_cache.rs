@@ -161,6 +161,12 @@ impl BlockCache {
         self.blocks.weight() + self.in_memory.weight()
     }
 
+    /// Returns `false` if another block would evict one of the same share.
+    pub(crate) fn has_room(&self, in_memory: bool) -> bool {
+        let share = if in_memory { &self.in_memory } else { &self.blocks };
+        share.weight() < share.capacity() / 16 * 13
+    }
+
     /// Returns the capacity in bytes for the blocks of one family.
     pub(crate) fn share_bytes(&self, in_memory: bool) -> u64 {
         if in_memory { self.in_memory.capacity() } else { self.blocks.capacity() }

@@ -45,6 +45,14 @@ impl RetryJob {
     }
 }
 
+/// Looks at the regions if it is time. A panic is counted and reported.
+pub(super) fn watch_regions(shared: &EngineInner, engine: &Engine) {
+    let _ = guarded(&shared.scheduler, "looking at the regions", "and it is tried again", || {
+        engine.watch_regions();
+        Ok(())
+    });
+}
+
 /// Runs a job and then schedules its follow-up.
 ///
 /// # Errors

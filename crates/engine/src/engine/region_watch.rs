@@ -6,6 +6,7 @@
 //! otherwise cost too much, as HBase has in its off-peak hours.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
@@ -17,6 +18,10 @@ pub(super) const PERIOD: Duration = Duration::from_secs(2);
 /// Time after which the policy is asked about a region again although nothing has happened in it,
 /// in nanoseconds.
 const POLICY_PERIOD_NS: u64 = 60_000_000_000;
+
+/// Number of idle regions whose compaction one look requests, at most. The others are next: many
+/// queued compactions would lift the rate limit.
+const MAX_IDLE_REQUESTS: usize = 2;
 
 /// What is remembered between two looks.
 #[derive(Debug, Default)]
@@ -41,6 +46,8 @@ struct Seen {
     /// When the policy was last asked.
     asked_ns: u64,
     is_idle: bool,
+    /// `true` if it has become idle and the policy has not been asked since.
+    is_to_be_asked: bool,
 }
 
 impl Engine {
@@ -73,24 +80,38 @@ impl Engine {
             let sequence = region.read_point();
             let mut seen = match before.remove(&region.number) {
                 Some(seen) if seen.sequence == sequence => seen,
-                _ => Seen { sequence, since_ns: now, asked_ns: now, is_idle: false },
+                _ => Seen {
+                    sequence,
+                    since_ns: now,
+                    asked_ns: now,
+                    is_idle: false,
+                    is_to_be_asked: false,
+                },
             };
             let becomes_idle =
                 !seen.is_idle && idle_ns > 0 && now.saturating_sub(seen.since_ns) >= idle_ns;
             if becomes_idle || seen.since_ns == now {
                 seen.is_idle = becomes_idle;
+                seen.is_to_be_asked = becomes_idle;
                 region.set_idle(becomes_idle);
             }
-            let is_due = now.saturating_sub(seen.asked_ns) >= POLICY_PERIOD_NS;
-            if becomes_idle || is_due {
-                seen.asked_ns = now;
-                to_ask.push(std::sync::Arc::clone(&region));
+            if seen.is_to_be_asked || now.saturating_sub(seen.asked_ns) >= POLICY_PERIOD_NS {
+                to_ask.push(Arc::clone(&region));
             }
             state.regions.insert(region.number, seen);
         }
         drop(state);
+        let mut requests = 0;
         for region in to_ask {
+            let is_idle = region.is_idle();
+            if is_idle && requests >= MAX_IDLE_REQUESTS {
+                continue;
+            }
+            if let Some(seen) = self.region_watch.state.lock().regions.get_mut(&region.number) {
+                (seen.is_to_be_asked, seen.asked_ns) = (false, now);
+            }
             if region.check_open().is_ok() && region.needs_compaction() {
+                requests += usize::from(is_idle);
                 self.shared.scheduler.request_compaction(&region);
             }
         }

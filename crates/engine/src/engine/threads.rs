@@ -41,11 +41,11 @@ impl Engine {
                 let mut pause = jobs::MIN_RETRY_PAUSE;
                 let wait = (!flushes).then_some(region_watch::PERIOD);
                 loop {
+                    if !flushes && let Some(engine) = engine.upgrade() {
+                        jobs::watch_regions(&shared, &engine);
+                    }
                     let wake = shared.scheduler.wait(flushes, wait);
                     let Some(engine) = engine.upgrade() else { return };
-                    if !flushes {
-                        engine.watch_regions();
-                    }
                     let job = match wake {
                         Wake::Job(job) => job,
                         Wake::Timeout => continue,

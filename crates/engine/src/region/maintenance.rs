@@ -52,7 +52,9 @@ impl Region {
         let stores = snapshot.families.iter().zip(&snapshot.stores);
         for (family, store) in stores.filter(|(family, _)| family.cache.on_open) {
             for file in store.files.iter().filter(|file| file.needs_prefetch()) {
-                file.prefetch(family.cache.in_memory, || self.check_open().is_ok());
+                file.prefetch(family.cache.in_memory, || {
+                    self.check_open().is_ok() && !self.shared.scheduler.is_closing()
+                });
             }
         }
     }

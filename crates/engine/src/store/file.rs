@@ -102,10 +102,11 @@ impl StoreFile {
         !self.physical.is_prefetched.load(Ordering::Relaxed)
     }
 
-    /// Reads all blocks into the cache, once, while `go_on` returns `true`.
+    /// Reads all blocks into the cache, once, while `go_on` returns `true` and the cache has room.
     pub(crate) fn prefetch(&self, in_memory: bool, go_on: impl Fn() -> bool) {
         self.physical.is_prefetched.store(true, Ordering::Relaxed);
-        self.fill_cache(BlockClasses::ALL, in_memory, go_on);
+        let cache = &self.physical.cache;
+        self.fill_cache(BlockClasses::ALL, in_memory, || cache.has_room(in_memory) && go_on());
     }
 
     /// Reads blocks into the cache, as many as have room in it, while `go_on` returns `true`. Damage

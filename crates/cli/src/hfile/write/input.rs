@@ -8,6 +8,8 @@ use anyhow::{Context as _, bail};
 use csv::{ByteRecord, ReaderBuilder};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::quotes::CheckedQuotes;
+
 /// Form of a file with separated values.
 pub(crate) struct InputArgs {
     /// File; `-` is standard input.
@@ -19,9 +21,11 @@ pub(crate) struct InputArgs {
     pub(crate) names: Option<Vec<String>>,
 }
 
+type LineReader = csv::Reader<CheckedQuotes<Box<dyn Read>>>;
+
 /// Reader of the lines of a file.
 pub(super) struct Input {
-    reader: csv::Reader<Box<dyn Read>>,
+    reader: LineReader,
     /// Names of the columns.
     pub(super) names: Vec<String>,
     pub(super) bar: ProgressBar,
@@ -42,7 +46,7 @@ impl Input {
             .quote(form.quote.unwrap_or(b'"'))
             .has_headers(false)
             .flexible(true)
-            .from_reader(source);
+            .from_reader(CheckedQuotes::new(source, form.separator, form.quote));
         let names = match &form.names {
             Some(names) => names.clone(),
             None => header(&mut reader).with_context(|| name.clone())?,
@@ -59,7 +63,7 @@ impl Input {
     }
 }
 
-fn header(reader: &mut csv::Reader<Box<dyn Read>>) -> anyhow::Result<Vec<String>> {
+fn header(reader: &mut LineReader) -> anyhow::Result<Vec<String>> {
     let mut record = ByteRecord::new();
     if !reader.read_byte_record(&mut record)? {
         bail!("it is empty; the first line has to name the columns, or give --names");

@@ -11,6 +11,7 @@
 mod input;
 mod mapping;
 mod output;
+mod quotes;
 mod rows;
 mod sorter;
 mod value_type;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use csv::ByteRecord;
 use halite::rowkey::{Dictionary, NoResolver};
-use halite::{TableName, block_on};
+use halite::{TableDescriptor, TableName, block_on};
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub(crate) use input::InputArgs;
@@ -68,6 +69,9 @@ pub(crate) struct WriteReport {
     pub(crate) runs: usize,
 }
 
+/// Maximum size of a cell of a table without a limit of its own: that of a put.
+const DEFAULT_MAX_CELL_BYTES: usize = 10 << 20;
+
 impl WriteJob {
     /// Writes the files.
     ///
@@ -79,7 +83,7 @@ impl WriteJob {
         let descriptor = backend.descriptor(&self.table)?;
         let regions = backend.regions(&self.table)?;
         let mut input = Input::open(&self.input)?;
-        let rows = self.row_maker(backend, &input.names, declares_key(&descriptor))?;
+        let rows = self.row_maker(backend, &input.names, &descriptor)?;
         let temporary = Temporary::create(&self.to)?;
         let out = temporary.output()?;
         let mut output = Output::create(
@@ -112,9 +116,9 @@ impl WriteJob {
         &self,
         backend: &Backend,
         names: &[String],
-        declares_key: bool,
+        table: &TableDescriptor,
     ) -> anyhow::Result<RowMaker> {
-        let key = declares_key.then(|| resolve_in(backend, &self.table)).transpose()?;
+        let key = declares_key(table).then(|| resolve_in(backend, &self.table)).transpose()?;
         let mapping = match &self.mapping.import_tsv {
             Some(list) => Mapping::from_import_tsv(list)?,
             None => Mapping::new(&self.mapping, names, key.as_ref().map(|found| &found.key))?,
@@ -131,7 +135,8 @@ impl WriteJob {
         let resolver =
             key.as_ref().map_or_else(|| Arc::new(NoResolver) as _, ResolvedKey::resolver);
         let (now_ms, skip_empty) = (self.now_ms, self.skip_empty);
-        Ok(RowMaker { mapping, key, resolver, assigned, now_ms, skip_empty })
+        let max_cell_bytes = table.max_cell_bytes().unwrap_or(DEFAULT_MAX_CELL_BYTES);
+        Ok(RowMaker { mapping, key, resolver, assigned, now_ms, skip_empty, max_cell_bytes })
     }
 
     /// Reads all lines into the sorter. Returns the numbers of lines and of bad ones.

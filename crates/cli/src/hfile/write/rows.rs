@@ -7,6 +7,7 @@ use halite::rowkey::{
     Dictionary, FieldType, KeyError, KeyErrorKind, KeyResolver, KeySchema, TimeUnit, Value,
 };
 use halite::{CellType, block_on};
+use halite_types::CellRef;
 use halite_types::cell::write_key;
 use halite_types::op::check_row;
 
@@ -29,6 +30,8 @@ pub(super) struct RowMaker {
     pub(super) now_ms: i64,
     /// `true` if an empty value makes no cell.
     pub(super) skip_empty: bool,
+    /// Maximum size of a cell, as for a put; 0 means no limit.
+    pub(super) max_cell_bytes: usize,
 }
 
 impl RowMaker {
@@ -81,6 +84,14 @@ impl RowMaker {
             let mut key = Vec::new();
             let code = CellType::Put.code();
             write_key(&mut key, &row, &cell.family, &cell.qualifier, timestamp, code);
+            let bytes = CellRef::new(&key, &value, &[], 0).encoded_len();
+            if self.max_cell_bytes > 0 && bytes > self.max_cell_bytes {
+                return Err(format!(
+                    "a cell of {bytes} bytes is over the limit of {}; split the value, or raise \
+                     the table's hbase.server.keyvalue.maxsize",
+                    self.max_cell_bytes
+                ));
+            }
             cells.push((key, value));
         }
         Ok(cells)

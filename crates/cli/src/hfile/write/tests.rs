@@ -224,3 +224,12 @@ fn import_tsv_columns_need_no_header() {
     job.run(&rig.backend).unwrap();
     assert_eq!(rig.loaded(), ["x/f:n@7=n'1", "x/g:@7=5"]);
 }
+
+#[test]
+fn unclosed_quote_and_large_cell_are_refused() {
+    let rig = Rig::new();
+    let error = rig.error(&rig.job("id,a\nr1,\"x\nr2,b\n"));
+    assert!(error.contains("begins in line 2: it has no closing quote"), "{error}");
+    let error = rig.error(&rig.job(&format!("id,a\nr1,{}\n", "x".repeat(11 << 20))));
+    assert!(error.contains("over the limit of 10485760"), "{error}");
+}
