@@ -47,7 +47,7 @@ pub(crate) fn recover(
     for log in logs {
         let mut reader = WalReader::open(&log.path, decompress_value)?;
         while let Some(entry) = reader.next_entry()? {
-            recovery.add(&entry)?;
+            recovery.add(&entry).with_context(|| log.path.display().to_string())?;
         }
         if let Some(WalEnd::Incomplete { offset, bytes }) = reader.end() {
             note(format!(
@@ -160,7 +160,7 @@ impl<'a> Recovery<'a> {
             count.entries += 1;
             count.cells += cells;
         }
-        self.compactions.entry(place).or_default().extend(entry.compactions());
+        self.compactions.entry(place).or_default().extend(entry.compactions()?);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Markers among the entries of a log: cells of a family of their own that are no data.
 
-use halite_types::CellRef;
+use halite_types::{CellRef, Error, Result};
 use prost::Message;
 
 use super::WalEntry;
@@ -46,16 +46,32 @@ impl WalEntry {
     /// Returns the compactions that the entry tells of. Other markers (flushes, bulk loads,
     /// openings and closings of regions) tell nothing that the directories do not: HBase moves
     /// files to their places before it writes them.
-    pub fn compactions(&self) -> impl Iterator<Item = CompactionMarker> {
-        self.cells
+    ///
+    /// # Errors
+    /// `Corrupt` for a marker that cannot be decoded: with the files of a compaction and those that
+    /// replace them, deleted cells could return.
+    pub fn compactions(&self) -> Result<Vec<CompactionMarker>> {
+        let markers = self
+            .cells
             .iter()
-            .filter(|cell| cell.family() == FAMILY && cell.qualifier() == COMPACTION)
-            .filter_map(|cell| CompactionDescriptor::decode(cell.value()).ok())
-            .filter(|of| of.encoded_region_name == self.region)
-            .map(|of| CompactionMarker {
-                family: of.family_name,
-                inputs: of.compaction_input,
-                outputs: of.compaction_output,
-            })
+            .filter(|cell| cell.family() == FAMILY && cell.qualifier() == COMPACTION);
+        let mut found = Vec::new();
+        for marker in markers {
+            let of = CompactionDescriptor::decode(marker.value()).map_err(|why| {
+                Error::corrupt(format!(
+                    "the marker of a compaction with sequence id {} is damaged: {why}; restore \
+                     the log, or import without the logs",
+                    self.sequence
+                ))
+            })?;
+            if of.encoded_region_name == self.region {
+                found.push(CompactionMarker {
+                    family: of.family_name,
+                    inputs: of.compaction_input,
+                    outputs: of.compaction_output,
+                });
+            }
+        }
+        Ok(found)
     }
 }

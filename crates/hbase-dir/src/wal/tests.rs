@@ -3,7 +3,8 @@
 use std::io::{Cursor, Read as _};
 use std::path::Path;
 
-use halite_types::{CellRef, Error, ErrorKind, Result};
+use halite_types::cell::make_key;
+use halite_types::{CellRef, CellsBuilder, Error, ErrorKind, Result};
 use prost::Message as _;
 
 use super::*;
@@ -212,4 +213,20 @@ fn encrypted_logs_and_foreign_codecs_are_refused() {
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.message().contains(word), "{error}");
     }
+}
+
+#[test]
+fn damaged_marker_of_a_compaction_is_an_error() {
+    let key = make_key(b"row", b"METAFAMILY", b"HBASE::COMPACTION", 5, 4);
+    let mut cells = CellsBuilder::default();
+    cells.push(CellRef::new(&key, b"\x0a\xff\xff", &[], 0));
+    let entry = WalEntry {
+        region: b"region".to_vec(),
+        table: b"t".to_vec(),
+        sequence: 17,
+        written_ms: 0,
+        cells: cells.finish(),
+    };
+    let error = entry.compactions().unwrap_err();
+    assert!(error.message().contains("compaction with sequence id 17 is damaged"), "{error}");
 }

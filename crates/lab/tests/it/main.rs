@@ -25,7 +25,7 @@ macro_rules! pages {
 }
 
 pages! {
-    c01 c02 c04 c05 c06 c07 c08 c09 c16
+    c01 c02 c03 c04 c05 c06 c07 c08 c09 c16
     e01 e02 e03 e04 e05 e06 e07 e08 e09 e10 e11 e12 e13 e14 e15 e16
     e17 e19 e20 e21 e22 e23 e24 e25 e26 e27 e28 e29 e30 e31 e32 e33
     e34 e37 e38 e39 e41 e42 e43 e44 e45 e46 e47 e48
