@@ -51,16 +51,15 @@ pub(crate) fn run_parts(arguments: &[String]) -> Result<()> {
 fn client_part(part: &str, arguments: &[String]) -> Result<StepOutcome> {
     with_tools(&["javac", "mvn", "go"], || {
         fetch_all(&["hbase-2.6.4", "hbase-2.4.17", "hbase-3.0.0-beta-1", "asynchbase-1.8.2"])?;
-        run(&mut cargo([
-            "build",
-            "--quiet",
-            "--package",
-            "halite-cli",
-            "--package",
-            "halite-interop",
-        ]))?;
+        build_programs()?;
         run_clients(part, &target_dir().join("debug/halite"), arguments)
     })
+}
+
+/// Builds the tested program and `halite-interop`.
+fn build_programs() -> Result<()> {
+    let packages = ["--package", "halite-cli", "--package", "halite-interop"];
+    run(cargo(["build", "--quiet"]).args(packages))
 }
 
 /// Runs the part of the Rust client: its examples are the programs, and the conformance suite is
@@ -86,14 +85,7 @@ fn remote() -> Result<StepOutcome> {
 fn exchange() -> Result<StepOutcome> {
     with_tools(&["javac", "mvn"], || {
         fetch_all(&["hbase-2.6.4"])?;
-        run(&mut cargo([
-            "build",
-            "--quiet",
-            "--package",
-            "halite-cli",
-            "--package",
-            "halite-interop",
-        ]))?;
+        build_programs()?;
         run_clients("exchange", &target_dir().join("debug/halite"), &[])
     })
 }
@@ -120,10 +112,7 @@ pub(crate) fn bench_store_files(arguments: &[String]) -> Result<()> {
         command.arg(jars).arg(target_dir().join("interop/hfile-bench"));
         run(command.arg(target_dir().join("release/examples/hfile_speed")).args(arguments))
     })?;
-    match outcome {
-        StepOutcome::Done => Ok(()),
-        StepOutcome::Skipped(missing) => Err(missing),
-    }
+    require(outcome)
 }
 
 /// `cargo xtask bench client`: compares the release build of the client with third-party clients.
@@ -147,6 +136,11 @@ fn bench(part: &str, tools: &[&str], arguments: &[String]) -> Result<()> {
         run(&mut cargo(["build", "--quiet", "--package", "halite-interop"]))?;
         run_clients(part, &target_dir().join("release/halite"), arguments)
     })?;
+    require(outcome)
+}
+
+/// Returns the missing tools of a skipped step as an error.
+fn require(outcome: StepOutcome) -> Result<()> {
     match outcome {
         StepOutcome::Done => Ok(()),
         StepOutcome::Skipped(missing) => Err(missing),

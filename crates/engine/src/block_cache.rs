@@ -14,7 +14,9 @@ use quick_cache::{OptionsBuilder, Weighter};
 use rustc_hash::FxBuildHasher;
 
 use crate::env::{Clock, FileReader};
-use crate::hfile::{Block, BlockHandle, BlockKind, BlockOrPart, BlockSource, PartChoice, Reader};
+use crate::hfile::{
+    Block, BlockHandle, BlockKind, BlockOrPart, BlockSource, PartChoice, Reader, read_bytes,
+};
 use crate::options::PartReads;
 use crate::scan::ReadStats;
 use crate::sequential_read::{ReadAhead, StepReader};
@@ -137,9 +139,8 @@ impl BlockCache {
         }
         // The weight is the sum over all shards, each behind a lock.
         if self.insertions.fetch_add(1, Ordering::Relaxed).is_multiple_of(WEIGHED_INSERTIONS) {
-            // Each shard of the cache lacks up to one block.
-            let limit = self.capacity_bytes / 16 * 13;
-            let is_full = self.capacity_bytes >= MIN_PARTS_BYTES && self.bytes() >= limit;
+            let is_full = self.capacity_bytes >= MIN_PARTS_BYTES
+                && self.bytes() >= full_bytes(self.capacity_bytes);
             self.is_full.store(is_full, Ordering::Relaxed);
         }
     }
@@ -164,7 +165,7 @@ impl BlockCache {
     /// Returns `false` if another block would evict one of the same share.
     pub(crate) fn has_room(&self, in_memory: bool) -> bool {
         let share = if in_memory { &self.in_memory } else { &self.blocks };
-        share.weight() < share.capacity() / 16 * 13
+        share.weight() < full_bytes(share.capacity())
     }
 
     /// Returns the capacity in bytes for the blocks of one family.
@@ -198,6 +199,11 @@ impl BlockCache {
     pub(crate) fn misses(&self) -> u64 {
         CacheStats::sum(&self.stats, |lookups| &lookups.misses)
     }
+}
+
+/// Returns the bytes at which a cache is full: each of its shards lacks up to one block.
+fn full_bytes(capacity: u64) -> u64 {
+    capacity / 16 * 13
 }
 
 /// Returns an empty cache with a capacity of `bytes` bytes.
@@ -469,9 +475,7 @@ impl CachedBlockSource {
             let began_ns = clock.map(Clock::monotonic_ns);
             let result = match &self.sequence {
                 Sequence::Steps(steps) => steps.read(file, offset, bytes),
-                Sequence::Scan(_) => {
-                    file.read_at(bytes, offset).map_err(|error| Error::io("reading", error))
-                }
+                Sequence::Scan(_) => read_bytes(file, offset, bytes),
             };
             if let (Some(clock), Some(began_ns)) = (clock, began_ns) {
                 stats.add_block_read_ns(clock.monotonic_ns().saturating_sub(began_ns));

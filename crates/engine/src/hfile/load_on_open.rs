@@ -151,6 +151,6 @@ fn part_indexes(meta: &Block, count: usize) -> Result<Vec<PartIndexHandle>> {
 }
 
 /// Reads `count` bytes; the caller ensures that they are inside the file.
-pub(super) fn read_bytes(file: &dyn FileReader, offset: u64, count: usize) -> Result<Vec<u8>> {
+pub(crate) fn read_bytes(file: &dyn FileReader, offset: u64, count: usize) -> Result<Vec<u8>> {
     file.read_at(count, offset).map_err(|error| Error::io("reading", error))
 }

@@ -69,6 +69,7 @@ pub use cursor::Cursor;
 pub use encoding::DataBlockEncoding;
 pub use file_info::{FileInfo, info_key};
 pub use hash::HashKind;
+pub(crate) use load_on_open::read_bytes;
 pub(crate) use options::encoded_block_bytes;
 pub use options::{FileSummary, StoreFileInfo, WriterOptions};
 pub use part_index::PartChoice;
