@@ -19,8 +19,8 @@ use std::time::Instant;
 
 use halite_engine::env::{Env, FileWriter};
 use halite_engine::hfile::{
-    Compression, Cursor, DataBlockEncoding, DirectBlocks, Reader, StoreFileInfo, Writer,
-    WriterOptions,
+    Compression, Cursor, DataBlockEncoding, DirectBlocks, DirectParts, Reader, StoreFileInfo,
+    Writer, WriterOptions,
 };
 use halite_types::CellRef;
 use halite_types::cell::{make_key, write_tag};
@@ -32,6 +32,8 @@ const MAX_ROUNDS: u32 = 9;
 const ENOUGH_SECONDS: f64 = 1.5;
 const ROWS: usize = 60_000;
 const COLUMNS: usize = 5;
+/// Bytes of the parts of plain blocks, as in a store.
+const PART_BYTES: usize = 4 << 10;
 const SEEKS: usize = 20_000;
 /// Step of the seeks in the list of cells.
 const SEEK_STEP: usize = 104_729;
@@ -108,6 +110,7 @@ impl Data {
             encoding,
             compression,
             include_tags: !self.tags.is_empty(),
+            part_bytes: Some(PART_BYTES),
             ..WriterOptions::default()
         };
         let file = MemoryFile(Arc::new(Mutex::new(Vec::with_capacity(self.key_value_bytes * 2))));
@@ -120,7 +123,7 @@ impl Data {
     }
 
     fn seek(&self, reader: &Arc<Reader>) {
-        let mut cursor = Cursor::new(Arc::clone(reader), DirectBlocks);
+        let mut cursor = Cursor::new(Arc::clone(reader), DirectParts);
         let mut at = 0;
         for _ in 0..SEEKS {
             at = (at + SEEK_STEP) % self.keys.len();

@@ -380,17 +380,18 @@ impl CachedBlockSource {
         pointer: BlockHandle,
         choice: PartChoice<'_>,
     ) -> Result<Option<BlockOrPart>> {
-        let Some(part) = reader.find_part(self, pointer, choice)? else { return Ok(None) };
-        let read =
-            DiskRead { kind: BlockKind::Data, bytes: part.bytes, key: self.key(part.offset) };
+        let Some(found) = reader.find_part(self, pointer, choice)? else { return Ok(None) };
+        let part = found.part;
+        let (bytes, key) = (part.stored_bytes, self.key(part.offset));
+        let read = DiskRead { kind: BlockKind::Data, bytes, key };
         let cells = match self.options.cache.get(&read.key, self.options.in_memory) {
             // A damaged index may lead to a block of another kind or length.
             Some(cells) if !part.is(&cells) => return Ok(None),
             Some(cells) => {
-                self.count_hit(&cells, read.kind, part.bytes);
+                self.count_hit(&cells, read.kind, part.stored_bytes);
                 cells
             }
-            None => self.read(&read, |read| reader.read_part_by(&part, read))?,
+            None => self.read(&read, |read| reader.read_part_by(&found, read))?,
         };
         Ok(Some(BlockOrPart::part(cells, part)))
     }

@@ -2,23 +2,32 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use halite_types::Result;
 
-use super::block_header::{BlockHandle, BlockHeader, BlockKind, ENCODED_DATA_MAGIC, HEADER_BYTES};
+use super::block_header::{
+    BlockHandle, BlockHeader, BlockKind, ENCODED_DATA_MAGIC, HEADER_BYTES, MAX_PAYLOAD_BYTES,
+};
 use super::cell_layout::CellLayout;
 use super::cells::CellMap;
 use super::codec::Compression;
-use super::encoding;
+use super::damaged;
+use super::encoding::{self, DataBlockEncoding};
 use super::index::NonRootIndex;
-use super::part_index::{Part, PartChoice, PartIndex};
-use super::{Comparator, damaged};
+use super::part_index::{Part, PartChoice, PartIndex, PartOrder};
 
 /// Layout of the blocks of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockFormat {
     pub(super) compression: Compression,
     pub(super) cells: CellLayout,
+}
+
+/// Part of a data block, with the part index that names it.
+pub(crate) struct FoundPart {
+    pub(crate) part: Part,
+    pub(super) index: Arc<Block>,
 }
 
 /// Block with verified checksums and a decompressed payload, which is parsed if its kind requires
@@ -84,14 +93,26 @@ impl Block {
         Ok(Self { kind, bytes, payload, content })
     }
 
-    /// Verifies and parses a part of a plain data block, as read from disk.
+    /// Verifies, decompresses, decodes and parses a part of a data block, as read from disk.
     ///
     /// # Errors
     /// `Corrupt`
-    pub(super) fn open_part(bytes: Vec<u8>, part: &Part, layout: CellLayout) -> Result<Self> {
+    pub(super) fn open_part(
+        bytes: Vec<u8>,
+        found: &FoundPart,
+        format: BlockFormat,
+        encoding: DataBlockEncoding,
+    ) -> Result<Self> {
+        let part = &found.part;
         part.verify(&bytes)?;
-        let content = Content::Cells(CellMap::parse(&bytes, layout)?);
-        let payload = 0..bytes.len();
+        let plain_bytes = part.bytes as usize;
+        let bytes = format.compression.decompress_part(bytes, MAX_PAYLOAD_BYTES)?;
+        let before = part.cell_before(found.index.payload());
+        let (bytes, payload) = encoding.decode_part(bytes, format.cells, before, plain_bytes)?;
+        let cells = bytes
+            .get(payload.clone())
+            .ok_or_else(|| damaged("it is shorter than the part index states"))?;
+        let content = Content::Cells(CellMap::parse(cells, format.cells)?);
         Ok(Self { kind: BlockKind::Data, bytes, payload, content })
     }
 
@@ -133,10 +154,10 @@ impl Block {
         &self,
         pointer: BlockHandle,
         choice: PartChoice<'_>,
-        comparator: Comparator,
+        order: PartOrder,
     ) -> Option<Part> {
         match &self.content {
-            Content::Parts(index) => index.find(self.payload(), pointer, choice, comparator),
+            Content::Parts(index) => index.find(self.payload(), pointer, choice, order),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Writer of blocks: headers, compression, checksums, and links to previous blocks.
 
-use std::mem;
+use std::{io, mem};
 
 use super::block_header::{BlockHandle, BlockKind, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use super::checksum::{ChecksumType, checksum_bytes};
@@ -21,7 +21,21 @@ pub(super) struct BlockWriter {
     total_uncompressed_bytes: u64,
     /// Offset of the last block of each kind written so far.
     previous: [Option<u64>; 9],
+    /// Last block, with its header and checksums.
     buffer: Vec<u8>,
+    /// Bytes of it before its checksums.
+    covered: usize,
+    /// Where the parts of the last data block begin on disk after its header, without the first.
+    part_starts: Vec<usize>,
+}
+
+/// Data block that was written.
+pub(super) struct WrittenData<'a> {
+    pub(super) handle: BlockHandle,
+    /// Its payload as it is on disk.
+    pub(super) payload: &'a [u8],
+    /// Where its parts begin in it, without the first.
+    pub(super) part_starts: &'a [usize],
 }
 
 impl BlockWriter {
@@ -42,6 +56,8 @@ impl BlockWriter {
             total_uncompressed_bytes: 0,
             previous: [None; 9],
             buffer: Vec::new(),
+            covered: 0,
+            part_starts: Vec::new(),
         }
     }
 
@@ -68,15 +84,24 @@ impl BlockWriter {
         Ok(pointer)
     }
 
-    /// Writes a data block with the payload of an encoder and returns its location.
+    /// Returns `true` if data blocks can be written in parts that decompress by themselves.
+    pub(super) fn compresses_parts(&self) -> bool {
+        self.compressor.compresses_parts()
+    }
+
+    /// Writes a data block with the payload of an encoder, compressed in parts that begin at
+    /// `borders` of the payload. Without borders, it is compressed as a whole.
     pub(super) fn write_data(
         &mut self,
         encoding: DataBlockEncoding,
         payload: &[u8],
-    ) -> Result<BlockHandle> {
-        let pointer = self.write_block(BlockKind::Data, *encoding.magic(), payload)?;
+        borders: &[usize],
+    ) -> Result<WrittenData<'_>> {
+        self.part_starts.clear();
+        let handle = self.write_block(BlockKind::Data, *encoding.magic(), payload, borders)?;
         self.total_uncompressed_bytes += (HEADER_BYTES + payload.len()) as u64;
-        Ok(pointer)
+        let payload = &self.buffer[HEADER_BYTES..self.covered];
+        Ok(WrittenData { handle, payload, part_starts: &self.part_starts })
     }
 
     /// Writes a block that HBase does not include in the total of uncompressed bytes.
@@ -85,7 +110,7 @@ impl BlockWriter {
         kind: BlockKind,
         payload: &[u8],
     ) -> Result<BlockHandle> {
-        self.write_block(kind, *kind.magic(), payload)
+        self.write_block(kind, *kind.magic(), payload, &[])
     }
 
     fn write_block(
@@ -93,11 +118,13 @@ impl BlockWriter {
         kind: BlockKind,
         magic: [u8; 8],
         payload: &[u8],
+        borders: &[usize],
     ) -> Result<BlockHandle> {
         let mut block = mem::take(&mut self.buffer);
         block.clear();
-        let written =
-            self.build(&mut block, kind, magic, payload).and_then(|()| self.append(&block));
+        let written = self
+            .build(&mut block, kind, magic, payload, borders)
+            .and_then(|()| self.append(&block));
         let on_disk_bytes = u32::try_from(block.len()).unwrap_or(u32::MAX);
         self.buffer = block;
         let pointer = BlockHandle { offset: self.offset, on_disk_bytes };
@@ -118,15 +145,16 @@ impl BlockWriter {
         kind: BlockKind,
         magic: [u8; 8],
         payload: &[u8],
+        borders: &[usize],
     ) -> Result<()> {
         block.resize(HEADER_BYTES, 0);
-        self.compressor
-            .compress(payload, block)
+        self.compress(payload, borders, block)
             .map_err(|error| Error::io("compressing a block", error))?;
         if payload.len().max(block.len()) > MAX_PAYLOAD_BYTES {
             return Err(self.oversized(kind, payload.len()));
         }
         let covered = block.len();
+        self.covered = covered;
         let body =
             covered - HEADER_BYTES + checksum_bytes(covered, self.bytes_per_checksum as usize);
         let number =
@@ -141,6 +169,26 @@ impl BlockWriter {
         block[29..33].copy_from_slice(&number(covered));
         self.checksum.append(block, self.bytes_per_checksum as usize);
         assert_eq!(block.len(), HEADER_BYTES + body, "a header states the length of its block");
+        Ok(())
+    }
+
+    fn compress(
+        &mut self,
+        payload: &[u8],
+        borders: &[usize],
+        block: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        if borders.is_empty() {
+            return self.compressor.compress(payload, block);
+        }
+        let mut start = 0;
+        for &end in borders.iter().chain([&payload.len()]) {
+            self.compressor.compress_part(&payload[start..end], block)?;
+            if end < payload.len() {
+                self.part_starts.push(block.len() - HEADER_BYTES);
+            }
+            start = end;
+        }
         Ok(())
     }
 

@@ -50,6 +50,7 @@ mod index_writer;
 mod load_on_open;
 mod options;
 mod part_index;
+mod part_index_writer;
 mod properties;
 mod read_all;
 mod reader;

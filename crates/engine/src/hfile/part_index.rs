@@ -1,10 +1,10 @@
-//! Part index: where the parts of plain data blocks begin, so that a get reads one part of a few
-//! kilobytes, not a block of 64 KB.
+//! Part index: where the parts of data blocks begin, so that a get reads, decompresses and decodes
+//! one part of a few kilobytes, not a block of 64 KB.
 //!
-//! A part is a run of whole cells of a data block, with a checksum of its own. The part index is
-//! Halite's own content in HBase's format: meta blocks, which HBase's readers leave alone. Each
-//! describes the data blocks since the one before; its name ends with the offset of the first of
-//! them in hexadecimal, so that the names are in the order of the file.
+//! A part is a run of whole cells of a data block, with a checksum of its own over its bytes on
+//! disk. The part index is Halite's own content in HBase's format: meta blocks, which HBase's
+//! readers leave alone. Each describes the data blocks since the one before; its name ends with the
+//! offset of the first of them in hexadecimal, so that the names are in the order of the file.
 //!
 //! ```text
 //! name     "halite.parts." | offset of the first data block, 16 hexadecimal digits
@@ -14,45 +14,95 @@
 //! key      flat key after the last cell of the part before and not after the part's first cell;
 //!          empty for the first part of a block
 //! ```
+//!
+//! Blocks that are encoded or compressed differ on disk from the plain payload that they stand for.
+//! Starts and lengths are of the plain payload, and the entries have fields for the bytes on disk:
+//!
+//! ```text
+//! payload  "HLTPART2" | as above
+//! block    offset u64 | bytes of its plain payload u32 | number of its first part u32 |
+//!          end of its last part on disk u32, from the end of the block's header
+//! part     as above | start on disk u32 | bytes of the value of the cell before it u32
+//! key      as above; in PREFIX, DIFF and FAST_DIFF the key of the cell before the part
+//! ```
+//! - A compressed block is a sequence of Hadoop's frames, one for each part. HBase reads them as it
+//!   reads the several frames of a long payload.
+//! - PREFIX, DIFF and `FAST_DIFF` store a cell as the difference from the one before. A part is
+//!   decoded from the key and the length of the value of the cell before it. No part begins with a
+//!   cell that omits its value because it is that of the cell before.
+//! - Tags in a dictionary depend on all cells before, so such blocks have no parts.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::cmp::Ordering;
 
 use super::block::Block;
 use super::block_header::{BlockHandle, BlockKind, HEADER_BYTES, MAX_PAYLOAD_BYTES};
-use super::block_writer::BlockWriter;
-use super::index::IndexEntry;
-use super::index_writer::index_key;
 use super::vint::ByteReader;
 use super::{Comparator, damaged};
 use halite_types::cell::check_key;
 use halite_types::{Error, Result};
 
-/// Bytes that the payload of a part index starts with.
-const MAGIC: &[u8; 8] = b"HLTPARTS";
 /// First bytes of the names of its meta blocks.
 const NAME_PREFIX: &str = "halite.parts.";
 /// Bytes before the first block's entry.
 const HEAD_BYTES: usize = 16;
-/// Bytes of a block's entry.
-const BLOCK_BYTES: usize = 16;
-/// Bytes of a part's entry.
-const PART_BYTES: usize = 12;
-/// Length in bytes up to which a part may have a key, however small the parts are.
-const MIN_KEY_LIMIT_BYTES: usize = 64;
-/// Bytes after which a part index block ends.
-const INDEX_BLOCK_BYTES: usize = 64 << 10;
+/// Offset of the number of the first part in a block's entry.
+const FIRST_PART_OFFSET: usize = 12;
+
+/// Format of a part index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PartFormat {
+    /// For blocks that are on disk as their plain payload.
+    Plain,
+    /// For blocks that are encoded or compressed.
+    Stored,
+}
+
+impl PartFormat {
+    /// Returns the bytes that the payload of a part index starts with.
+    pub(super) fn magic(self) -> &'static [u8; 8] {
+        match self {
+            Self::Plain => b"HLTPARTS",
+            Self::Stored => b"HLTPART2",
+        }
+    }
+
+    fn of(payload: &[u8]) -> Option<Self> {
+        [Self::Plain, Self::Stored].into_iter().find(|format| payload.starts_with(format.magic()))
+    }
+
+    /// Returns the bytes of a block's entry.
+    pub(super) fn block_bytes(self) -> usize {
+        match self {
+            Self::Plain => 16,
+            Self::Stored => 20,
+        }
+    }
+
+    /// Returns the bytes of a part's entry.
+    pub(super) fn part_bytes(self) -> usize {
+        match self {
+            Self::Plain => 12,
+            Self::Stored => 20,
+        }
+    }
+}
 
 /// Part of a data block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     /// Offset of its first byte in the file.
     pub(crate) offset: u64,
-    /// Length in bytes.
+    /// Length on disk in bytes.
+    pub(crate) stored_bytes: u32,
+    /// Length in bytes as plain cells.
     pub(crate) bytes: u32,
-    /// Offset of its first byte in the payload of its block.
+    /// Offset of its first byte in the plain payload of its block.
     pub(super) start: u32,
     crc32c: u32,
+    /// Offset of its key in the payload of the part index, and its length.
+    key: (usize, usize),
+    previous_value_bytes: u32,
     /// Number in its block.
     pub(super) number: usize,
     /// `true` for the last part of its block.
@@ -60,7 +110,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Returns the offset of its end in the payload of its block.
+    /// Returns the offset of its end in the plain payload of its block.
     pub(super) fn end(&self) -> u32 {
         self.start.saturating_add(self.bytes)
     }
@@ -70,7 +120,7 @@ impl Part {
         block.kind() == BlockKind::Data && block.payload().len() == self.bytes as usize
     }
 
-    /// Compares the checksum of its bytes.
+    /// Compares the checksum of its bytes on disk.
     ///
     /// # Errors
     /// `Corrupt`
@@ -85,10 +135,25 @@ impl Part {
         )))
     }
 
-    /// Returns its bytes in the payload of its block.
-    pub(super) fn in_payload<'a>(&self, payload: &'a [u8]) -> Option<&'a [u8]> {
-        payload.get(self.start as usize..self.end() as usize)
+    /// Returns the cell before it, from the payload of its part index; `None` for the first part of
+    /// a block.
+    pub(super) fn cell_before<'a>(&self, index: &'a [u8]) -> Option<CellBefore<'a>> {
+        let (start, bytes) = self.key;
+        let key = index.get(start..start.checked_add(bytes)?)?;
+        (self.number > 0).then_some(CellBefore {
+            key,
+            value_bytes: usize::try_from(self.previous_value_bytes).ok()?,
+        })
     }
+}
+
+/// What the decoding of a part in the middle of a block begins with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CellBefore<'a> {
+    /// Flat key of the cell before the part.
+    pub(super) key: &'a [u8],
+    /// Length of its value in bytes.
+    pub(super) value_bytes: usize,
 }
 
 /// Place in a data block where a read begins.
@@ -101,7 +166,7 @@ pub enum PartChoice<'a> {
 }
 
 /// Returns the name of the part index block whose first data block is at `offset`.
-fn name(offset: u64) -> Vec<u8> {
+pub(super) fn block_name(offset: u64) -> Vec<u8> {
     format!("{NAME_PREFIX}{offset:016x}").into_bytes()
 }
 
@@ -115,6 +180,7 @@ pub(super) fn first_block_offset(name: &[u8]) -> Option<u64> {
 /// Layout of a part index block; the bytes stay in their block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PartIndex {
+    format: PartFormat,
     blocks: usize,
     parts: usize,
 }
@@ -124,6 +190,8 @@ pub(super) struct PartIndex {
 struct BlockParts {
     offset: u64,
     payload_bytes: u32,
+    /// End of the last part on disk, from the end of the block's header.
+    stored_bytes: u32,
     first: usize,
     end: usize,
 }
@@ -133,6 +201,8 @@ struct PartFields {
     start: u32,
     crc32c: u32,
     key_end: usize,
+    stored_start: u32,
+    previous_value_bytes: u32,
 }
 
 impl PartIndex {
@@ -141,10 +211,8 @@ impl PartIndex {
     /// # Errors
     /// `Corrupt`
     pub(super) fn parse(payload: &[u8]) -> Result<Option<Self>> {
-        if !payload.starts_with(MAGIC) {
-            return Ok(None);
-        }
-        let index = Self::parse_counts(payload)
+        let Some(format) = PartFormat::of(payload) else { return Ok(None) };
+        let index = Self::parse_counts(payload, format)
             .ok_or_else(|| damaged("its number of entries does not fit it"))?;
         let mut before = None;
         let mut first = 0;
@@ -153,7 +221,7 @@ impl PartIndex {
             let is_in_order = before.is_none_or(|before| before < block.offset);
             if !is_in_order
                 || block.first != first
-                || block.payload_bytes as usize > MAX_PAYLOAD_BYTES
+                || block.payload_bytes.max(block.stored_bytes) as usize > MAX_PAYLOAD_BYTES
             {
                 return Err(broken("block", number));
             }
@@ -166,21 +234,24 @@ impl PartIndex {
         Ok(Some(index))
     }
 
-    fn parse_counts(payload: &[u8]) -> Option<Self> {
-        let mut input = ByteReader::starting_at(payload, MAGIC.len());
-        let index = Self { blocks: input.length()?, parts: input.length()? };
+    fn parse_counts(payload: &[u8], format: PartFormat) -> Option<Self> {
+        let mut input = ByteReader::starting_at(payload, format.magic().len());
+        let index = Self { format, blocks: input.length()?, parts: input.length()? };
         (index.keys_start()? <= payload.len()).then_some(index)
     }
 
     fn check_parts(&self, payload: &[u8], block: &BlockParts) -> Result<()> {
         for number in block.first..block.end {
             let is_first = number == block.first;
-            let fits = self.part(payload, block, number).is_some_and(|part| part.bytes > 0)
+            let fits = self
+                .part(payload, block, number)
+                .is_some_and(|part| part.bytes > 0 && part.stored_bytes > 0)
                 && self
                     .key(payload, number)
                     .is_some_and(|key| if is_first { key.is_empty() } else { check_key(key) });
-            let starts_at_zero = self.fields(payload, number).is_some_and(|part| part.start == 0);
-            if !fits || is_first != starts_at_zero {
+            let starts_at_zero =
+                self.fields(payload, number).map(|part| (part.start == 0, part.stored_start == 0));
+            if !fits || starts_at_zero != Some((is_first, is_first)) {
                 return Err(broken("part", number));
             }
         }
@@ -188,23 +259,30 @@ impl PartIndex {
     }
 
     fn parts_start(&self) -> Option<usize> {
-        self.blocks.checked_mul(BLOCK_BYTES)?.checked_add(HEAD_BYTES)
+        self.blocks.checked_mul(self.format.block_bytes())?.checked_add(HEAD_BYTES)
     }
 
     fn keys_start(&self) -> Option<usize> {
-        self.parts.checked_mul(PART_BYTES)?.checked_add(self.parts_start()?)
+        self.parts.checked_mul(self.format.part_bytes())?.checked_add(self.parts_start()?)
+    }
+
+    fn block_start(&self, number: usize) -> Option<usize> {
+        number.checked_mul(self.format.block_bytes())?.checked_add(HEAD_BYTES)
     }
 
     /// Returns the entry of a block, whose parts end where those of the next one begin.
     fn block(&self, payload: &[u8], number: usize) -> Option<BlockParts> {
-        let at = number.checked_mul(BLOCK_BYTES)?.checked_add(HEAD_BYTES)?;
-        let mut input = ByteReader::starting_at(payload, at);
+        let mut input = ByteReader::starting_at(payload, self.block_start(number)?);
         let offset = u64::try_from(input.i64()?).ok()?;
         let payload_bytes = u32::try_from(input.length()?).ok()?;
         let first = input.length()?;
+        let stored_bytes = match self.format {
+            PartFormat::Plain => payload_bytes,
+            PartFormat::Stored => u32::try_from(input.length()?).ok()?,
+        };
         let next = number.checked_add(1)?;
         let end = if next < self.blocks {
-            let at = next.checked_mul(BLOCK_BYTES)?.checked_add(HEAD_BYTES)?.checked_add(12)?;
+            let at = self.block_start(next)?.checked_add(FIRST_PART_OFFSET)?;
             ByteReader::starting_at(payload, at).length()?
         } else {
             self.parts
@@ -212,19 +290,24 @@ impl PartIndex {
         (first <= end && end <= self.parts).then_some(BlockParts {
             offset,
             payload_bytes,
+            stored_bytes,
             first,
             end,
         })
     }
 
     fn fields(&self, payload: &[u8], number: usize) -> Option<PartFields> {
-        let at = number.checked_mul(PART_BYTES)?.checked_add(self.parts_start()?)?;
+        let at = number.checked_mul(self.format.part_bytes())?.checked_add(self.parts_start()?)?;
         let mut input = ByteReader::starting_at(payload, at);
-        Some(PartFields {
-            start: u32::try_from(input.length()?).ok()?,
-            crc32c: input.i32()?.cast_unsigned(),
-            key_end: input.length()?,
-        })
+        let start = u32::try_from(input.length()?).ok()?;
+        let (crc32c, key_end) = (input.i32()?.cast_unsigned(), input.length()?);
+        let (stored_start, previous_value_bytes) = match self.format {
+            PartFormat::Plain => (start, 0),
+            PartFormat::Stored => {
+                (u32::try_from(input.length()?).ok()?, u32::try_from(input.length()?).ok()?)
+            }
+        };
+        Some(PartFields { start, crc32c, key_end, stored_start, previous_value_bytes })
     }
 
     /// Returns the offset in the payload where the keys of the first `count` parts end.
@@ -236,23 +319,37 @@ impl PartIndex {
         }
     }
 
+    /// Returns the offset of a part's key in the payload, and its length.
+    fn key_place(&self, payload: &[u8], number: usize) -> Option<(usize, usize)> {
+        let start = self.keys_end(payload, number)?;
+        let end = self.keys_end(payload, number.checked_add(1)?)?;
+        Some((start, end.checked_sub(start)?))
+    }
+
     fn key<'a>(&self, payload: &'a [u8], number: usize) -> Option<&'a [u8]> {
-        payload
-            .get(self.keys_end(payload, number)?..self.keys_end(payload, number.checked_add(1)?)?)
+        let (start, bytes) = self.key_place(payload, number)?;
+        payload.get(start..start.checked_add(bytes)?)
     }
 
     /// Returns the part with this number in the whole part index.
     fn part(&self, payload: &[u8], block: &BlockParts, number: usize) -> Option<Part> {
         let part = self.fields(payload, number)?;
         let next = number.checked_add(1)?;
-        let end =
-            if next < block.end { self.fields(payload, next)?.start } else { block.payload_bytes };
+        let (end, stored_end) = if next < block.end {
+            let next = self.fields(payload, next)?;
+            (next.start, next.stored_start)
+        } else {
+            (block.payload_bytes, block.stored_bytes)
+        };
         let payload_offset = block.offset.checked_add(HEADER_BYTES as u64)?;
         Some(Part {
-            offset: payload_offset.checked_add(u64::from(part.start))?,
+            offset: payload_offset.checked_add(u64::from(part.stored_start))?,
+            stored_bytes: stored_end.checked_sub(part.stored_start)?,
             start: part.start,
             bytes: end.checked_sub(part.start)?,
             crc32c: part.crc32c,
+            key: self.key_place(payload, number)?,
+            previous_value_bytes: part.previous_value_bytes,
             number: number.checked_sub(block.first)?,
             is_last: next == block.end,
         })
@@ -265,12 +362,12 @@ impl PartIndex {
         payload: &[u8],
         pointer: BlockHandle,
         choice: PartChoice<'_>,
-        comparator: Comparator,
+        order: PartOrder,
     ) -> Option<Part> {
         let block = self.find_block(payload, pointer.offset)?;
         // The parts end before the checksums of their block.
         let limit = usize::try_from(pointer.on_disk_bytes).ok()?.checked_sub(HEADER_BYTES)?;
-        if block.payload_bytes as usize > limit {
+        if block.stored_bytes as usize > limit {
             return None;
         }
         let number = match choice {
@@ -279,8 +376,7 @@ impl PartIndex {
                 let (mut low, mut high) = (block.first.checked_add(1)?, block.end);
                 while low < high {
                     let middle = low.midpoint(high);
-                    let order = comparator.compare(self.key(payload, middle)?, key);
-                    if order == Ordering::Greater {
+                    if order.is_after(self.key(payload, middle)?, key) {
                         high = middle;
                     } else {
                         low = middle.saturating_add(1);
@@ -296,7 +392,7 @@ impl PartIndex {
         let (mut low, mut high) = (0, self.blocks);
         while low < high {
             let middle = low.midpoint(high);
-            let at = middle.checked_mul(BLOCK_BYTES)?.checked_add(HEAD_BYTES)?;
+            let at = self.block_start(middle)?;
             let stored = u64::try_from(ByteReader::starting_at(payload, at).i64()?).ok()?;
             match stored.cmp(&offset) {
                 Ordering::Equal => return self.block(payload, middle),
@@ -308,127 +404,26 @@ impl PartIndex {
     }
 }
 
+/// Relation of the keys of the parts of a file to their cells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartOrder {
+    pub(super) comparator: Comparator,
+    /// `true` if the key of a part is that of the cell before it, `false` if its first cell may
+    /// have that key.
+    pub(super) has_keys_before: bool,
+}
+
+impl PartOrder {
+    /// Returns `true` if a part with this key begins after the first cell at or after `wanted`.
+    fn is_after(self, key: &[u8], wanted: &[u8]) -> bool {
+        match self.comparator.compare(key, wanted) {
+            Ordering::Greater => true,
+            Ordering::Equal => self.has_keys_before,
+            Ordering::Less => false,
+        }
+    }
+}
+
 fn broken(what: &str, number: usize) -> Error {
     damaged(format_args!("the entry of its {what} {number} is broken"))
-}
-
-fn number(value: usize) -> [u8; 4] {
-    u32::try_from(value).expect("a part index is far below 4 GiB").to_be_bytes()
-}
-
-/// Writer of the part index of a file.
-pub(super) struct PartIndexWriter {
-    part_bytes: usize,
-    /// Start and key of the parts of the current data block but the first.
-    current: Vec<(usize, Vec<u8>)>,
-    /// Entries and keys of the current part index block.
-    blocks: Vec<u8>,
-    parts: Vec<u8>,
-    keys: Vec<u8>,
-    first_offset: Option<u64>,
-    /// Names and handles of the written part index blocks.
-    written: Vec<IndexEntry>,
-}
-
-impl PartIndexWriter {
-    /// Creates a writer of parts of at least `part_bytes` bytes, except the last one of a block.
-    pub(super) fn new(part_bytes: usize) -> Self {
-        Self {
-            part_bytes,
-            current: Vec::new(),
-            blocks: Vec::new(),
-            parts: Vec::new(),
-            keys: Vec::new(),
-            first_offset: None,
-            written: Vec::new(),
-        }
-    }
-
-    /// Begins a part if the current one is long enough. Called between two cells of a data block
-    /// with different keys; `at` is where the second begins in the payload.
-    #[inline]
-    pub(super) fn before_cell(
-        &mut self,
-        at: usize,
-        before: &[u8],
-        next: &[u8],
-        comparator: Comparator,
-    ) {
-        let start = self.current.last().map_or(0, |(start, _)| *start);
-        if at.saturating_sub(start) < self.part_bytes {
-            return;
-        }
-        let key = index_key(before, next, comparator);
-        // The keys of the index stay small beside the parts: a border with a long key is left out,
-        // so that the part ends at a later one.
-        if key.len() <= self.part_bytes.div_ceil(8).max(MIN_KEY_LIMIT_BYTES) {
-            self.current.push((at, key));
-        }
-    }
-
-    /// Adds the parts of a data block that was written with this payload, if it has several.
-    pub(super) fn finish_block(&mut self, pointer: BlockHandle, payload: &[u8]) {
-        if self.current.is_empty() {
-            return;
-        }
-        self.first_offset.get_or_insert(pointer.offset);
-        self.blocks.extend_from_slice(&pointer.offset.to_be_bytes());
-        self.blocks.extend_from_slice(&number(payload.len()));
-        self.blocks.extend_from_slice(&number(self.part_count()));
-        let ends = self.current.iter().map(|(start, _)| *start).chain([payload.len()]);
-        let keys = std::iter::once(&[][..]).chain(self.current.iter().map(|(_, key)| &key[..]));
-        let mut start = 0;
-        for (end, key) in ends.zip(keys) {
-            assert!(start < end, "the parts of a block follow one another");
-            let part = payload.get(start..end).expect("parts lie in their block");
-            self.keys.extend_from_slice(key);
-            self.parts.extend_from_slice(&number(start));
-            self.parts.extend_from_slice(&crc32c::crc32c(part).to_be_bytes());
-            self.parts.extend_from_slice(&number(self.keys.len()));
-            start = end;
-        }
-        self.current.clear();
-    }
-
-    fn part_count(&self) -> usize {
-        self.parts.len().checked_div(PART_BYTES).unwrap_or(0)
-    }
-
-    /// Writes the part index block if it is full. Called after each data block.
-    pub(super) fn write_full(&mut self, blocks: &mut BlockWriter) -> Result<()> {
-        let bytes = self.blocks.len().saturating_add(self.parts.len());
-        if bytes.saturating_add(self.keys.len()) >= INDEX_BLOCK_BYTES {
-            self.write_last(blocks)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Writes the part index block, unless it is empty.
-    pub(super) fn write_last(&mut self, blocks: &mut BlockWriter) -> Result<()> {
-        let Some(first) = self.first_offset.take() else { return Ok(()) };
-        let block_count = self.blocks.len().checked_div(BLOCK_BYTES).unwrap_or(0);
-        let counts = [number(block_count), number(self.part_count())].concat();
-        let payload = [&MAGIC[..], &counts, &self.blocks, &self.parts, &self.keys].concat();
-        debug_assert!(
-            PartIndex::parse(&payload).is_ok_and(|index| index.is_some()),
-            "a part index can be read"
-        );
-        let handle = blocks.write(BlockKind::Meta, &payload)?;
-        self.written.push(IndexEntry { key: name(first), handle });
-        self.blocks.clear();
-        self.parts.clear();
-        self.keys.clear();
-        Ok(())
-    }
-
-    /// Returns the number of written part index blocks.
-    pub(super) fn block_count(&self) -> u32 {
-        u32::try_from(self.written.len()).unwrap_or(u32::MAX)
-    }
-
-    /// Returns the entries of the meta index, in the order of their names.
-    pub(super) fn entries(&self) -> &[IndexEntry] {
-        &self.written
-    }
 }

@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use super::block::{Block, BlockFormat};
+use super::block::{Block, BlockFormat, FoundPart};
 use super::block_header::{BlockHandle, BlockKind};
 use super::bloom::BloomMeta;
 use super::cell_layout::CellLayout;
-use super::codec::Compression;
 use super::encoding::{DataBlockEncoding, unsupported_encoding};
 use super::file_info::{FileInfo, info_key};
 use super::index::{MidKey, RootIndex};
 use super::load_on_open::{LoadOnOpenBlocks, LoadOnOpenSection, PartIndexHandle, read_bytes};
-use super::part_index::{Part, PartChoice};
+use super::part_index::{Part, PartChoice, PartOrder};
 use super::trailer::{TRAILER_BYTES, Trailer};
 use super::{Comparator, damaged};
 use crate::env::FileReader;
@@ -87,8 +86,9 @@ impl BlockSource for DirectParts {
         choice: PartChoice<'_>,
     ) -> Result<BlockOrPart> {
         match reader.find_part(self, pointer, choice)? {
-            Some(part) => {
-                Ok(BlockOrPart::part(Arc::new(reader.read_part_by(&part, read_bytes)?), part))
+            Some(found) => {
+                let cells = reader.read_part_by(&found, read_bytes)?;
+                Ok(BlockOrPart::part(Arc::new(cells), found.part))
             }
             None => self.block(reader, pointer, BlockKind::Data).map(BlockOrPart::whole),
         }
@@ -120,8 +120,7 @@ pub struct Reader {
     pub(super) format: BlockFormat,
     pub(super) root: RootIndex,
     pub(super) mid_key: Option<MidKey>,
-    /// `true` if data blocks have an encoding.
-    is_encoded: bool,
+    encoding: DataBlockEncoding,
     part_indexes: Vec<PartIndexHandle>,
     pub(super) bloom_type: BloomType,
     pub(super) bloom: Option<BloomMeta>,
@@ -184,7 +183,7 @@ impl Reader {
             delete_family_bloom: loaded.delete_family_bloom,
             root: loaded.root,
             mid_key: loaded.mid_key,
-            is_encoded: encoding != DataBlockEncoding::None,
+            encoding,
             part_indexes: loaded.part_indexes,
             trailer,
             info,
@@ -241,10 +240,6 @@ impl Reader {
 
     /// Returns the part index block of the data block at `pointer`; `None` if it has none.
     pub(super) fn part_index_of(&self, pointer: BlockHandle) -> Option<BlockHandle> {
-        // Parts are ranges of plain bytes.
-        if self.format.compression != Compression::None || self.is_encoded {
-            return None;
-        }
         let after = self.part_indexes.partition_point(|at| at.first_block <= pointer.offset);
         Some(self.part_indexes.get(after.checked_sub(1)?)?.handle)
     }
@@ -258,10 +253,19 @@ impl Reader {
         source: &S,
         pointer: BlockHandle,
         choice: PartChoice<'_>,
-    ) -> Result<Option<Part>> {
+    ) -> Result<Option<FoundPart>> {
         let Some(index) = self.part_index_of(pointer) else { return Ok(None) };
         let index = source.block(self, index, BlockKind::Meta)?;
-        Ok(index.find_part(pointer, choice, self.comparator()))
+        let part = index.find_part(pointer, choice, self.part_order());
+        Ok(part.map(|part| FoundPart { part, index }))
+    }
+
+    /// Returns the relation of the keys in the part index to the cells.
+    pub(super) fn part_order(&self) -> PartOrder {
+        PartOrder {
+            comparator: self.comparator(),
+            has_keys_before: self.encoding.stores_differences(),
+        }
     }
 
     /// Reads one part of a data block and verifies it; `read` as in [`Reader::read_block_by`].
@@ -270,18 +274,19 @@ impl Reader {
     /// `Corrupt`, with file, offset and cause; `Io`.
     pub(crate) fn read_part_by(
         &self,
-        part: &Part,
+        found: &FoundPart,
         read: impl FnOnce(&dyn FileReader, u64, usize) -> Result<Vec<u8>>,
     ) -> Result<Block> {
-        let end = part.offset.checked_add(u64::from(part.bytes));
+        let part = &found.part;
+        let end = part.offset.checked_add(u64::from(part.stored_bytes));
         let block = if end.is_none_or(|end| end > self.bytes) {
             Err(damaged("it ends after the end of the file"))
         } else {
-            read(&*self.file, part.offset, part.bytes as usize)
-                .and_then(|bytes| Block::open_part(bytes, part, self.format.cells))
+            read(&*self.file, part.offset, part.stored_bytes as usize)
+                .and_then(|bytes| Block::open_part(bytes, found, self.format, self.encoding))
         };
         block.map_err(|error| {
-            let (start, bytes) = (part.offset, part.bytes);
+            let (start, bytes) = (part.offset, part.stored_bytes);
             self.with_path(
                 error.at(format_args!("part of a data block at {start}, of {bytes} bytes")),
             )

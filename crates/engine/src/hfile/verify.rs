@@ -7,11 +7,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::block::Block;
+use super::block::{Block, FoundPart};
 use super::block_header::{BlockHandle, BlockKind};
 use super::block_iter::BlockSummary;
 use super::damaged;
 use super::file_info::info_key;
+use super::load_on_open::read_bytes;
 use super::part_index::{Part, PartChoice};
 use super::reader::{BlockSource, DirectBlocks, Reader};
 use crate::heal::Healed;
@@ -212,7 +213,7 @@ struct BlockPartCheck<'a> {
 }
 
 impl<'a> BlockPartCheck<'a> {
-    /// Verifies the checksums of the parts, and that they are the whole block. `None` if the block
+    /// Reads the parts, verifies their checksums, and that they are the whole block. `None` if the block
     /// has no parts.
     fn new(
         reader: &'a Reader,
@@ -224,12 +225,15 @@ impl<'a> BlockPartCheck<'a> {
         let check = Self { reader, handle, index: source.block(reader, index, BlockKind::Meta)? };
         let (mut number, mut end) = (0_usize, 0);
         while let Some(part) = check.part(PartChoice::Number(number)) {
-            let bytes = part.in_payload(block.payload()).unwrap_or_default();
             if part.start != end {
                 return Err(damaged("the parts in its part index do not follow one another"));
             }
-            part.verify(bytes)?;
             end = part.end();
+            let found = FoundPart { part, index: Arc::clone(&check.index) };
+            let cells = reader.read_part_by(&found, read_bytes)?;
+            if block.payload().get(part.start as usize..end as usize) != Some(cells.payload()) {
+                return Err(damaged("a part in its part index has other cells than the block"));
+            }
             number = number.saturating_add(1);
         }
         match number {
@@ -240,7 +244,7 @@ impl<'a> BlockPartCheck<'a> {
     }
 
     fn part(&self, choice: PartChoice<'_>) -> Option<Part> {
-        self.index.find_part(self.handle, choice, self.reader.comparator())
+        self.index.find_part(self.handle, choice, self.reader.part_order())
     }
 
     /// Verifies that a search for the key of each cell leads to the part that holds the cell.

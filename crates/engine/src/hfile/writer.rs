@@ -14,7 +14,8 @@ use super::file_info::{FileInfo, encode_compacted_from, encode_flag, info_key};
 use super::index::{IndexEntry, write_root};
 use super::index_writer::{IndexSummary, IndexWriter, index_key};
 use super::options::{FileSummary, StoreFileInfo, WriterOptions};
-use super::part_index::PartIndexWriter;
+use super::part_index::{PartFormat, PartOrder};
+use super::part_index_writer::PartIndexWriter;
 use super::stats::FileStatsBuilder;
 use super::trailer::{TRAILER_BYTES, Trailer};
 use crate::env::FileWriter;
@@ -34,7 +35,7 @@ pub struct Writer {
     index: IndexWriter,
     bloom: Option<BloomWriter>,
     delete_family_bloom: Option<BloomWriter>,
-    /// `None` if no part index is written: its parts are bytes of the disk, so blocks have to be plain.
+    /// `None` if no part index is written.
     parts: Option<PartIndexWriter>,
     stats: FileStatsBuilder,
     info: FileInfo,
@@ -97,26 +98,16 @@ impl Writer {
             tags_compressed: options.compress_tags && options.encoding != DataBlockEncoding::None,
             sequence_ids: options.include_sequence_ids,
         };
+        let blocks =
+            BlockWriter::new(file, path, compressor, options.checksum, options.bytes_per_checksum);
         Ok(Self {
-            blocks: BlockWriter::new(
-                file,
-                path,
-                compressor,
-                options.checksum,
-                options.bytes_per_checksum,
-            ),
             encoder: options.encoding.encoder(layout),
             layout,
             index: IndexWriter::new(options.index_chunk_bytes, options.min_index_entries),
             bloom,
             delete_family_bloom,
-            parts: options
-                .part_bytes
-                .filter(|_| {
-                    options.encoding == DataBlockEncoding::None
-                        && options.compression == Compression::None
-                })
-                .map(PartIndexWriter::new),
+            parts: part_index_writer(&options, layout).filter(|_| blocks.compresses_parts()),
+            blocks,
             stats: FileStatsBuilder::new(),
             info: FileInfo::default(),
             first_key: Vec::new(),
@@ -151,13 +142,12 @@ impl Writer {
             self.first_key.clear();
             self.first_key.extend_from_slice(cell.key());
         } else if let Some(parts) = self.parts.as_mut().filter(|_| !repeats_key) {
-            let before = &self.stats.last_key;
-            parts.before_cell(
-                self.encoder.sizes().plain,
-                before,
-                cell.key(),
-                self.options.comparator,
-            );
+            let plain_bytes = self.encoder.sizes().plain;
+            if parts.is_part_full(plain_bytes)
+                && let Some(start) = self.encoder.part_start(cell)
+            {
+                parts.begin(plain_bytes, start, &self.stats.last_key, cell.key());
+            }
         }
         self.encoder.add(cell, &self.stats.last_key);
         self.last_sequence = cell.sequence_id();
@@ -245,9 +235,11 @@ impl Writer {
             return Err(self.blocks.oversized(BlockKind::Data, plain_bytes));
         }
         let payload = self.encoder.finish();
-        let pointer = self.blocks.write_data(self.options.encoding, payload)?;
+        let borders = self.parts.as_ref().map(PartIndexWriter::borders).unwrap_or_default();
+        let block = self.blocks.write_data(self.options.encoding, payload, &borders)?;
+        let pointer = block.handle;
         if let Some(parts) = &mut self.parts {
-            parts.finish_block(pointer, payload);
+            parts.finish_block(&block, plain_bytes);
         }
         self.encoder.clear();
         let key = match &self.last_before {
@@ -365,6 +357,21 @@ impl Writer {
             time_range,
         })
     }
+}
+
+/// Returns a writer of the part index that a file with these options has, if its codec can compress
+/// parts.
+fn part_index_writer(options: &WriterOptions, layout: CellLayout) -> Option<PartIndexWriter> {
+    let part_bytes = options.part_bytes.filter(|_| options.encoding.has_parts(layout))?;
+    let is_plain =
+        options.encoding == DataBlockEncoding::None && options.compression == Compression::None;
+    let format = if is_plain { PartFormat::Plain } else { PartFormat::Stored };
+    let order = PartOrder {
+        comparator: options.comparator,
+        has_keys_before: options.encoding.stores_differences(),
+    };
+    let part_bytes = part_bytes.saturating_mul(options.compression.part_factor());
+    Some(PartIndexWriter::new(part_bytes, format, order))
 }
 
 fn trailer(

@@ -8,6 +8,17 @@ use std::io::{self, Read as _};
 pub(in crate::hfile) trait Compressor: Send {
     /// Appends the compressed form of `payload` to `out`.
     fn compress(&mut self, payload: &[u8], out: &mut Vec<u8>) -> io::Result<()>;
+
+    /// Returns `true` if the compressed forms of parts, one after the other, are a compressed form
+    /// of the payload.
+    fn compresses_parts(&self) -> bool {
+        false
+    }
+
+    /// Appends the compressed form of a part of a payload.
+    fn compress_part(&mut self, part: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        self.compress(part, out)
+    }
 }
 
 /// Decompressor: fills the empty buffer with the payload of the given bytes. It may stop at any

@@ -19,6 +19,22 @@ impl<C: ChunkCompressor + Send> Compressor for Framed<C> {
         }
         Ok(())
     }
+
+    fn compresses_parts(&self) -> bool {
+        true
+    }
+
+    /// Appends a frame. An empty block would end the payload for HBase's readers, so none follows a
+    /// part of several chunks.
+    fn compress_part(&mut self, part: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+        write_block(part, &mut self.0, out).map(drop).map_err(io::Error::other)
+    }
+}
+
+/// Returns the length that a frame states to decompress to; `None` if it is shorter than a length.
+pub(super) fn stated_bytes(frame: &[u8]) -> Option<usize> {
+    let length = frame.first_chunk::<4>()?;
+    usize::try_from(u32::from_be_bytes(*length)).ok()
 }
 
 /// Fills the empty `out` with the first `expected` bytes of a payload, or fewer if it is shorter.

@@ -177,6 +177,29 @@ impl Compression {
         })
     }
 
+    /// Returns the bytes of a part of a payload that was compressed by itself, at most `max_bytes`.
+    ///
+    /// # Errors
+    /// As [`Compression::decompress`].
+    pub(super) fn decompress_part(self, part: Vec<u8>, max_bytes: usize) -> Result<Vec<u8>> {
+        if self == Self::None {
+            return Ok(part);
+        }
+        let stated = framed::stated_bytes(&part).filter(|bytes| *bytes <= max_bytes);
+        let stated = stated.ok_or_else(|| damaged("it states an impossible length"))?;
+        self.decompress(&part, stated)
+    }
+
+    /// Returns how many times longer than in plain files the parts of data blocks are with this
+    /// codec. Longer ones compress better, and take longer to decompress.
+    pub(super) fn part_factor(self) -> usize {
+        match self {
+            Self::Snappy | Self::Lz4 => 2,
+            Self::Zstd => 4,
+            Self::None | Self::Gz | Self::Lzo | Self::Bzip2 | Self::Lzma | Self::Brotli => 1,
+        }
+    }
+
     /// Returns the payload of `compressed`, which must decompress to exactly `expected` bytes. The
     /// buffer grows with the actual output, whatever the value of `expected`.
     ///

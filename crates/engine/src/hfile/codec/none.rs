@@ -12,6 +12,10 @@ impl Compressor for Copier {
         out.extend_from_slice(payload);
         Ok(())
     }
+
+    fn compresses_parts(&self) -> bool {
+        true
+    }
 }
 
 pub(super) fn decompress(payload: &[u8], expected: usize, out: &mut Vec<u8>) -> Result<()> {

@@ -11,11 +11,24 @@ pub(in crate::hfile) trait BlockEncoder: Send {
     /// Returns the sizes of the current block so far; both are 0 if it has no cell.
     fn sizes(&self) -> BlockSizes;
 
+    /// Returns how a part of the current block begins with `cell`, which is added next; `None` if
+    /// the cell cannot be decoded without those before it. The block has a cell.
+    fn part_start(&self, cell: CellRef<'_>) -> Option<PartStart>;
+
     /// Completes the current block and returns its payload. Only [`BlockEncoder::clear`] may follow.
     fn finish(&mut self) -> &[u8];
 
     /// Starts the next block.
     fn clear(&mut self);
+}
+
+/// Beginning of a part of an encoded block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::hfile) struct PartStart {
+    /// Offset in the payload.
+    pub(in crate::hfile) offset: usize,
+    /// Bytes of the value of the cell before it, if the encoding needs them.
+    pub(in crate::hfile) previous_value_bytes: usize,
 }
 
 /// Sizes of the cells of a block in bytes, as HBase counts them to end a block.

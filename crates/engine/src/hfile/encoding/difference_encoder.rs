@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use halite_types::CellRef;
 
-use super::block_encoder::{BlockEncoder, BlockSizes};
+use super::block_encoder::{BlockEncoder, BlockSizes, PartStart};
 use super::data_block_encoding::ID_BYTES;
 use super::differences::{DifferenceFormat, NextCell};
 use super::tag_writer::{TagWriter, whole_tags};
@@ -99,6 +99,15 @@ impl<F: DifferenceFormat> BlockEncoder for DifferenceEncoder<F> {
             plain: self.plain_bytes,
             encoded: self.payload.len().saturating_sub(HEAD_BYTES),
         }
+    }
+
+    fn part_start(&self, cell: CellRef<'_>) -> Option<PartStart> {
+        let omits_value =
+            F::OMITS_EQUAL_VALUES && self.payload.get(self.value.clone()) == Some(cell.value());
+        (!omits_value).then(|| PartStart {
+            offset: self.payload.len(),
+            previous_value_bytes: self.value.len(),
+        })
     }
 
     fn finish(&mut self) -> &[u8] {

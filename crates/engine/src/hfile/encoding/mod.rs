@@ -1,5 +1,5 @@
-//! Data block encodings: HBase's formats that store keys as differences. A block is decoded as a
-//! whole into the bytes of a plain one when it is opened, and encoded cell by cell when it is
+//! Data block encodings: HBase's formats that store keys as differences. A block, or a part of it
+//! that the part index names, is decoded into the bytes of a plain one when it is read, and encoded cell by cell when it is
 //! written, since the encoded size decides where it ends. No other module handles encodings. An
 //! encoding is one file, with one arm in [`decode`] and one in [`DataBlockEncoding::encoder`].
 //!
@@ -32,13 +32,16 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use super::cell_layout::CellLayout;
 use super::damaged;
+use super::part_index::CellBefore;
 use super::vint::ByteReader;
-pub(super) use block_encoder::BlockEncoder;
+pub(super) use block_encoder::{BlockEncoder, PartStart};
 pub use data_block_encoding::DataBlockEncoding;
 pub(super) use data_block_encoding::unsupported_encoding;
-use difference_decoder::decode_differences;
+use difference_decoder::{decode_difference_part, decode_differences};
 use difference_encoder::DifferenceEncoder;
 use halite_types::Result;
 
@@ -53,6 +56,53 @@ impl DataBlockEncoding {
             Self::RowIndexV1 => Box::new(row_index::RowIndexEncoder::new(layout)),
         }
     }
+
+    /// Returns `true` if cells are stored as differences from the cell before.
+    pub(super) fn stores_differences(self) -> bool {
+        match self {
+            Self::None | Self::RowIndexV1 => false,
+            Self::Prefix | Self::Diff | Self::FastDiff => true,
+        }
+    }
+
+    /// Returns `true` if parts of a block with cells of this layout can be decoded by themselves.
+    pub(super) fn has_parts(self, layout: CellLayout) -> bool {
+        !(self.stores_differences() && layout.tags && layout.tags_compressed)
+    }
+
+    /// Decodes a part of a block to `plain_bytes` of plain cells, and returns where they are in the
+    /// returned buffer. `before` is the cell before the part, `None` for the first of a block.
+    ///
+    /// # Errors
+    /// `Corrupt`
+    pub(super) fn decode_part(
+        self,
+        part: Vec<u8>,
+        layout: CellLayout,
+        before: Option<CellBefore<'_>>,
+        plain_bytes: usize,
+    ) -> Result<(Vec<u8>, Range<usize>)> {
+        let input = EncodedPart { bytes: &part, layout, before, plain_bytes };
+        match self {
+            Self::None => Ok((part, 0..plain_bytes)),
+            Self::RowIndexV1 => {
+                let cells = row_index::part_range(before.is_none(), plain_bytes);
+                Ok((part, cells))
+            }
+            Self::Prefix => decode_difference_part::<prefix::Prefix>(input),
+            Self::Diff => decode_difference_part::<diff::Diff>(input),
+            Self::FastDiff => decode_difference_part::<fast_diff::FastDiff>(input),
+        }
+    }
+}
+
+/// Part of an encoded block to decode.
+struct EncodedPart<'a> {
+    bytes: &'a [u8],
+    layout: CellLayout,
+    /// Cell before the part; `None` for the first part of a block.
+    before: Option<CellBefore<'a>>,
+    plain_bytes: usize,
 }
 
 /// Decodes an encoded block to the plain block.

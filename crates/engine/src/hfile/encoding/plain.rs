@@ -2,7 +2,7 @@
 
 use halite_types::CellRef;
 
-use super::block_encoder::{BlockEncoder, BlockSizes};
+use super::block_encoder::{BlockEncoder, BlockSizes, PartStart};
 use crate::hfile::cell_layout::CellLayout;
 use crate::hfile::vint::write_vlong;
 
@@ -25,6 +25,10 @@ impl BlockEncoder for PlainEncoder {
 
     fn sizes(&self) -> BlockSizes {
         BlockSizes { plain: self.cells.len(), encoded: self.cells.len() }
+    }
+
+    fn part_start(&self, _cell: CellRef<'_>) -> Option<PartStart> {
+        Some(PartStart { offset: self.cells.len(), previous_value_bytes: 0 })
     }
 
     fn finish(&mut self) -> &[u8] {

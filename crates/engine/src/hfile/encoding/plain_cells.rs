@@ -1,6 +1,7 @@
 //! Plain block that is being rebuilt from an encoded one, and the previous cell in it.
 
 use super::flat_key::{STAMP_BYTES, Stamp, family_end, row_end, split_stamp};
+use crate::hfile::part_index::CellBefore;
 use crate::hfile::vint::ByteReader;
 
 /// Maximum bytes that are allocated for a block before its cells have been read: some, or a
@@ -14,6 +15,8 @@ const MAX_RESERVED_FACTOR: usize = 16;
 const SHORT_BYTES: usize = 16;
 /// The same for the start of the previous key.
 const SHORT_PREFIX_BYTES: usize = 64;
+/// Bytes of the lengths before a key.
+pub(super) const LENGTHS_BYTES: usize = 8;
 
 /// Bytes of a plain block so far.
 pub(super) struct PlainCells<'a> {
@@ -32,7 +35,8 @@ pub(super) struct PlainCells<'a> {
 struct PreviousCell {
     key: usize,
     key_bytes: usize,
-    value: usize,
+    /// `None` if only its length is known.
+    value: Option<usize>,
     value_bytes: usize,
 }
 
@@ -47,6 +51,29 @@ impl<'a> PlainCells<'a> {
             family: &[],
             key: 0,
         }
+    }
+
+    /// Returns no cells of a part of `bytes`, decoded from `encoded_bytes`, after a cell whose key
+    /// comes first in the buffer, in place of a whole cell; `None` for an invalid key.
+    pub(super) fn after(
+        before: CellBefore<'a>,
+        bytes: usize,
+        encoded_bytes: usize,
+    ) -> Option<Self> {
+        let (front, _) = split_stamp(before.key)?;
+        let family = front.get(row_end(front)?..family_end(front)?)?;
+        let start = before.key.len().checked_add(LENGTHS_BYTES)?;
+        let mut cells = Self::new(start.checked_add(bytes)?, encoded_bytes.checked_add(start)?);
+        cells.out.extend_from_slice(&[0; LENGTHS_BYTES]);
+        cells.out.extend_from_slice(before.key);
+        cells.family = family;
+        cells.previous = Some(PreviousCell {
+            key: LENGTHS_BYTES,
+            key_bytes: before.key.len(),
+            value: None,
+            value_bytes: before.value_bytes,
+        });
+        Some(cells)
     }
 
     /// Returns the bytes, or their number and the stated one if these differ.
@@ -98,7 +125,7 @@ impl<'a> PlainCells<'a> {
     /// a few bytes that repeat many times must not exceed the stated length.
     #[inline]
     pub(super) fn start(&mut self, key_bytes: usize, value_bytes: usize) -> Option<()> {
-        let whole = key_bytes.checked_add(value_bytes)?.checked_add(8)?;
+        let whole = key_bytes.checked_add(value_bytes)?.checked_add(LENGTHS_BYTES)?;
         if self.out.len().checked_add(whole)? > self.bytes {
             return None;
         }
@@ -210,12 +237,14 @@ impl<'a> PlainCells<'a> {
             }
             (None, cell) => {
                 let cell = cell?;
-                self.out.extend_from_within(cell.value..cell.value.checked_add(cell.value_bytes)?);
+                let value = cell.value?;
+                self.out.extend_from_within(value..value.checked_add(cell.value_bytes)?);
                 cell.value_bytes
             }
         };
         let key_bytes = start.checked_sub(self.key)?;
-        self.previous = Some(PreviousCell { key: self.key, key_bytes, value: start, value_bytes });
+        let key = self.key;
+        self.previous = Some(PreviousCell { key, key_bytes, value: Some(start), value_bytes });
         Some(())
     }
 

@@ -1,10 +1,12 @@
 //! `ROW_INDEX_V1`: `id u16 | plain cells | rows i32 | their offsets i32... | bytes of the cells i32`.
 //! The tags are never compressed, whatever the file info states.
 
+use std::ops::Range;
+
 use halite_types::cell::key_row;
 use halite_types::{CellRef, Result};
 
-use super::block_encoder::{BlockEncoder, BlockSizes};
+use super::block_encoder::{BlockEncoder, BlockSizes, PartStart};
 use super::data_block_encoding::{DataBlockEncoding, ID_BYTES};
 use super::plain::write_plain_cell;
 use crate::hfile::cell_layout::CellLayout;
@@ -47,6 +49,10 @@ impl BlockEncoder for RowIndexEncoder {
         BlockSizes { plain, encoded: plain.saturating_add(index) }
     }
 
+    fn part_start(&self, _cell: CellRef<'_>) -> Option<PartStart> {
+        Some(PartStart { offset: self.payload.len(), previous_value_bytes: 0 })
+    }
+
     fn finish(&mut self) -> &[u8] {
         let cell_bytes = number(self.cell_bytes());
         self.payload.extend_from_slice(&number(self.rows.len()).to_be_bytes());
@@ -70,6 +76,13 @@ fn number(value: usize) -> u32 {
 /// Returns the plain cells. The index of rows is not needed once the cells are found.
 pub(super) fn decode(payload: &[u8]) -> Result<Vec<u8>> {
     cells(payload).map(<[u8]>::to_vec).ok_or_else(|| damaged("its rows' index does not fit it"))
+}
+
+/// Returns where the plain cells of a part of a block are in its bytes, of which there are `bytes`;
+/// the index of rows may follow them.
+pub(super) fn part_range(is_first: bool, bytes: usize) -> Range<usize> {
+    let start = if is_first { ID_BYTES } else { 0 };
+    start..start.saturating_add(bytes)
 }
 
 fn cells(payload: &[u8]) -> Option<&[u8]> {

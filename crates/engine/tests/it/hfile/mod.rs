@@ -3,5 +3,6 @@ mod codecs;
 mod damage;
 mod golden;
 mod model;
+mod parts;
 mod support;
 mod verify;
