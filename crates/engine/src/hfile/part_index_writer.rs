@@ -12,13 +12,10 @@ use halite_types::Result;
 const MIN_KEY_LIMIT_BYTES: usize = 64;
 /// Bytes after which a part index block ends.
 const INDEX_BLOCK_BYTES: usize = 64 << 10;
-/// Share of a part's minimum length that it has at least in the encoding. Otherwise the entries of
-/// data that the encoding shrinks to little would be much beside it.
-const MIN_ENCODED_SHARE: usize = 2;
 
 /// Writer of the part index of a file.
 pub(super) struct PartIndexWriter {
-    part_bytes: usize,
+    lengths: PartLengths,
     format: PartFormat,
     order: PartOrder,
     /// Parts of the current data block but the first.
@@ -32,6 +29,16 @@ pub(super) struct PartIndexWriter {
     written: Vec<IndexEntry>,
 }
 
+/// Minimum lengths of the parts of data blocks in bytes, except the last one of a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartLengths {
+    /// As plain cells.
+    pub(super) plain: usize,
+    /// In the encoding. Otherwise the entries of data that an encoding shrinks to little would be
+    /// much beside it.
+    pub(super) encoded: usize,
+}
+
 /// Beginning of a part.
 struct PartBegin {
     /// Offset in the plain payload.
@@ -41,11 +48,10 @@ struct PartBegin {
 }
 
 impl PartIndexWriter {
-    /// Creates a writer of parts of at least `part_bytes` plain bytes, except the last one of a
-    /// block.
-    pub(super) fn new(part_bytes: usize, format: PartFormat, order: PartOrder) -> Self {
+    /// Creates a writer of parts of at least these lengths.
+    pub(super) fn new(lengths: PartLengths, format: PartFormat, order: PartOrder) -> Self {
         Self {
-            part_bytes,
+            lengths,
             format,
             order,
             current: Vec::new(),
@@ -62,7 +68,7 @@ impl PartIndexWriter {
     #[inline]
     pub(super) fn is_part_full(&self, plain_bytes: usize) -> bool {
         let start = self.current.last().map_or(0, |part| part.plain);
-        plain_bytes.saturating_sub(start) >= self.part_bytes
+        plain_bytes.saturating_sub(start) >= self.lengths.plain
     }
 
     /// Begins a part, unless the current one is too short in the encoding. Called for full parts,
@@ -70,8 +76,7 @@ impl PartIndexWriter {
     /// second begins.
     pub(super) fn begin(&mut self, plain: usize, encoded: PartStart, before: &[u8], next: &[u8]) {
         let start = self.current.last().map_or(0, |part| part.encoded.offset);
-        let encoded_bytes = encoded.offset.saturating_sub(start);
-        if encoded_bytes.saturating_mul(MIN_ENCODED_SHARE) < self.part_bytes {
+        if encoded.offset.saturating_sub(start) < self.lengths.encoded {
             return;
         }
         let key = if self.order.has_keys_before {
@@ -81,7 +86,7 @@ impl PartIndexWriter {
         };
         // The keys of the index stay small beside the parts: a border with a long key is left out,
         // so that the part ends at a later one.
-        if key.len() <= self.part_bytes.div_ceil(8).max(MIN_KEY_LIMIT_BYTES) {
+        if key.len() <= self.lengths.plain.div_ceil(8).max(MIN_KEY_LIMIT_BYTES) {
             self.current.push(PartBegin { plain, encoded, key });
         }
     }

@@ -85,7 +85,27 @@ impl BlockSource for DirectParts {
         pointer: BlockHandle,
         choice: PartChoice<'_>,
     ) -> Result<BlockOrPart> {
-        match reader.find_part(self, pointer, choice)? {
+        PartsWith(DirectBlocks).block_or_part(reader, pointer, choice)
+    }
+}
+
+/// Source that reads parts of data blocks from the disk where the file has them, and all blocks from
+/// another source.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PartsWith<S>(pub S);
+
+impl<S: BlockSource> BlockSource for PartsWith<S> {
+    fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>> {
+        self.0.block(reader, pointer, kind)
+    }
+
+    fn block_or_part(
+        &self,
+        reader: &Reader,
+        pointer: BlockHandle,
+        choice: PartChoice<'_>,
+    ) -> Result<BlockOrPart> {
+        match reader.find_part(&self.0, pointer, choice)? {
             Some(found) => {
                 let cells = reader.read_part_by(&found, read_bytes)?;
                 Ok(BlockOrPart::part(Arc::new(cells), found.part))

@@ -15,7 +15,7 @@ use super::index::{IndexEntry, write_root};
 use super::index_writer::{IndexSummary, IndexWriter, index_key};
 use super::options::{FileSummary, StoreFileInfo, WriterOptions};
 use super::part_index::{PartFormat, PartOrder};
-use super::part_index_writer::PartIndexWriter;
+use super::part_index_writer::{PartIndexWriter, PartLengths};
 use super::stats::FileStatsBuilder;
 use super::trailer::{TRAILER_BYTES, Trailer};
 use crate::env::FileWriter;
@@ -370,8 +370,11 @@ fn part_index_writer(options: &WriterOptions, layout: CellLayout) -> Option<Part
         comparator: options.comparator,
         has_keys_before: options.encoding.stores_differences(),
     };
-    let part_bytes = part_bytes.saturating_mul(options.compression.part_factor());
-    Some(PartIndexWriter::new(part_bytes, format, order))
+    let lengths = PartLengths {
+        plain: part_bytes.saturating_mul(options.compression.part_factor()),
+        encoded: part_bytes.div_ceil(2),
+    };
+    Some(PartIndexWriter::new(lengths, format, order))
 }
 
 fn trailer(
