@@ -386,7 +386,7 @@ impl CachedBlockSource {
         let read = DiskRead { kind: BlockKind::Data, bytes, key };
         let cells = match self.options.cache.get(&read.key, self.options.in_memory) {
             // A damaged index may lead to a block of another kind or length.
-            Some(cells) if !part.is(&cells) => return Ok(None),
+            Some(cells) if !cells.is_part(&part) => return Ok(None),
             Some(cells) => {
                 self.count_hit(&cells, read.kind, part.stored_bytes);
                 cells

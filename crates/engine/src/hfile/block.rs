@@ -116,6 +116,11 @@ impl Block {
         Ok(Self { kind: BlockKind::Data, bytes, payload, content })
     }
 
+    /// Returns `true` if it has the kind and length of this part.
+    pub(crate) fn is_part(&self, part: &Part) -> bool {
+        self.kind == BlockKind::Data && self.payload().len() == part.bytes as usize
+    }
+
     /// Returns the kind of the block.
     pub fn kind(&self) -> BlockKind {
         self.kind

@@ -90,15 +90,15 @@ impl BlockWriter {
     }
 
     /// Writes a data block with the payload of an encoder, compressed in parts that begin at
-    /// `borders` of the payload. Without borders, it is compressed as a whole.
+    /// `boundaries` of the payload. Without boundaries, it is compressed as a whole.
     pub(super) fn write_data(
         &mut self,
         encoding: DataBlockEncoding,
         payload: &[u8],
-        borders: &[usize],
+        boundaries: &[usize],
     ) -> Result<WrittenData<'_>> {
         self.part_starts.clear();
-        let handle = self.write_block(BlockKind::Data, *encoding.magic(), payload, borders)?;
+        let handle = self.write_block(BlockKind::Data, *encoding.magic(), payload, boundaries)?;
         self.total_uncompressed_bytes += (HEADER_BYTES + payload.len()) as u64;
         let payload = &self.buffer[HEADER_BYTES..self.covered];
         Ok(WrittenData { handle, payload, part_starts: &self.part_starts })
@@ -118,12 +118,12 @@ impl BlockWriter {
         kind: BlockKind,
         magic: [u8; 8],
         payload: &[u8],
-        borders: &[usize],
+        boundaries: &[usize],
     ) -> Result<BlockHandle> {
         let mut block = mem::take(&mut self.buffer);
         block.clear();
         let written = self
-            .build(&mut block, kind, magic, payload, borders)
+            .build(&mut block, kind, magic, payload, boundaries)
             .and_then(|()| self.append(&block));
         let on_disk_bytes = u32::try_from(block.len()).unwrap_or(u32::MAX);
         self.buffer = block;
@@ -145,10 +145,10 @@ impl BlockWriter {
         kind: BlockKind,
         magic: [u8; 8],
         payload: &[u8],
-        borders: &[usize],
+        boundaries: &[usize],
     ) -> Result<()> {
         block.resize(HEADER_BYTES, 0);
-        self.compress(payload, borders, block)
+        self.compress(payload, boundaries, block)
             .map_err(|error| Error::io("compressing a block", error))?;
         if payload.len().max(block.len()) > MAX_PAYLOAD_BYTES {
             return Err(self.oversized(kind, payload.len()));
@@ -175,14 +175,14 @@ impl BlockWriter {
     fn compress(
         &mut self,
         payload: &[u8],
-        borders: &[usize],
+        boundaries: &[usize],
         block: &mut Vec<u8>,
     ) -> io::Result<()> {
-        if borders.is_empty() {
+        if boundaries.is_empty() {
             return self.compressor.compress(payload, block);
         }
         let mut start = 0;
-        for &end in borders.iter().chain([&payload.len()]) {
+        for &end in boundaries.iter().chain([&payload.len()]) {
             self.compressor.compress_part(&payload[start..end], block)?;
             if end < payload.len() {
                 self.part_starts.push(block.len() - HEADER_BYTES);

@@ -35,8 +35,8 @@
 
 use std::cmp::Ordering;
 
-use super::block::Block;
-use super::block_header::{BlockHandle, BlockKind, HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use super::block_header::{BlockHandle, HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use super::encoding::CellBefore;
 use super::vint::ByteReader;
 use super::{Comparator, damaged};
 use halite_types::cell::check_key;
@@ -115,11 +115,6 @@ impl Part {
         self.start.saturating_add(self.bytes)
     }
 
-    /// Returns `true` if a block from the cache has the kind and length of this part.
-    pub(crate) fn is(&self, block: &Block) -> bool {
-        block.kind() == BlockKind::Data && block.payload().len() == self.bytes as usize
-    }
-
     /// Compares the checksum of its bytes on disk.
     ///
     /// # Errors
@@ -145,15 +140,6 @@ impl Part {
             value_bytes: usize::try_from(self.previous_value_bytes).ok()?,
         })
     }
-}
-
-/// What the decoding of a part in the middle of a block begins with.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CellBefore<'a> {
-    /// Flat key of the cell before the part.
-    pub(super) key: &'a [u8],
-    /// Length of its value in bytes.
-    pub(super) value_bytes: usize,
 }
 
 /// Place in a data block where a read begins.

@@ -84,21 +84,20 @@ impl PartIndexWriter {
         } else {
             index_key(before, next, self.order.comparator)
         };
-        // The keys of the index stay small beside the parts: a border with a long key is left out,
+        // The keys of the index stay small beside the parts: a boundary with a long key is left out,
         // so that the part ends at a later one.
         if key.len() <= self.lengths.plain.div_ceil(8).max(MIN_KEY_LIMIT_BYTES) {
             self.current.push(PartBegin { plain, encoded, key });
         }
     }
 
-    /// Returns where the parts of the current block begin in its encoded payload, without the first
-    /// one.
-    pub(super) fn borders(&self) -> Vec<usize> {
+    /// Returns where the parts of the current block begin in its encoded payload, except the first.
+    pub(super) fn boundaries(&self) -> Vec<usize> {
         self.current.iter().map(|part| part.encoded.offset).collect()
     }
 
-    /// Adds the parts of a data block of `plain_bytes` that was written with the current borders, if
-    /// it has several.
+    /// Adds the parts of a data block of `plain_bytes` that was written with the current
+    /// boundaries, if it has several.
     pub(super) fn finish_block(&mut self, block: &WrittenData<'_>, plain_bytes: usize) {
         if self.current.is_empty() {
             return;
@@ -112,7 +111,11 @@ impl PartIndexWriter {
             self.blocks.extend_from_slice(&number(block.payload.len()));
         }
         let current = std::mem::take(&mut self.current);
-        assert_eq!(current.len(), block.part_starts.len(), "a block is written with its borders");
+        assert_eq!(
+            current.len(),
+            block.part_starts.len(),
+            "a block is written with its boundaries"
+        );
         let ends = block.part_starts.iter().copied().chain([block.payload.len()]);
         let begins = std::iter::once(None).chain(current.iter().map(Some));
         let mut stored_start = 0;

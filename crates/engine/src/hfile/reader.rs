@@ -89,8 +89,8 @@ impl BlockSource for DirectParts {
     }
 }
 
-/// Source that reads parts of data blocks from the disk where the file has them, and all blocks from
-/// another source.
+/// Source that reads parts of data blocks from the disk where the file has them, and all blocks
+/// from another source.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PartsWith<S>(pub S);
 

@@ -235,8 +235,8 @@ impl Writer {
             return Err(self.blocks.oversized(BlockKind::Data, plain_bytes));
         }
         let payload = self.encoder.finish();
-        let borders = self.parts.as_ref().map(PartIndexWriter::borders).unwrap_or_default();
-        let block = self.blocks.write_data(self.options.encoding, payload, &borders)?;
+        let boundaries = self.parts.as_ref().map(PartIndexWriter::boundaries).unwrap_or_default();
+        let block = self.blocks.write_data(self.options.encoding, payload, &boundaries)?;
         let pointer = block.handle;
         if let Some(parts) = &mut self.parts {
             parts.finish_block(&block, plain_bytes);

@@ -25,7 +25,7 @@ pub(super) fn decode_differences<F: DifferenceFormat>(
 
 /// Decodes a part of a block to plain bytes, and returns where they are in the buffer.
 pub(super) fn decode_difference_part<F: DifferenceFormat>(
-    part: EncodedPart<'_>,
+    part: &EncodedPart<'_>,
 ) -> Result<(Vec<u8>, Range<usize>)> {
     let start = part.before.map_or(0, |before| before.key.len().saturating_add(LENGTHS_BYTES));
     let block = Decoder::<F>::for_part(part)?.run()?;
@@ -54,8 +54,8 @@ impl<'a, F: DifferenceFormat> Decoder<'a, F> {
         Ok(Self { format: PhantomData, input, layout, dictionary: TagDictionary::default(), cells })
     }
 
-    fn for_part(part: EncodedPart<'a>) -> Result<Self> {
-        let EncodedPart { bytes, layout, before, plain_bytes } = part;
+    fn for_part(part: &EncodedPart<'a>) -> Result<Self> {
+        let EncodedPart { bytes, layout, before, plain_bytes } = *part;
         let Some(before) = before else {
             return Self::new(bytes, layout, plain_bytes);
         };

@@ -1,7 +1,8 @@
 //! Data block encodings: HBase's formats that store keys as differences. A block, or a part of it
-//! that the part index names, is decoded into the bytes of a plain one when it is read, and encoded cell by cell when it is
-//! written, since the encoded size decides where it ends. No other module handles encodings. An
-//! encoding is one file, with one arm in [`decode`] and one in [`DataBlockEncoding::encoder`].
+//! that the part index names, is decoded into the bytes of a plain one when it is read. It is
+//! encoded cell by cell when it is written, since the encoded size decides where it ends. No other
+//! module handles encodings. An encoding is one file, with one arm in [`decode`], in
+//! [`DataBlockEncoding::decode_part`] and in [`DataBlockEncoding::encoder`].
 //!
 //! ```text
 //! PREFIX, DIFF, FAST_DIFF    id u16 | bytes of the plain block i32 | [DIFF: familyLength u8 | family] | cells
@@ -13,6 +14,7 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod block_encoder;
+mod cell_before;
 mod common_prefix;
 mod data_block_encoding;
 mod diff;
@@ -36,9 +38,9 @@ use std::ops::Range;
 
 use super::cell_layout::CellLayout;
 use super::damaged;
-use super::part_index::CellBefore;
 use super::vint::ByteReader;
 pub(super) use block_encoder::{BlockEncoder, PartStart};
+pub(super) use cell_before::CellBefore;
 pub use data_block_encoding::DataBlockEncoding;
 pub(super) use data_block_encoding::unsupported_encoding;
 use difference_decoder::{decode_difference_part, decode_differences};
@@ -82,7 +84,7 @@ impl DataBlockEncoding {
         before: Option<CellBefore<'_>>,
         plain_bytes: usize,
     ) -> Result<(Vec<u8>, Range<usize>)> {
-        let input = EncodedPart { bytes: &part, layout, before, plain_bytes };
+        let input = &EncodedPart { bytes: &part, layout, before, plain_bytes };
         match self {
             Self::None => Ok((part, 0..plain_bytes)),
             Self::RowIndexV1 => {

@@ -1,7 +1,7 @@
 //! Plain block that is being rebuilt from an encoded one, and the previous cell in it.
 
+use super::cell_before::CellBefore;
 use super::flat_key::{STAMP_BYTES, Stamp, family_end, row_end, split_stamp};
-use crate::hfile::part_index::CellBefore;
 use crate::hfile::vint::ByteReader;
 
 /// Maximum bytes that are allocated for a block before its cells have been read: some, or a

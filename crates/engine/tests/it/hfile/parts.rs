@@ -37,8 +37,7 @@ fn cells() -> Vec<OwnedCell> {
     let cell = |number: usize| {
         let (row, column) = (number / 3, number % 3);
         let value = match column {
-            0 => "the same in every row".to_owned(),
-            1 => "the same in every row".to_owned(),
+            0 | 1 => "the same in every row".to_owned(),
             _ => format!("value {}", row.wrapping_mul(0x9e37_79b9)),
         };
         OwnedCell::put(
