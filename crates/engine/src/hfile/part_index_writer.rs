@@ -91,7 +91,8 @@ impl PartIndexWriter {
         }
     }
 
-    /// Returns where the parts of the current block begin in its encoded payload, except the first.
+    /// Returns where the parts of the current block begin in its encoded payload, except the
+    /// first.
     pub(super) fn boundaries(&self) -> Vec<usize> {
         self.current.iter().map(|part| part.encoded.offset).collect()
     }
