@@ -20,8 +20,8 @@ use std::time::Instant;
 
 use halite_engine::env::{Env, FileWriter};
 use halite_engine::hfile::{
-    Block, BlockHandle, BlockKind, BlockSource, Compression, Cursor, DataBlockEncoding,
-    DirectBlocks, PartsWith, Reader, StoreFileInfo, Writer, WriterOptions,
+    Block, BlockHandle, BlockKind, BlockSource, Compression, Cursor, DEFAULT_PART_BYTES,
+    DataBlockEncoding, DirectBlocks, PartsWith, Reader, StoreFileInfo, Writer, WriterOptions,
 };
 use halite_types::CellRef;
 use halite_types::cell::{make_key, write_tag};
@@ -33,8 +33,6 @@ const MAX_ROUNDS: u32 = 9;
 const ENOUGH_SECONDS: f64 = 1.5;
 const ROWS: usize = 60_000;
 const COLUMNS: usize = 5;
-/// Bytes of the parts of plain blocks, as in a store.
-const PART_BYTES: usize = 4 << 10;
 const SEEKS: usize = 20_000;
 /// Step of the seeks in the list of cells.
 const SEEK_STEP: usize = 104_729;
@@ -111,7 +109,7 @@ impl Data {
             encoding,
             compression,
             include_tags: !self.tags.is_empty(),
-            part_bytes: Some(PART_BYTES),
+            part_bytes: Some(DEFAULT_PART_BYTES),
             ..WriterOptions::default()
         };
         let file = MemoryFile(Arc::new(Mutex::new(Vec::with_capacity(self.key_value_bytes * 2))));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::hfile::DEFAULT_PART_BYTES;
 use halite_types::{CompactionFilterFactory, Error, Result, RowCheck, RowChecks, TableDescriptor};
 
 /// Failure that an acknowledged write of default durability survives.
@@ -153,7 +154,7 @@ impl Default for Options {
             global_memstore_bytes: 1 << 30,
             in_memory_compaction_bytes: 16 << 20,
             block_cache_bytes: 256 << 20,
-            part_bytes: 4 << 10,
+            part_bytes: DEFAULT_PART_BYTES,
             part_reads: PartReads::default(),
             max_cell_bytes: 10 << 20,
             max_row_bytes: 1 << 30,

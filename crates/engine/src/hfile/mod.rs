@@ -72,7 +72,7 @@ pub use file_info::{FileInfo, info_key};
 pub use hash::HashKind;
 pub(crate) use load_on_open::read_bytes;
 pub(crate) use options::encoded_block_bytes;
-pub use options::{FileSummary, StoreFileInfo, WriterOptions};
+pub use options::{DEFAULT_PART_BYTES, FileSummary, StoreFileInfo, WriterOptions};
 pub use part_index::PartChoice;
 pub use reader::{BlockOrPart, BlockSource, DirectBlocks, DirectParts, PartsWith, Reader};
 pub use trailer::Trailer;

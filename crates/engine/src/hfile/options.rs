@@ -9,6 +9,9 @@ use super::codec::{CodecSettings, Compression};
 use super::encoding::DataBlockEncoding;
 use super::hash::HashKind;
 
+/// Length of the parts of data blocks in a store's own files and in files for bulk loads, in bytes.
+pub const DEFAULT_PART_BYTES: usize = 4 << 10;
+
 /// Options of a writer. The defaults are HBase's.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in HBase")]
@@ -43,8 +46,9 @@ pub struct WriterOptions {
     pub checksum: ChecksumType,
     /// Bytes that share one checksum; at least 33.
     pub bytes_per_checksum: u32,
-    /// Bytes after which a part of a plain data block ends, to write a part index; `None` to write
-    /// none, as HBase.
+    /// Plain bytes after which a part of a data block ends, to write a part index; `None` to write
+    /// none, as HBase. With ZSTD and GZ parts are four times as long, because longer ones compress
+    /// better.
     pub part_bytes: Option<usize>,
     /// `true` if cells may have tags, which costs two bytes per cell.
     pub include_tags: bool,
@@ -100,6 +104,7 @@ impl WriterOptions {
             codec_settings: CodecSettings::new(table, family).unwrap_or_default(),
             encoding: DataBlockEncoding::for_family(family),
             compress_tags: family.compress_tags(),
+            part_bytes: Some(DEFAULT_PART_BYTES),
             include_sequence_ids: false,
             ..Self::default()
         }

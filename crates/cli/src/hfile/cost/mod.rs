@@ -14,7 +14,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use halite::{Bytes, FamilyDescriptor, TableDescriptor, TableName};
-use halite_engine::hfile::{Compression, DataBlockEncoding, WriterOptions, info_key};
+use halite_engine::hfile::{
+    Compression, DEFAULT_PART_BYTES, DataBlockEncoding, WriterOptions, info_key,
+};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use self::measure::Measurement;
@@ -22,9 +24,6 @@ use self::recommend::{Evidence, Recommendation, recommend};
 use self::sample::Sample;
 use super::open;
 use crate::backend::{Backend, BackendArgs};
-
-/// Bytes after which a part of a plain data block ends in the files of an embedded store.
-const PART_BYTES: usize = 4 << 10;
 
 /// Settings of a measurement.
 #[derive(Clone, Copy)]
@@ -98,7 +97,8 @@ fn measure_table(
         }
         let options = WriterOptions {
             include_sequence_ids: true,
-            part_bytes: backend.store().map(|_| PART_BYTES),
+            // HBase writes no parts.
+            part_bytes: backend.store().map(|_| DEFAULT_PART_BYTES),
             ..WriterOptions::for_bulk_load(&descriptor, family)
         };
         let current = Some((options.encoding, options.compression));
@@ -138,6 +138,7 @@ pub(crate) fn cost_of_file(
         include_sequence_ids: reader.has_sequence_ids(),
         bloom: reader.bloom_type(),
         comparator: reader.comparator(),
+        part_bytes: (reader.trailer().meta_index_count > 0).then_some(DEFAULT_PART_BYTES),
         ..WriterOptions::for_bulk_load(&table, &family_descriptor)
     };
     let current = Some((encoding, reader.trailer().compression));

@@ -9,6 +9,8 @@ use halite_engine::hfile::{
     WriterOptions,
 };
 
+use halite_types::{FamilyDescriptor, TableDescriptor};
+
 use super::support::{MemoryReader, OwnedCell, open, read_all, write};
 
 /// Codecs whose compressed blocks have parts.
@@ -159,4 +161,16 @@ fn tags_in_dictionary_have_no_parts() {
         assert_eq!(read_all(&reader, DirectParts).unwrap(), cells);
         reader.verify().unwrap();
     }
+}
+
+#[test]
+fn file_for_bulk_load_has_parts() {
+    let family = FamilyDescriptor::new("f").set("DATA_BLOCK_ENCODING", "DIFF");
+    let table = TableDescriptor::new("t".parse().unwrap());
+    let options = WriterOptions::for_bulk_load(&table, &family);
+    let cells: Vec<OwnedCell> =
+        cells().into_iter().map(|cell| OwnedCell { sequence: 0, ..cell }).collect();
+    let reader = open(write(&options, &cells, StoreFileInfo::flushed(3))).unwrap();
+    assert!(reader.trailer().meta_index_count > 0);
+    assert_eq!(read_all(&reader, DirectParts).unwrap(), cells);
 }
