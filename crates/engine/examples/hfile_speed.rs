@@ -11,7 +11,6 @@
     reason = "it is a program that measures, prints and ends at an error"
 )]
 
-use std::collections::HashMap;
 use std::hint::black_box;
 use std::io;
 use std::path::PathBuf;
@@ -20,8 +19,8 @@ use std::time::Instant;
 
 use halite_engine::env::{Env, FileWriter};
 use halite_engine::hfile::{
-    Block, BlockHandle, BlockKind, BlockSource, Compression, Cursor, DEFAULT_PART_BYTES,
-    DataBlockEncoding, DirectBlocks, PartsWith, Reader, StoreFileInfo, Writer, WriterOptions,
+    Compression, Cursor, DEFAULT_PART_BYTES, DataBlockEncoding, DirectBlocks, IndexInMemory,
+    PartsWith, Reader, StoreFileInfo, Writer, WriterOptions,
 };
 use halite_types::CellRef;
 use halite_types::cell::{make_key, write_tag};
@@ -130,29 +129,6 @@ impl Data {
             cursor.seek(&self.keys[at]).unwrap();
             black_box(cursor.peek().unwrap().value());
         }
-    }
-}
-
-/// Source that keeps index blocks and reads data blocks from the disk each time.
-#[derive(Default)]
-struct IndexInMemory(Mutex<HashMap<u64, Arc<Block>>>);
-
-impl BlockSource for IndexInMemory {
-    fn block(
-        &self,
-        reader: &Reader,
-        pointer: BlockHandle,
-        kind: BlockKind,
-    ) -> halite_types::Result<Arc<Block>> {
-        if kind == BlockKind::Data {
-            return DirectBlocks.block(reader, pointer, kind);
-        }
-        if let Some(block) = self.0.lock().unwrap().get(&pointer.offset) {
-            return Ok(Arc::clone(block));
-        }
-        let block = DirectBlocks.block(reader, pointer, kind)?;
-        self.0.lock().unwrap().insert(pointer.offset, Arc::clone(&block));
-        Ok(block)
     }
 }
 

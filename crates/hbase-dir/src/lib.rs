@@ -36,7 +36,7 @@ use bytes::Bytes;
 use halite_types::TableDescriptor;
 
 pub use bare_files::read_bare_files;
-pub use logs::{LogFile, list_logs};
+pub use logs::{LogFile, list_logs, list_meta_logs, recorded_sequence};
 pub use meta::{
     LiveRegions, META_FAMILY, META_REGION, META_STATE, MetaFiles, find_meta, live_region,
 };

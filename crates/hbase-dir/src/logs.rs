@@ -47,35 +47,89 @@ pub fn list_logs(root: &Path, wal_root: &Path, tables: &[TableName]) -> Result<V
             if !file.is_file {
                 return Err(damaged(&file.path, "a log is expected here; move this away"));
             }
-            let is_meta = file.name.rsplit_once('.').is_some_and(|(_, end)| end == "meta");
+            let is_meta = is_meta(&file.name);
             found.push(LogFile { path: file.path, bytes: file.bytes, is_meta });
         }
     }
     for table in tables {
-        let entries = list(&table_directory(root, table), false)?;
-        for region in entries.into_iter().filter(|entry| entry.is_directory) {
-            let hfiles = list(&region.path.join("recovered.hfiles"), false)?;
-            if let Some(file) = hfiles.first() {
-                return Err(unsupported(
-                    &file.path,
-                    "HBase was recovering this region's logs into store files, which cannot be \
-                     imported: start and stop HBase cleanly, or import a snapshot",
-                ));
+        for directory in table_directories(root, wal_root, table) {
+            for region in list(&directory, false)?.into_iter().filter(|entry| entry.is_directory) {
+                let hfiles = list(&region.path.join("recovered.hfiles"), false)?;
+                if let Some(file) = hfiles.first() {
+                    return Err(unsupported(
+                        &file.path,
+                        "HBase was recovering this region's logs into store files, which cannot \
+                         be imported: start and stop HBase cleanly, or import a snapshot",
+                    ));
+                }
+                found.extend(recovered_edits(&region.path)?);
             }
-            found.extend(recovered_edits(&region.path)?);
         }
     }
     Ok(found)
+}
+
+/// Returns the logs of `hbase:meta` below the directory `WALs`; none without that directory.
+///
+/// # Errors
+/// The file system's error.
+pub fn list_meta_logs(wal_root: &Path) -> Result<Vec<LogFile>> {
+    let mut found = Vec::new();
+    for server in list(&wal_root.join("WALs"), false)?.into_iter().filter(|at| at.is_directory) {
+        for file in list(&server.path, false)?.into_iter().filter(|file| file.is_file) {
+            if is_meta(&file.name) {
+                found.push(LogFile { path: file.path, bytes: file.bytes, is_meta: true });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_meta(log_name: &str) -> bool {
+    log_name.rsplit_once('.').is_some_and(|(_, end)| end == "meta")
+}
+
+/// Returns the directories of a table that may have parts of logs: HBase writes them below
+/// `hbase.wal.dir`, if that is another directory.
+pub(crate) fn table_directories(root: &Path, wal_root: &Path, table: &TableName) -> Vec<PathBuf> {
+    let mut directories = vec![table_directory(root, table)];
+    if wal_root != root {
+        directories.push(table_directory(wal_root, table));
+    }
+    directories
+}
+
+/// Returns the sequence id up to which all cells of a region were in store files when a server
+/// opened or closed it last, as an empty file `N.seqid` beside the parts of its logs says; 0 if
+/// there is none. HBase's `WALSplitUtil` writes it after the region's memstores.
+///
+/// # Errors
+/// The file system's error.
+pub fn recorded_sequence(
+    root: &Path,
+    wal_root: &Path,
+    table: &TableName,
+    region: &str,
+) -> Result<u64> {
+    let mut newest = 0;
+    for directory in table_directories(root, wal_root, table) {
+        for file in list(&directory.join(region).join("recovered.edits"), false)? {
+            let number =
+                file.name.strip_suffix(".seqid").or_else(|| file.name.strip_suffix("_seqid"));
+            newest = newest.max(number.and_then(|number| number.parse().ok()).unwrap_or(0));
+        }
+    }
+    Ok(newest)
 }
 
 /// Returns the parts of logs in the directory of a region.
 pub(crate) fn recovered_edits(region: &Path) -> Result<Vec<LogFile>> {
     let mut found = Vec::new();
     for file in list(&region.join("recovered.edits"), false)? {
-        // Empty marks of the region's highest sequence id, and files that a server abandoned before
-        // it had written them to the end: the log of their entries still exists.
-        let ending = file.name.rsplit_once('.').map(|(_, ending)| ending);
-        if matches!(ending, Some("seqid" | "temp")) {
+        // As HBase, by the name: others are marks of the region's highest sequence id, files that a
+        // server abandoned before it had written them to the end, and ones it could not read.
+        let digits = file.name.strip_prefix('-').unwrap_or(&file.name);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             continue;
         }
         if !file.is_file {

@@ -10,7 +10,7 @@ use prost::Message as _;
 
 use crate::file_list::file_names;
 use crate::locate::FamilyPlace;
-use crate::logs::recovered_edits;
+use crate::logs::{recovered_edits, table_directories};
 use crate::messages::{PBUF, RegionInfoMessage};
 use crate::region_set::{encoded_name, table_directory};
 use crate::small_file::{damaged, list};
@@ -41,11 +41,12 @@ pub struct MetaFiles {
 /// Regions that are live by `hbase:meta`: encoded names by table.
 pub type LiveRegions = BTreeSet<(TableName, String)>;
 
-/// Returns the files of `hbase:meta`; `None` if the root directory does not have it.
+/// Returns the files of `hbase:meta`; `None` if the root directory does not have it. `wal_root` is
+/// the root directory, or the one that `hbase.wal.dir` names.
 ///
 /// # Errors
 /// `Corrupt`, with the path, or the file system's error.
-pub fn find_meta(root: &Path) -> Result<Option<MetaFiles>> {
+pub fn find_meta(root: &Path, wal_root: &Path) -> Result<Option<MetaFiles>> {
     let name = TableName::new(SYSTEM_NAMESPACE, "meta")?;
     let directory = table_directory(root, &name);
     if !directory.join(REGION).is_dir() {
@@ -69,7 +70,11 @@ pub fn find_meta(root: &Path) -> Result<Option<MetaFiles>> {
         .iter()
         .map(|name| place.resolve(name, None))
         .collect::<Result<_>>()?;
-    Ok(Some(MetaFiles { files, logs: recovered_edits(&directory.join(REGION))? }))
+    let mut logs = Vec::new();
+    for directory in table_directories(root, wal_root, table.name()) {
+        logs.extend(recovered_edits(&directory.join(REGION))?);
+    }
+    Ok(Some(MetaFiles { files, logs }))
 }
 
 /// Returns the table and the encoded name of the region of a row of `hbase:meta`, given the newest

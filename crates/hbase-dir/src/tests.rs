@@ -12,7 +12,7 @@ use crate::messages::{
     SnapshotFile, SnapshotRegionManifest, StoreFileEntry, StoreFileList, TableNameMessage,
     TableSchema,
 };
-use crate::{Liveness, list_logs, read_snapshot, read_table};
+use crate::{Liveness, list_logs, read_snapshot, read_table, recorded_sequence};
 
 const HEX: &str = "0123456789abcdef0123456789abcdef";
 
@@ -98,7 +98,13 @@ fn logs_are_listed_and_other_things_among_them_refused() {
     write(&root.join("WALs/s,1,2/s.meta.4.meta"), b"");
     write(&root.join("WALs/s,0,1-splitting/s.2"), b"");
     let edits = root.join("data/default/t/ab/recovered.edits");
-    for name in ["7.seqid", "0000000000000000005-s.2.temp", "0000000000000000006"] {
+    for name in [
+        "7.seqid",
+        "9_seqid",
+        "0000000000000000004.1700000000000",
+        "0000000000000000005-s.2.temp",
+        "0000000000000000006",
+    ] {
         write(&edits.join(name), b"");
     }
     let found: Vec<(String, u64, bool)> = list()
@@ -115,6 +121,16 @@ fn logs_are_listed_and_other_things_among_them_refused() {
         ("data/default/t/ab/recovered.edits/0000000000000000006", 0, false),
     ];
     assert_eq!(found, expected.map(|(path, bytes, is_meta)| (path.to_owned(), bytes, is_meta)));
+    let recorded = |wal_root| recorded_sequence(root, wal_root, &tables[0], "ab").unwrap();
+    assert_eq!(recorded(root), 9);
+    let other = tempfile::tempdir().unwrap();
+    let edits = other.path().join("data/default/t/ab/recovered.edits");
+    write(&edits.join("12.seqid"), b"");
+    write(&edits.join("0000000000000000011"), b"more");
+    write(&other.path().join("WALs/s,1,2/s.5"), b"");
+    assert_eq!(recorded(other.path()), 12);
+    let found = list_logs(root, other.path(), &tables).unwrap();
+    assert_eq!(found.len(), 3, "parts of logs in both directories");
     let socket = root.join("WALs/s,1,2/socket");
     let _held = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     assert!(list().unwrap_err().message().contains("a log is expected here"));

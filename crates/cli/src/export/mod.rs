@@ -1,9 +1,11 @@
 //! Export of a table as a snapshot for HBase. The engine says what it consists of; here it is
 //! written.
 //!
-//! Store files come first, then `.hbase-snapshot/.tmp/NAME` with the description and the manifest,
-//! and a rename makes the snapshot. A failure removes everything that was created. A killed export
-//! leaves store files that the next one finds: their names are unique, and each is complete.
+//! `.hbase-snapshot/.tmp/NAME` with the description and the manifest comes first, as in HBase's own
+//! export: a running HBase keeps the files that it names. Then come the store files, and a rename
+//! makes the snapshot. A failure removes everything that was created. A killed export leaves store
+//! files that the next one finds: their names are unique, and each is complete. It also leaves the
+//! temporary directory, with a file that tells it from one of HBase.
 
 mod written;
 
@@ -17,10 +19,12 @@ use halite::{SnapshotDescriptor, Store, TableName};
 use halite_engine::{ExportFile, SnapshotExport};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use self::written::{Placed, Written};
+use self::written::{Paths, Placed, Written};
 
 /// Directory of HBase's snapshots.
 const SNAPSHOTS: &str = ".hbase-snapshot";
+/// File in the temporary directory of an export.
+const EXPORT_MARK: &str = "halite.export";
 /// Prefix of the snapshots that exports take in the store, and delete.
 const SNAPSHOT_PREFIX: &str = "halite-export-";
 
@@ -92,13 +96,13 @@ impl ExportJob<'_> {
         let began = Instant::now();
         self.check()?;
         let engine = store.engine();
-        // One process at a time opens a store, so these are of exports that were killed.
+        let snapshot = format!("{SNAPSHOT_PREFIX}{}", self.name);
+        // One process at a time opens a store, so this is of an export that was killed.
         for old in engine.snapshots() {
-            if old.name.starts_with(SNAPSHOT_PREFIX) {
+            if old.name == snapshot && old.table == *self.table {
                 engine.delete_snapshot(&old.name)?;
             }
         }
-        let snapshot = format!("{SNAPSHOT_PREFIX}{}", self.name);
         engine.create_snapshot(&SnapshotDescriptor::new(&snapshot[..], self.table.clone()))?;
         let written = engine
             .export_snapshot(&snapshot, self.name)
@@ -146,24 +150,42 @@ impl ExportJob<'_> {
         export: &SnapshotExport,
         written: &mut Written,
     ) -> anyhow::Result<Exported> {
-        let bar = progress(export.files.iter().map(|file| file.bytes).sum());
-        let mut exported = Exported { regions: export.regions, ..Exported::default() };
-        for file in &export.files {
-            let target = self.to.join(&file.target);
-            let placed = written.place(file, &target, self.links, |bytes| bar.inc(bytes))?;
-            exported.add(placed, file.bytes);
-        }
-        bar.finish_and_clear();
         let snapshots = self.to.join(SNAPSHOTS);
         let temporary = snapshots.join(".tmp").join(self.name);
+        let mark = temporary.join(EXPORT_MARK);
         if temporary.exists() {
+            if !mark.exists() {
+                bail!(
+                    "{} exists: HBase is creating a snapshot of that name, or failed to; wait for \
+                     it or remove the directory, or choose another name with --name",
+                    temporary.display()
+                );
+            }
             // Of an export that was killed.
             fs::remove_dir_all(&temporary)
                 .with_context(|| format!("removing {}", temporary.display()))?;
         }
+        written.write(&mark, b"")?;
         written.write(&temporary.join(".snapshotinfo"), &export.description)?;
         written.write(&temporary.join("data.manifest"), &export.manifest)?;
+        let bar = progress(export.files.iter().map(|file| file.bytes).sum());
+        let mut exported = Exported { regions: export.regions, ..Exported::default() };
+        let partial = temporary.join("partial");
+        for file in &export.files {
+            let target = self.to.join(&file.target);
+            let paths = Paths { target: &target, partial: &partial };
+            let placed = written.place(file, paths, self.links, |bytes| bar.inc(bytes))?;
+            exported.add(placed, file.bytes);
+        }
+        bar.finish_and_clear();
         written.sync_directories()?;
+        for file in &export.files {
+            let target = self.to.join(&file.target);
+            if !target.is_file() {
+                bail!("{} was removed while the export ran; repeat it", target.display());
+            }
+        }
+        fs::remove_file(&mark).with_context(|| format!("removing {}", mark.display()))?;
         // A snapshot that another process has created meanwhile is not empty, and stays.
         let last = snapshots.join(self.name);
         fs::rename(&temporary, &last)

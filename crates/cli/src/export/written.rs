@@ -20,6 +20,16 @@ pub(super) enum Placed {
     Known,
 }
 
+/// Paths of a store file of the export.
+#[derive(Clone, Copy)]
+pub(super) struct Paths<'a> {
+    /// Its place.
+    pub(super) target: &'a Path,
+    /// Where it is while it is copied, in the same file system. HBase removes files with unknown
+    /// names beside its own.
+    pub(super) partial: &'a Path,
+}
+
 /// Files and directories that were created.
 #[derive(Default)]
 pub(super) struct Written {
@@ -37,10 +47,11 @@ impl Written {
     pub(super) fn place(
         &mut self,
         file: &ExportFile,
-        target: &Path,
+        paths: Paths<'_>,
         links: bool,
         progress: impl Fn(u64),
     ) -> anyhow::Result<Placed> {
+        let Paths { target, partial } = paths;
         if let Ok(about) = fs::symlink_metadata(target) {
             if about.is_file() && about.len() == file.bytes {
                 progress(file.bytes);
@@ -60,10 +71,9 @@ impl Written {
             return Ok(Placed::Linked);
         }
         // A killed export leaves no incomplete file under the final name.
-        let partial = target.with_added_extension("partial");
-        self.files.push(partial.clone());
-        copy(file, &partial, progress)
-            .and_then(|()| fs::rename(&partial, target))
+        self.files.push(partial.to_owned());
+        copy(file, partial, progress)
+            .and_then(|()| fs::rename(partial, target))
             .with_context(failed)?;
         self.files.pop();
         self.add(target);

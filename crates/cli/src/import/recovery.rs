@@ -1,8 +1,9 @@
 //! Cells that a killed HBase had in its logs only.
 //!
 //! As HBase does when it recovers a region, a cell of a log counts if its sequence id is above
-//! those of its family's store files: older ones were flushed, and may have been compacted away
-//! since. They are written to further store files with their own sequence ids (`spill.rs`), so that the
+//! those of its family's store files, and above the one recorded when the region was opened or
+//! closed last: older ones were flushed, and may have been compacted away since, or belong to files
+//! that a restored snapshot has replaced. They are written to further store files with their own sequence ids (`spill.rs`), so that the
 //! order of equal cells is that of HBase, and a cell that two logs have counts once.
 //!
 //! A log also tells of finished compactions. Files that one of them replaced are left out if the
@@ -43,7 +44,7 @@ pub(crate) fn recover(
     let logs: Vec<_> = root.logs.iter().flatten().filter(|log| !log.is_meta).collect();
     let bar = progress("reading logs", logs.iter().map(|log| log.bytes).sum());
     let env = into.map(Env::os).transpose()?;
-    let mut recovery = Recovery::new(sources, env.as_ref());
+    let mut recovery = Recovery::new(root, sources, env.as_ref());
     for log in logs {
         let mut reader = WalReader::open(&log.path, decompress_value)?;
         while let Some(entry) = reader.next_entry()? {
@@ -99,13 +100,22 @@ fn check_choices(sources: &[ImportSource]) -> anyhow::Result<()> {
 
 /// Recovery in progress.
 struct Recovery<'a> {
+    root: &'a HbaseRoot,
     sources: &'a [ImportSource],
     places: BTreeMap<&'a [u8], RegionPlace>,
-    /// Newest sequence ids of the store files, by family, of the regions that entries were of.
-    flushed: BTreeMap<RegionPlace, BTreeMap<Bytes, u64>>,
+    /// Sequence ids up to which all is in store files, of the regions that entries were of.
+    flushed: BTreeMap<RegionPlace, Flushed>,
     compactions: BTreeMap<RegionPlace, Vec<CompactionMarker>>,
     counts: BTreeMap<RegionPlace, Recovered>,
     spill: Option<Spill<'a>>,
+}
+
+/// Sequence ids up to which all cells of a region are in store files.
+struct Flushed {
+    /// Of all families.
+    region: u64,
+    /// Newest ones of the store files, by family.
+    families: BTreeMap<Bytes, u64>,
 }
 
 /// Store files with recovered cells, compactions by region, and counts by region.
@@ -116,13 +126,14 @@ type Findings = (
 );
 
 impl<'a> Recovery<'a> {
-    fn new(sources: &'a [ImportSource], env: Option<&'a Env>) -> Self {
+    fn new(root: &'a HbaseRoot, sources: &'a [ImportSource], env: Option<&'a Env>) -> Self {
         let mut places = BTreeMap::new();
         for (table, source) in sources.iter().enumerate() {
             let names = source.regions.iter().map(|region| region.encoded_name.as_bytes());
             places.extend(names.enumerate().map(|(region, name)| (name, (table, region))));
         }
         Self {
+            root,
             sources,
             places,
             flushed: BTreeMap::new(),
@@ -140,13 +151,17 @@ impl<'a> Recovery<'a> {
         let (source, of_region) = (&sources[table], &sources[table].regions[region]);
         let flushed = match self.flushed.entry(place) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(free) => free.insert(newest_sequences(of_region)?),
+            Entry::Vacant(free) => free.insert(Flushed {
+                region: self.root.recorded_sequence(source.name(), &of_region.encoded_name)?,
+                families: newest_sequences(of_region)?,
+            }),
         };
         let mut cells = 0;
         for cell in entry.data().filter(|cell| is_inside(of_region, cell)) {
             // A family may have been removed since.
             let Some(family) = source.descriptor.find_family(cell.family()) else { continue };
-            if flushed.get(cell.family()).is_some_and(|newest| *newest >= entry.sequence) {
+            let of_family = flushed.families.get(cell.family()).copied().unwrap_or(0);
+            if of_family.max(flushed.region) >= entry.sequence {
                 continue;
             }
             cells += 1;

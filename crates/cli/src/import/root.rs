@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use halite::TableName;
-use halite_hbase_dir::{Liveness, LogFile, find_meta, list_logs, list_tables, read_table};
+use halite_hbase_dir::{
+    Liveness, LogFile, find_meta, list_logs, list_meta_logs, list_tables, read_table,
+    recorded_sequence,
+};
 
 use super::meta_rows::MetaRows;
 use super::source::ImportSource;
@@ -32,11 +35,14 @@ impl HbaseRoot {
         let all = list_tables(root)?;
         let tables = if wanted.is_empty() { all } else { wanted.to_vec() };
         let logs = wal_root.map(|wal_root| list_logs(root, wal_root, &tables)).transpose()?;
-        let live = match find_meta(root)? {
+        let wal_root = wal_root.unwrap_or(root).to_owned();
+        let live = match find_meta(root, &wal_root)? {
             None => None,
             Some(meta) => {
-                let of_meta = logs.iter().flatten().filter(|log| log.is_meta).chain(&meta.logs);
-                let used = if logs.is_some() { of_meta.collect() } else { Vec::new() };
+                // Also if the logs of the tables are ignored: the store files of hbase:meta alone
+                // may name regions that others have replaced.
+                let of_meta = list_meta_logs(&wal_root)?;
+                let used: Vec<_> = of_meta.iter().chain(&meta.logs).collect();
                 Some(MetaRows::read(&meta.files, &used)?.live_regions(root)?)
             }
         };
@@ -47,8 +53,16 @@ impl HbaseRoot {
             Ok(ImportSource::new(table))
         };
         let sources = tables.iter().map(read).collect::<anyhow::Result<_>>()?;
-        let wal_root = wal_root.unwrap_or(root).to_owned();
         Ok((Self { root: root.to_owned(), wal_root, tables, logs }, sources))
+    }
+
+    /// Returns the sequence id up to which a region's cells were in files when it was opened or
+    /// closed last.
+    ///
+    /// # Errors
+    /// The file system's error.
+    pub(super) fn recorded_sequence(&self, table: &TableName, region: &str) -> anyhow::Result<u64> {
+        Ok(recorded_sequence(&self.root, &self.wal_root, table, region)?)
     }
 
     /// Checks that no log has changed since the directory was read.

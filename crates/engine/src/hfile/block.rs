@@ -111,7 +111,8 @@ impl Block {
         let (bytes, payload) = encoding.decode_part(bytes, format.cells, before, plain_bytes)?;
         let cells = bytes
             .get(payload.clone())
-            .ok_or_else(|| damaged("it is shorter than the part index states"))?;
+            .filter(|cells| cells.len() == plain_bytes)
+            .ok_or_else(|| damaged("its cells have another length than the part index states"))?;
         let content = Content::Cells(CellMap::parse(cells, format.cells)?);
         Ok(Self { kind: BlockKind::Data, bytes, payload, content })
     }

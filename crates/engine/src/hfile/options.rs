@@ -47,8 +47,8 @@ pub struct WriterOptions {
     /// Bytes that share one checksum; at least 33.
     pub bytes_per_checksum: u32,
     /// Plain bytes after which a part of a data block ends, to write a part index; `None` to write
-    /// none, as HBase. With ZSTD and GZ parts are four times as long, because longer ones compress
-    /// better.
+    /// none, as HBase. With ZSTD parts are four times as long, because longer ones compress better.
+    /// GZ files have none.
     pub part_bytes: Option<usize>,
     /// `true` if cells may have tags, which costs two bytes per cell.
     pub include_tags: bool,

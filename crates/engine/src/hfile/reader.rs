@@ -260,6 +260,9 @@ impl Reader {
 
     /// Returns the part index block of the data block at `pointer`; `None` if it has none.
     pub(super) fn part_index_of(&self, pointer: BlockHandle) -> Option<BlockHandle> {
+        if !self.encoding.has_parts(self.format.cells) {
+            return None;
+        }
         let after = self.part_indexes.partition_point(|at| at.first_block <= pointer.offset);
         Some(self.part_indexes.get(after.checked_sub(1)?)?.handle)
     }

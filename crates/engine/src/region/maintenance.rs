@@ -87,17 +87,27 @@ impl Region {
     }
 
     /// Returns the split point of the region: the middle row of the largest file of the largest
-    /// store, shortened as the table's split policy says. `None` if that is the region's first row
-    /// or no file has cells.
+    /// store that has one, shortened as the table's split policy says. `None` if each is the
+    /// region's first row or no file has cells.
     ///
     /// # Errors
     /// Damage or a failed read of an index.
     pub fn middle_row(&self) -> Result<Option<Bytes>> {
         let snapshot = self.snapshot();
-        let bytes = |store: &&crate::store::StoreSnapshot| {
+        let bytes = |store: &crate::store::StoreSnapshot| {
             store.files.iter().map(|file| file.bytes()).sum::<u64>()
         };
-        let Some(store) = snapshot.stores.iter().max_by_key(bytes) else { return Ok(None) };
+        let mut stores: Vec<_> = snapshot.stores.iter().collect();
+        stores.sort_by_key(|store| std::cmp::Reverse(bytes(store)));
+        for store in stores {
+            if let Some(row) = self.middle_row_of(store)? {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    fn middle_row_of(&self, store: &crate::store::StoreSnapshot) -> Result<Option<Bytes>> {
         let Some(file) = store.files.iter().max_by_key(|file| file.bytes()) else {
             return Ok(None);
         };

@@ -1,4 +1,5 @@
-//! GZ: a gzip stream, or several concatenated ones.
+//! GZ: a gzip stream, or several concatenated ones. One is written: versions of HBase after 2.6
+//! (HBASE-30321) read no more than one.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::io::{Error, Result};
@@ -45,16 +46,6 @@ impl Compressor for GzCompressor {
         out.extend_from_slice(&length.to_le_bytes());
         Ok(())
     }
-
-    fn compresses_parts(&self) -> bool {
-        true
-    }
-}
-
-/// Returns the length that the last stream states to decompress to; `None` if it is shorter than a
-/// length.
-pub(super) fn stated_bytes(streams: &[u8]) -> Option<usize> {
-    usize::try_from(u32::from_le_bytes(*streams.last_chunk()?)).ok()
 }
 
 pub(super) fn decompress(compressed: &[u8], expected: usize, out: &mut Vec<u8>) -> Result<()> {

@@ -182,25 +182,19 @@ impl Compression {
     /// # Errors
     /// As [`Compression::decompress`].
     pub(super) fn decompress_part(self, part: Vec<u8>, max_bytes: usize) -> Result<Vec<u8>> {
-        let stated = match self {
-            Self::None => return Ok(part),
-            Self::Gz => gz::stated_bytes(&part),
-            _ => framed::stated_bytes(&part),
-        };
-        let stated = stated.filter(|bytes| *bytes <= max_bytes);
+        if self == Self::None {
+            return Ok(part);
+        }
+        let stated = framed::stated_bytes(&part).filter(|bytes| *bytes <= max_bytes);
         let stated = stated.ok_or_else(|| damaged("it states an impossible length"))?;
         self.decompress(&part, stated)
     }
 
     /// Returns how many times longer than in plain files the parts of data blocks are with this
-    /// codec. Longer ones compress better and take longer to decompress. ZSTD and GZ are chosen
-    /// for size: with parts of 16 KB they lose 2 % to whole blocks, LZ4 loses 3 % with parts of
-    /// 4 KB.
+    /// codec. Longer ones compress better and take longer to decompress. ZSTD is chosen for size:
+    /// with parts of 16 KB it loses 2 % to whole blocks, LZ4 loses 3 % with parts of 4 KB.
     pub(super) fn part_factor(self) -> usize {
-        match self {
-            Self::Zstd | Self::Gz => 4,
-            _ => 1,
-        }
+        if self == Self::Zstd { 4 } else { 1 }
     }
 
     /// Returns the payload of `compressed`, which must decompress to exactly `expected` bytes. The

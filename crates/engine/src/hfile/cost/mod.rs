@@ -12,7 +12,8 @@ use halite_types::{CellRef, Result};
 
 use self::memory_file::MemoryFile;
 use super::{
-    BlockKind, Compression, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions,
+    BlockKind, Compression, Cursor, DirectBlocks, IndexInMemory, PartsWith, Reader, StoreFileInfo,
+    Writer, WriterOptions,
 };
 
 /// Codecs that are written, the fastest first.
@@ -67,6 +68,7 @@ impl FileSizes {
 /// Store file in memory.
 pub struct SampleFile {
     reader: Arc<Reader>,
+    index: Arc<IndexInMemory>,
     plain_bytes: u64,
 }
 
@@ -90,7 +92,7 @@ impl SampleFile {
         }
         writer.finish(StoreFileInfo::default())?;
         let reader = Arc::new(Reader::open(Arc::new(file.into_reader()), "(sample)")?);
-        Ok(Self { reader, plain_bytes })
+        Ok(Self { reader, index: Arc::default(), plain_bytes })
     }
 
     /// Returns the sizes of the file.
@@ -138,13 +140,15 @@ impl SampleFile {
         Ok(cells)
     }
 
-    /// Finds the first cell at or after a flat key as a get does whose block is in no cache: by
-    /// index, reading and decoding one block. Returns `true` if there is one.
+    /// Finds the first cell at or after a flat key as a get does for which only the index is in the
+    /// cache: reads and decodes a part of a block if the file has parts, else a block. Returns `true`
+    /// if there is one.
     ///
     /// # Errors
     /// As [`Cursor::seek`].
     pub fn seek(&self, key: &[u8]) -> Result<bool> {
-        let mut cursor = Cursor::new(Arc::clone(&self.reader), DirectBlocks);
+        let blocks = PartsWith(Arc::clone(&self.index));
+        let mut cursor = Cursor::new(Arc::clone(&self.reader), blocks);
         cursor.seek(key)?;
         Ok(cursor.peek().is_some())
     }

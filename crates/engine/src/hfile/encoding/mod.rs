@@ -86,7 +86,10 @@ impl DataBlockEncoding {
     ) -> Result<(Vec<u8>, Range<usize>)> {
         let input = &EncodedPart { bytes: &part, layout, before, plain_bytes };
         match self {
-            Self::None => Ok((part, 0..plain_bytes)),
+            Self::None => {
+                let cells = 0..part.len();
+                Ok((part, cells))
+            }
             Self::RowIndexV1 => {
                 let cells = row_index::part_range(before.is_none(), plain_bytes);
                 Ok((part, cells))

@@ -14,8 +14,8 @@ use halite_types::{FamilyDescriptor, TableDescriptor};
 use super::support::{MemoryReader, OwnedCell, open, read_all, write};
 
 /// Codecs whose compressed blocks have parts.
-const WITH_PARTS: [Compression; 5] =
-    [Compression::None, Compression::Gz, Compression::Snappy, Compression::Lz4, Compression::Zstd];
+const WITH_PARTS: [Compression; 4] =
+    [Compression::None, Compression::Snappy, Compression::Lz4, Compression::Zstd];
 
 /// File that counts the bytes that are read from it.
 struct CountingFile {
