@@ -6,27 +6,38 @@
 //! sequence id.
 
 mod date_tiered;
+mod ratio;
+mod stripe_layout;
+mod stripes;
 
 pub(crate) use date_tiered::DateTiered;
+pub(crate) use ratio::select_ratio;
+pub(crate) use stripes::{StripeMerge, StripeSplit, Stripes};
 
 use super::settings::CompactionSettings;
 use crate::options::Options;
+use crate::store::StripeBounds;
 
 /// Total size below which the files of an idle region always count as similar, at most: a merge for
 /// each small flush would rewrite a large file again and again.
 const MAX_IDLE_SMALL_BYTES: u64 = 16 << 20;
 
 /// File statistics for the compaction policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that say nothing of one another")]
 pub(crate) struct FileStats {
     pub(crate) bytes: u64,
+    pub(crate) cells: u64,
+    /// Sequence id of the file.
+    pub(crate) sequence: u64,
     /// True for a part of another region's file, which should be rewritten soon.
     pub(crate) is_reference: bool,
     /// True for the result of a compaction of all files.
     pub(crate) is_major: bool,
     /// True for a bulk-load file that only a compaction of all files rewrites.
     pub(crate) is_excluded: bool,
+    /// True while a compaction reads it.
+    pub(crate) is_claimed: bool,
     /// Oldest timestamp in the file.
     pub(crate) oldest: Option<i64>,
     /// Newest timestamp in the file.
@@ -35,6 +46,8 @@ pub(crate) struct FileStats {
     pub(crate) has_deletes: bool,
     /// Creation time, in milliseconds.
     pub(crate) created_ms: i64,
+    /// Rows of its stripe; `None` for a file without one.
+    pub(crate) stripe: Option<StripeBounds>,
 }
 
 /// Policy settings of a store.
@@ -45,6 +58,8 @@ pub(crate) struct CompactionPolicy {
     pub(crate) ratio: f64,
     /// Total size below which a run of files always counts as similar.
     pub(crate) small_bytes: u64,
+    /// Size at which memstores are flushed, unless the table has its own.
+    pub(crate) flush_bytes: u64,
     pub(crate) major_interval_ms: i64,
     pub(crate) now: i64,
     /// Timestamp before which cells have expired; `None` if cells do not expire.
@@ -81,6 +96,7 @@ impl CompactionPolicy {
             max_files: own.max_files.unwrap_or(options.max_compaction_files).max(min_files),
             ratio,
             small_bytes,
+            flush_bytes: options.memstore_flush_bytes,
             major_interval_ms: options.major_compaction_interval_ms,
             now,
             oldest_unexpired: ttl_ms.map(|ttl| now.saturating_sub(ttl)),
@@ -98,10 +114,32 @@ pub(crate) enum CompactionPlan {
     Minor(Vec<usize>),
     /// Merge of all files that drops cells invisible to all reads.
     Major,
+    /// Merge of files of a striped store.
+    Stripes(StripeMerge),
+}
+
+impl CompactionPlan {
+    /// Returns the indexes of its files in a list of `count`.
+    pub(crate) fn places(&self, count: usize) -> Vec<usize> {
+        match self {
+            Self::Drop(places) | Self::Minor(places) => places.clone(),
+            Self::Major => (0..count).collect(),
+            Self::Stripes(merge) => merge.inputs.clone(),
+        }
+    }
 }
 
 /// Returns the plan for a store's files, oldest first; `None` if there is nothing to do.
 pub(crate) fn select(files: &[FileStats], policy: &CompactionPolicy) -> Option<CompactionPlan> {
+    select_run(files, policy, best_run)
+}
+
+/// As [`select`], with another selection of similar files.
+fn select_run(
+    files: &[FileStats],
+    policy: &CompactionPolicy,
+    similar: impl FnOnce(&[FileStats], &CompactionPolicy) -> Option<std::ops::Range<usize>>,
+) -> Option<CompactionPlan> {
     let expired = expired_files(files, policy);
     if expired.is_some() {
         return expired;
@@ -109,7 +147,7 @@ pub(crate) fn select(files: &[FileStats], policy: &CompactionPolicy) -> Option<C
     if files.iter().any(|file| file.is_reference) || is_major_due(files, policy) {
         return Some(CompactionPlan::Major);
     }
-    let run = best_run(files, policy)?;
+    let run = similar(files, policy)?;
     debug_assert!(
         run.len() >= policy.min_files && run.len() <= policy.max_files,
         "a run has as many files as the policy allows"
@@ -204,27 +242,32 @@ fn is_in_ratio(bytes: u64, others: u64, ratio: f64) -> bool {
 mod tests {
     use super::*;
 
-    const POLICY: CompactionPolicy = CompactionPolicy {
+    pub(super) const POLICY: CompactionPolicy = CompactionPolicy {
         min_files: 3,
         max_files: 10,
         ratio: 1.2,
         small_bytes: 0,
+        flush_bytes: 0,
         major_interval_ms: 0,
         now: 1000,
         oldest_unexpired: None,
         drops_expired: true,
     };
 
-    fn files(sizes: &[u64]) -> Vec<FileStats> {
+    pub(super) fn files(sizes: &[u64]) -> Vec<FileStats> {
         let file = |&bytes| FileStats {
             bytes,
+            cells: 1,
+            sequence: 1,
             is_reference: false,
             is_major: false,
             is_excluded: false,
+            is_claimed: false,
             oldest: Some(400),
             newest: Some(500),
             has_deletes: false,
             created_ms: 900,
+            stripe: None,
         };
         sizes.iter().map(file).collect()
     }

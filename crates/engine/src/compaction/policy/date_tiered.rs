@@ -256,6 +256,7 @@ mod tests {
         max_files: 10,
         ratio: 1.2,
         small_bytes: 0,
+        flush_bytes: 0,
         major_interval_ms: 0,
         now: 165,
         oldest_unexpired: None,
@@ -266,13 +267,17 @@ mod tests {
     fn files(times: &[(i64, i64)]) -> Vec<FileStats> {
         let file = |&(oldest, newest): &(i64, i64)| FileStats {
             bytes: 10,
+            cells: 1,
+            sequence: 1,
             is_reference: false,
             is_major: true,
             is_excluded: false,
+            is_claimed: false,
             oldest: Some(oldest),
             newest: Some(newest),
             has_deletes: false,
             created_ms: 100,
+            stripe: None,
         };
         times.iter().map(file).collect()
     }
