@@ -301,6 +301,7 @@ impl Region {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::sync::{Arc, Mutex};
 
@@ -310,14 +311,18 @@ mod tests {
     };
 
     use super::*;
-    use crate::env::sim::SimEnv;
+    use crate::env::sim::{FsCall, InjectedFault, SimEnv};
     use crate::{Engine, Options};
 
-    /// Stops every compaction at its first row, signals this, and waits until it may continue.
-    #[derive(Debug)]
-    struct PausingFilterFactory(Mutex<Option<(Sender<()>, Receiver<()>)>>);
+    /// Signal that a compaction has begun, and the wait for permission to continue.
+    type Pause = (Sender<()>, Receiver<()>);
 
-    struct PausingFilter(Option<(Sender<()>, Receiver<()>)>);
+    /// Stops the first compactions at their first rows, signals this, and waits until they may
+    /// continue.
+    #[derive(Debug)]
+    struct PausingFilterFactory(Mutex<VecDeque<Pause>>);
+
+    struct PausingFilter(Option<Pause>);
 
     impl CompactionFilterFactory for PausingFilterFactory {
         fn for_family(
@@ -325,7 +330,7 @@ mod tests {
             _: &TableDescriptor,
             _: &FamilyDescriptor,
         ) -> Option<Box<dyn CompactionFilter>> {
-            Some(Box::new(PausingFilter(self.0.lock().unwrap().take())))
+            Some(Box::new(PausingFilter(self.0.lock().unwrap().pop_front())))
         }
     }
 
@@ -339,18 +344,57 @@ mod tests {
         }
     }
 
-    /// Returns an engine with a table whose first compaction pauses, the name of the table, the
-    /// signal that the compaction has started, and the one that resumes it.
-    fn pausing_engine(splits: Vec<Bytes>) -> (Arc<Engine>, TableName, Receiver<()>, Sender<()>) {
-        let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
-        let filter = PausingFilterFactory(Mutex::new(Some((begun, may_go_on))));
+    fn name() -> TableName {
+        "t".parse().unwrap()
+    }
+
+    /// Returns an engine with a table whose first compactions pause, and for each of these the
+    /// signal that it has started and the one that resumes it.
+    fn engine_with_pauses(
+        table: TableDescriptor,
+        splits: Vec<Bytes>,
+        pauses: usize,
+    ) -> (Arc<Engine>, Vec<(Receiver<()>, Sender<()>)>) {
+        let (mut inner, mut outer) = (VecDeque::new(), Vec::new());
+        for _ in 0..pauses {
+            let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
+            inner.push_back((begun, may_go_on));
+            outer.push((has_begun, go_on));
+        }
+        let filter = PausingFilterFactory(Mutex::new(inner));
         let options =
             Options { compaction_filter_factory: Some(Arc::new(filter)), ..Options::default() };
         let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
-        let name: TableName = "t".parse().unwrap();
-        let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f"));
         engine.create_table(table, splits).unwrap();
-        (engine, name, has_begun, go_on)
+        (engine, outer)
+    }
+
+    /// Returns an engine with a table whose first compaction pauses, the name of the table, the
+    /// signal that the compaction has started, and the one that resumes it.
+    fn pausing_engine(splits: Vec<Bytes>) -> (Arc<Engine>, TableName, Receiver<()>, Sender<()>) {
+        let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f"));
+        let (engine, mut pauses) = engine_with_pauses(table, splits, 1);
+        let (has_begun, go_on) = pauses.remove(0);
+        (engine, name(), has_begun, go_on)
+    }
+
+    /// Puts cells into a table and flushes it.
+    fn put(engine: &Engine, rows: &[&'static str], families: &[&'static str]) {
+        let put = |row: &&'static str| {
+            let put = families.iter().fold(Put::new(*row), |put, family| put.add(family, "q", "v"));
+            RowOp::Put(put)
+        };
+        engine.table(&name()).unwrap().batch(rows.iter().map(put).collect()).unwrap();
+        engine.flush(&name()).unwrap();
+    }
+
+    /// Waits for a compaction that begins while others run.
+    fn await_begin(has_begun: &Receiver<()>) {
+        has_begun.recv_timeout(Duration::from_secs(60)).expect("it begins while others run");
+    }
+
+    fn file_counts(region: &Region) -> Vec<usize> {
+        region.snapshot().stores.iter().map(|store| store.files.len()).collect()
     }
 
     /// Starts the compaction of a table of ten megabytes in two files and pauses it. Returns the
@@ -473,5 +517,80 @@ mod tests {
         let region = table.regions()[0].clone();
         region.shared.scheduler.close();
         assert_eq!(region.compact(None, CompactionKind::Major).unwrap_err(), closing());
+    }
+
+    #[test]
+    fn families_are_compacted_and_flushed_at_once() {
+        let table = TableDescriptor::new(name())
+            .family(FamilyDescriptor::new("f"))
+            .family(FamilyDescriptor::new("g"));
+        let (engine, pauses) = engine_with_pauses(table, Vec::new(), 2);
+        put(&engine, &["a"], &["f", "g"]);
+        put(&engine, &["b"], &["f", "g"]);
+        let region = engine.table(&name()).unwrap().regions()[0].clone();
+        assert!(region.request_compaction(None, CompactionKind::Major).unwrap());
+        std::thread::scope(|scope| {
+            let jobs = [(); 2].map(|()| scope.spawn(|| engine.run_one_job().unwrap()));
+            pauses.iter().for_each(|(has_begun, _)| await_begin(has_begun));
+            assert_eq!(region.compaction_state(), CompactionState::Major);
+            put(&engine, &["c"], &["f"]);
+            assert_eq!(file_counts(&region), [3, 2], "a flush waits for no compaction");
+            pauses.iter().for_each(|(_, go_on)| go_on.send(()).unwrap());
+            assert!(jobs.into_iter().all(|job| job.join().unwrap()));
+        });
+        assert_eq!(file_counts(&region), [2, 1]);
+        assert!(!region.claims.any() && region.compaction_state() == CompactionState::None);
+        let table = engine.table(&name()).unwrap();
+        let found = ["a", "b", "c"].map(|row| table.get(&Get::new(row), ReadTier::Disk).unwrap());
+        assert_eq!(found.map(|row| row.len()), [2, 2, 1]);
+    }
+
+    #[test]
+    fn stripes_are_compacted_at_once() {
+        let family = FamilyDescriptor::new("f")
+            .set(
+                "hbase.hstore.engine.class",
+                "org.apache.hadoop.hbase.regionserver.StripeStoreEngine",
+            )
+            .set("hbase.store.stripe.initialStripeCount", 2)
+            .set("hbase.store.stripe.compaction.minFiles", 2);
+        let table = TableDescriptor::new(name()).family(family);
+        let (engine, pauses) = engine_with_pauses(table, Vec::new(), 2);
+        for _ in 0..2 {
+            put(&engine, &["a", "b", "c", "d"], &["f"]);
+        }
+        let region = engine.table(&name()).unwrap().regions()[0].clone();
+        assert_eq!(file_counts(&region), [4]);
+        std::thread::scope(|scope| {
+            let compact = || region.compact(None, CompactionKind::Minor).unwrap();
+            let running = [(); 2].map(|()| scope.spawn(compact));
+            pauses.iter().for_each(|(has_begun, _)| await_begin(has_begun));
+            compact();
+            assert_eq!(file_counts(&region), [4], "all files are being compacted");
+            pauses.iter().for_each(|(_, go_on)| go_on.send(()).unwrap());
+            running.into_iter().for_each(|compaction| compaction.join().unwrap());
+        });
+        assert_eq!(file_counts(&region), [2]);
+        let table = engine.table(&name()).unwrap();
+        assert!(!table.get(&Get::new("d"), ReadTier::Disk).unwrap().is_empty());
+    }
+
+    #[test]
+    fn failed_compaction_releases_its_files() {
+        let sim = SimEnv::new(1);
+        let engine = Engine::open(sim.env(), Options::default()).unwrap();
+        let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f"));
+        engine.create_table(table, Vec::new()).unwrap();
+        put(&engine, &["a"], &["f"]);
+        put(&engine, &["b"], &["f"]);
+        let region = engine.table(&name()).unwrap().regions()[0].clone();
+        let full = std::io::ErrorKind::StorageFull;
+        for (call, path) in [(FsCall::Create, "/.tmp/"), (FsCall::Create, "MANIFEST")] {
+            sim.fs.inject(InjectedFault::next(call, path, full));
+            assert!(region.compact(None, CompactionKind::Major).is_err());
+            assert!(!region.claims.any() && file_counts(&region) == [2]);
+        }
+        region.compact(None, CompactionKind::Major).unwrap();
+        assert_eq!(file_counts(&region), [1]);
     }
 }
