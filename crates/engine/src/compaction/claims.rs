@@ -195,7 +195,7 @@ mod tests {
         let (claims, region) = (CompactionClaims::default(), region());
         let claim = |family: &'static str, waits| {
             let family = Bytes::from(family);
-            claims.claim(&region, &family, waits, |_| Some(((), Vec::new()))).map(|(_, it)| it)
+            claims.claim(&region, &family, waits, |_| Some(((), Vec::new()))).map(|((), it)| it)
         };
         let is_excluded = AtomicBool::new(false);
         std::thread::scope(|scope| {

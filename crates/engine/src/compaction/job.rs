@@ -316,6 +316,8 @@ mod tests {
 
     /// Signal that a compaction has begun, and the wait for permission to continue.
     type Pause = (Sender<()>, Receiver<()>);
+    /// The other ends.
+    type PauseControl = (Receiver<()>, Sender<()>);
 
     /// Stops the first compactions at their first rows, signals this, and waits until they may
     /// continue.
@@ -354,7 +356,7 @@ mod tests {
         table: TableDescriptor,
         splits: Vec<Bytes>,
         pauses: usize,
-    ) -> (Arc<Engine>, Vec<(Receiver<()>, Sender<()>)>) {
+    ) -> (Arc<Engine>, Vec<PauseControl>) {
         let (mut inner, mut outer) = (VecDeque::new(), Vec::new());
         for _ in 0..pauses {
             let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
@@ -390,7 +392,7 @@ mod tests {
 
     /// Waits for a compaction that begins while others run.
     fn await_begin(has_begun: &Receiver<()>) {
-        has_begun.recv_timeout(Duration::from_secs(60)).expect("it begins while others run");
+        has_begun.recv_timeout(Duration::from_mins(1)).expect("it begins while others run");
     }
 
     fn file_counts(region: &Region) -> Vec<usize> {

@@ -40,7 +40,7 @@ pub(crate) fn write_files(
                 files.append(cell)
             })?;
             stripes.get(at..).into_iter().flatten().try_for_each(|rest| files.end_stripe(rest))?;
-            Ok(files.take())
+            files.finish()
         }
         Division::Cells { bounds, most, cells, is_required } => {
             write_by_number(shared, new, (bounds, *most, *cells), *is_required, fill)
@@ -103,24 +103,26 @@ fn write_by_number(
     })?;
     let is_required = is_required && count == 1;
     files.end_stripe(&stripe(start, bounds.end.clone(), is_required))?;
-    Ok(files.take())
+    files.finish()
 }
 
-/// Writer of one stripe after the other.
+/// Writer of one stripe after the other. The files stay in `.tmp` until all are complete: a repair
+/// without a manifest takes a file of a compaction for all that the compaction wrote.
 struct StripeWriter<'a> {
+    shared: &'a EngineInner,
     new: &'a NewFile<'a>,
     current: Option<UnfinishedFile<'a>>,
-    finished: FinishedFiles<'a>,
+    complete: Vec<UnfinishedFile<'a>>,
 }
 
 impl<'a> StripeWriter<'a> {
     fn new(shared: &'a EngineInner, new: &'a NewFile<'a>) -> Self {
-        Self { new, current: None, finished: FinishedFiles { shared, files: Vec::new() } }
+        Self { shared, new, current: None, complete: Vec::new() }
     }
 
     fn append(&mut self, cell: CellRef<'_>) -> Result<()> {
         if self.current.is_none() {
-            self.current = Some(UnfinishedFile::create(self.finished.shared, self.new)?);
+            self.current = Some(UnfinishedFile::create(self.shared, self.new)?);
         }
         self.current.as_mut().map_or(Ok(()), |file| file.append(cell))
     }
@@ -133,24 +135,28 @@ impl<'a> StripeWriter<'a> {
     /// Completes the file of the current stripe.
     fn end_stripe(&mut self, stripe: &StripeFile) -> Result<()> {
         let file = match self.current.take() {
-            None if stripe.is_required => {
-                Some(UnfinishedFile::create(self.finished.shared, self.new)?)
-            }
+            None if stripe.is_required => Some(UnfinishedFile::create(self.shared, self.new)?),
             file => file,
         };
-        if let Some(file) = file {
-            let labels = FileLabels {
+        if let Some(mut file) = file {
+            file.complete(&FileLabels {
                 max_sequence: stripe.max_sequence,
                 stripe: Some(&stripe.bounds),
                 is_required: stripe.is_required,
-            };
-            self.finished.files.extend(file.finish(&labels)?);
+            })?;
+            self.complete.push(file);
         }
         Ok(())
     }
 
-    fn take(self) -> Vec<Arc<StoreFile>> {
-        self.finished.take()
+    /// Moves the files to their store.
+    fn finish(self) -> Result<Vec<Arc<StoreFile>>> {
+        debug_assert!(self.current.is_none(), "every stripe has ended");
+        let mut finished = FinishedFiles { shared: self.shared, files: Vec::new() };
+        for file in self.complete {
+            finished.files.extend(file.place()?);
+        }
+        Ok(finished.take())
     }
 }
 
@@ -168,6 +174,8 @@ impl FinishedFiles<'_> {
 
 impl Drop for FinishedFiles<'_> {
     fn drop(&mut self) {
-        self.shared.archive_or_delete(self.files.iter().flat_map(|file| file.origins()));
+        if !self.files.is_empty() {
+            self.shared.archive_or_delete(self.files.iter().flat_map(|file| file.origins()));
+        }
     }
 }

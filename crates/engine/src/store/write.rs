@@ -74,6 +74,8 @@ pub(super) struct UnfinishedFile<'a> {
     check_at: u64,
     /// `true` while the file is in `.tmp`.
     is_temporary: bool,
+    /// `true` if it is kept even without cells.
+    is_required: bool,
 }
 
 impl<'a> UnfinishedFile<'a> {
@@ -99,6 +101,7 @@ impl<'a> UnfinishedFile<'a> {
             bytes: 0,
             check_at: DISK_CHECK_INTERVAL_BYTES,
             is_temporary: true,
+            is_required: false,
         };
         let options = writer_options(shared, new.family, new.compression(), new.tags);
         unfinished.writer = Some(Writer::create(file, &unfinished.shown, options)?);
@@ -127,6 +130,13 @@ impl<'a> UnfinishedFile<'a> {
     /// Completes the file, moves it to its store and opens it. `None` if it has no cell and is not
     /// required.
     pub(super) fn finish(mut self, labels: &FileLabels<'_>) -> Result<Option<Arc<StoreFile>>> {
+        self.complete(labels)?;
+        self.place()
+    }
+
+    /// Writes the end of the file, which stays in `.tmp`.
+    pub(super) fn complete(&mut self, labels: &FileLabels<'_>) -> Result<()> {
+        self.is_required = labels.is_required;
         if let Some(mut writer) = self.writer.take() {
             assert_eq!(self.cells, writer.cells_written(), "a file has every cell that was passed");
             let catalog = self.shared.manifest.current();
@@ -143,13 +153,20 @@ impl<'a> UnfinishedFile<'a> {
                 self.new.compacted_from.clone(),
             ))?;
         }
+        Ok(())
+    }
+
+    /// Moves the completed file to its store and opens it. `None` if it has no cell and is not
+    /// required.
+    pub(super) fn place(mut self) -> Result<Option<Arc<StoreFile>>> {
+        debug_assert!(self.writer.is_none(), "the file is complete");
         let (shared, fs) = (self.shared, &self.shared.env.fs);
         let (table, region) = (&self.new.region.table, &self.new.region.encoded_name);
         let directory = layout::family_directory(table, region, &self.new.family.name);
         let path = format!("{directory}/{}", self.name);
         let failed =
             |error| Error::io(format!("moving the new store file to {}/{path}", fs.root()), error);
-        if self.cells == 0 && !labels.is_required {
+        if self.cells == 0 && !self.is_required {
             self.is_temporary = false;
             fs.remove_file(&self.temporary).map_err(failed)?;
             return Ok(None);
