@@ -3,8 +3,8 @@
 //! verify nothing and do not record which locks a thread holds.
 //!
 //! The holder of `ddl` may exclude the compactions of several regions and hold their maintenance
-//! locks: those of one rank in the order of the regions, and those of one region in the order of their ranks. All
-//! others hold one lock of a rank.
+//! locks: those of one rank in the order of the regions, and those of one region in the order of
+//! their ranks. All others hold one lock of a rank.
 //!
 //! A lock that is tried instead of waited for may be acquired in any order; it counts for the locks
 //! that are acquired after it. A thread that waits for a condition keeps the rank of the lock that

@@ -15,6 +15,7 @@ mod request;
 mod row_filter;
 mod settings;
 mod store_policy;
+mod store_settings;
 
 pub(crate) use claims::{CompactionClaims, Exclusion};
 pub(crate) use facts::{file_stats, oldest_first};

@@ -7,6 +7,7 @@ use super::policy::{
     CompactionPlan, CompactionPolicy, DateTiered, FileStats, StripeSplit, Stripes, select,
     select_fifo, select_ratio,
 };
+use super::store_settings::StoreSettings;
 use crate::store::Division;
 use crate::table_class::{ClassAttribute, REGION_SERVER};
 
@@ -66,59 +67,6 @@ const FIXED: [(&str, &str); 3] = [
     ("hbase.hstore.compaction.date.tiered.storage.policy.enable", "false"),
 ];
 
-/// Least ratio in a setting, as in HBase.
-const MIN_RATIO: f64 = 0.001;
-
-/// Settings of a family, or of its table.
-pub(crate) struct StoreSettings<'a> {
-    table: &'a TableDescriptor,
-    family: &'a FamilyDescriptor,
-}
-
-impl<'a> StoreSettings<'a> {
-    fn text(&self, name: &str) -> Option<&'a str> {
-        self.table.family_setting(self.family, name).map(str::trim).filter(|text| !text.is_empty())
-    }
-
-    /// Returns a positive number.
-    ///
-    /// # Errors
-    /// `InvalidRequest` for any other value.
-    pub(super) fn number(&self, name: &str, default: i64) -> Result<i64> {
-        Ok(self.optional_number(name)?.unwrap_or(default))
-    }
-
-    /// As [`StoreSettings::number`]; `None` if it is not set.
-    pub(super) fn optional_number(&self, name: &str) -> Result<Option<i64>> {
-        let Some(text) = self.text(name) else { return Ok(None) };
-        text.parse().ok().filter(|number| *number > 0).map(Some).ok_or_else(|| {
-            Error::invalid(format!("invalid {name} {text:?}: expected a positive integer"))
-        })
-    }
-
-    /// Returns a positive ratio; `None` if it is not set.
-    ///
-    /// # Errors
-    /// `InvalidRequest` for any other value.
-    pub(super) fn ratio(&self, name: &str) -> Result<Option<f64>> {
-        let Some(text) = self.text(name) else { return Ok(None) };
-        let is_valid = |ratio: &f64| ratio.is_finite() && *ratio >= MIN_RATIO;
-        text.parse().ok().filter(is_valid).map(Some).ok_or_else(|| {
-            let text = format!("invalid {name} {text:?}: expected a number from {MIN_RATIO} on");
-            Error::invalid(text)
-        })
-    }
-
-    /// Returns the flush size of the table, if it has its own.
-    pub(super) fn flush_bytes(&self) -> Option<u64> {
-        self.table.memstore_flush_bytes()
-    }
-
-    pub(super) fn flag(&self, name: &str, default: bool) -> bool {
-        self.text(name).map_or(default, |text| text.eq_ignore_ascii_case("true"))
-    }
-}
-
 /// Compaction policy of a family.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum StorePolicy {
@@ -141,7 +89,7 @@ impl StorePolicy {
     /// # Errors
     /// `Unsupported` for a class without a counterpart, `InvalidRequest` for an invalid value.
     pub(crate) fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Result<Self> {
-        let settings = StoreSettings { table, family };
+        let settings = StoreSettings::new(table, family);
         let engine = settings.text(fam::STORE_ENGINE).map(|class| ENGINE.check(class));
         let policy = settings.text(fam::COMPACTION_POLICY).map(|class| POLICY.check(class));
         match (engine.transpose()?, policy.transpose()?) {

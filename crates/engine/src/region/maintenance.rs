@@ -20,7 +20,8 @@ impl Region {
     }
 
     /// Returns `true` if the table's split policy asks for a split and there is room for another
-    /// region. A split would cancel running compactions, so their end asks again. The engine's own table has one region, whatever settings clients have changed.
+    /// region. A split would cancel running compactions, so their end asks again. The engine's own
+    /// table has one region, whatever settings clients have changed.
     pub(crate) fn should_split(&self) -> bool {
         let snapshot = self.snapshot_ref();
         let may = self.shared.scheduler.switches.splits_enabled()

@@ -9,8 +9,9 @@
 
 use halite_types::Result;
 
-use super::{CompactionPlan, CompactionPolicy, FileStats, best_run, expired_files};
-use crate::compaction::store_policy::StoreSettings;
+use super::exploring::{best_run, expired_files};
+use super::plan::{CompactionPlan, CompactionPolicy, FileStats};
+use crate::compaction::store_settings::StoreSettings;
 
 /// Windows that are examined, at most: a factor of 1 never reaches old timestamps.
 const MAX_WINDOWS: usize = 10_000;

@@ -1,7 +1,8 @@
-//! Ratio policy: from the first file that is not much larger than the newer ones together, all files
-//! are merged (HBase: `RatioBasedCompactionPolicy`).
+//! Ratio policy: from the first file that is not much larger than the newer ones together, all
+//! files are merged (HBase: `RatioBasedCompactionPolicy`).
 
-use super::{CompactionPlan, CompactionPolicy, FileStats, is_in_ratio, select_run};
+use super::exploring::{is_in_ratio, select_run};
+use super::plan::{CompactionPlan, CompactionPolicy, FileStats};
 
 /// Returns the plan for a store's files, oldest first; `None` if there is nothing to do.
 pub(crate) fn select_ratio(
@@ -49,7 +50,7 @@ fn run_within(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{POLICY, files};
+    use super::super::exploring::tests::{POLICY, files};
     use super::*;
 
     #[test]

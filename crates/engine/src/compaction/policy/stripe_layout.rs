@@ -3,15 +3,15 @@
 //!
 //! A file is in a stripe if its info contains the bounds of the stripe, and in level 0 otherwise.
 //! The stripes are what the bounds of the files say: they are adjacent, and together cover all
-//! rows. Files whose bounds do not fit the others are in level 0. This is HBase's rule for the files
-//! that it finds when it opens a store, applied at any time: a flush that writes to the stripes of
-//! before while a compaction divides one of them leaves such a file.
+//! rows. Files whose bounds do not fit the others are in level 0. This is HBase's rule for the
+//! files that it finds when it opens a store, applied at any time: a flush that writes to the
+//! stripes of before while a compaction divides one of them leaves such a file.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::FileStats;
+use super::plan::FileStats;
 use crate::store::StripeBounds;
 
 /// Files by stripe; the numbers are indexes in the list of files, oldest first.

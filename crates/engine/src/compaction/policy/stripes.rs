@@ -14,9 +14,10 @@
 
 use halite_types::Result;
 
+use super::exploring::best_run;
+use super::plan::{CompactionPlan, CompactionPolicy, FileStats, StripeMerge};
 use super::stripe_layout::{Stripe, StripeLayout};
-use super::{CompactionPlan, CompactionPolicy, FileStats, best_run};
-use crate::compaction::store_policy::StoreSettings;
+use crate::compaction::store_settings::StoreSettings;
 use crate::store::{Division, StripeBounds, StripeFile};
 
 /// Settings of the policy, under HBase's names.
@@ -38,16 +39,6 @@ pub(crate) struct Stripes {
     flush_bytes: Option<u64>,
     /// Ratio of the sizes of a region's halves up to which it is split between two stripes.
     max_imbalance: f64,
-}
-
-/// Merge of files of a striped store.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StripeMerge {
-    /// Indexes of the files, oldest first.
-    pub(crate) inputs: Vec<usize>,
-    pub(crate) division: Division,
-    /// Rows all of whose files are merged, so that delete markers are dropped.
-    pub(crate) complete_rows: Option<StripeBounds>,
 }
 
 /// Where a region with stripes is split.
@@ -498,7 +489,7 @@ fn expired_merge(
 pub(super) mod tests {
     use bytes::Bytes;
 
-    use super::super::tests::{POLICY, files};
+    use super::super::exploring::tests::{POLICY, files};
     use super::*;
 
     const STRIPES: Stripes = Stripes {
