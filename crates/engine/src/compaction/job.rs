@@ -61,7 +61,12 @@ impl Region {
     /// `NoSuchRegion`, also if the region is removed concurrently; `NoSuchFamily`, a full disk, a
     /// failed read or write; nothing is lost.
     pub fn compact(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
-        self.compact_all(family, kind, Haste::Unlimited)
+        self.compact_all(family, kind, Haste::Unlimited)?;
+        // Meanwhile the region was not split.
+        if self.shared.scheduler.has_threads() && self.should_split() {
+            self.shared.scheduler.request_check(self);
+        }
+        Ok(())
     }
 
     /// As [`Region::compact`], within the rate limit of automatic compactions.
@@ -594,5 +599,61 @@ mod tests {
         }
         region.compact(None, CompactionKind::Major).unwrap();
         assert_eq!(file_counts(&region), [1]);
+    }
+
+    #[test]
+    fn threads_compact_families_of_region_without_request() {
+        let table = TableDescriptor::new(name())
+            .family(FamilyDescriptor::new("f"))
+            .family(FamilyDescriptor::new("g"));
+        let (engine, pauses) = engine_with_pauses(table, Vec::new(), 2);
+        let region = engine.table(&name()).unwrap().regions()[0].clone();
+        for row in ["a", "b", "c"] {
+            put(&engine, &[row], &["f", "g"]);
+        }
+        region.shared.scheduler.set_threads();
+        std::thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (has_begun, _) in &pauses {
+                threads.push(scope.spawn(|| engine.run_one_job().unwrap()));
+                await_begin(has_begun);
+            }
+            assert_eq!(file_counts(&region), [3, 3]);
+            pauses.iter().for_each(|(_, go_on)| go_on.send(()).unwrap());
+            assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+        });
+        assert_eq!(file_counts(&region), [1, 1]);
+        // Nothing is left to do.
+        while engine.run_one_job().unwrap() {}
+        assert_eq!(file_counts(&region), [1, 1]);
+    }
+
+    #[test]
+    fn requested_compaction_does_not_occupy_second_thread() {
+        let table = TableDescriptor::new(name())
+            .family(FamilyDescriptor::new("f"))
+            .family(FamilyDescriptor::new("g"));
+        let (engine, _) = engine_with_pauses(table, Vec::new(), 0);
+        put(&engine, &["a"], &["f", "g"]);
+        let region = engine.table(&name()).unwrap().regions()[0].clone();
+        let scheduler = &region.shared.scheduler;
+        let request = |family: &[u8]| {
+            region.request_compaction(Some(family), CompactionKind::Major).unwrap();
+        };
+        request(b"f");
+        let first = scheduler.take().unwrap();
+        request(b"f");
+        assert!(scheduler.take().is_none(), "it would wait for the first");
+        scheduler.request_compaction(&region);
+        assert!(scheduler.take().is_none(), "the request precedes other files of the region");
+        request(b"g");
+        let of_other_family = scheduler.take().unwrap();
+        assert_ne!(first.compaction(), of_other_family.compaction());
+        scheduler.compaction_finished(first.compaction().as_ref(), &Ok(()));
+        let second = scheduler.take().unwrap();
+        assert_eq!(first.compaction(), second.compaction());
+        scheduler.compaction_finished(second.compaction().as_ref(), &Ok(()));
+        assert!(matches!(scheduler.take(), Some(crate::scheduler::Job::Compact(_))));
+        assert!(scheduler.take().is_none());
     }
 }
