@@ -20,6 +20,9 @@ use super::stripe_layout::{Stripe, StripeLayout};
 use crate::compaction::store_settings::StoreSettings;
 use crate::store::{Division, StripeBounds, StripeFile};
 
+/// Stripes into which files are divided because of their size, at most: each is a file.
+const MAX_PARTS: f64 = 1000.0;
+
 /// Settings of the policy, under HBase's names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stripes {
@@ -370,7 +373,8 @@ impl Stripes {
     ) -> (usize, u64) {
         let bytes = bytes_of(files, inputs) as f64;
         let part_bytes = (self.split_bytes(policy) as f64 / self.split_parts).floor().max(1.0);
-        let mut parts = parts;
+        let skipped = (bytes / part_bytes - parts - 1.0).floor().max(0.0);
+        let mut parts = parts + skipped;
         let mut ratio = bytes / (parts * part_bytes);
         while ratio > 1.0 {
             let next = bytes / ((parts + 1.0) * part_bytes);
@@ -379,6 +383,7 @@ impl Stripes {
             }
             (ratio, parts) = (next, parts + 1.0);
         }
+        let parts = parts.min(MAX_PARTS.max(self.initial_parts()));
         let cells: u64 = inputs.iter().map(|at| files[*at].cells).sum();
         (parts.ceil() as usize, (cells as f64 / parts) as u64)
     }
@@ -476,6 +481,11 @@ fn expired_merge(
         return None;
     }
     inputs.sort_unstable();
+    // Files of level 0 between those of two stripes would lose their place.
+    let span = *inputs.first()?..*inputs.last()?;
+    if layout.level0.iter().any(|at| span.contains(at)) {
+        return None;
+    }
     let start = run.first()?.bounds.start.clone();
     let bounds = StripeBounds { start, end: run.last()?.bounds.end.clone() };
     Some(StripeMerge {
@@ -636,10 +646,13 @@ pub(super) mod tests {
         let halves =
             Division::Cells { bounds: bounds("m", ""), most: 2, cells: 10, is_required: true };
         assert_eq!((found.inputs, found.division), (vec![1, 2], halves));
-        // Three stripes of 90 bytes are nearer to the size of a divided stripe than two of 135.
+        // More stripes of about the size that the halves of a stripe have.
         (of[1].bytes, of[2].bytes) = (130, 140);
         let Division::Cells { most, .. } = merge(&of, &POLICY).unwrap().division else { panic!() };
         assert_eq!(most, 5);
+        (of[1].bytes, of[2].bytes) = (1 << 50, 1 << 50);
+        let Division::Cells { most, .. } = merge(&of, &POLICY).unwrap().division else { panic!() };
+        assert_eq!(most, 1000);
     }
 
     #[test]
@@ -655,6 +668,9 @@ pub(super) mod tests {
         assert_eq!(merge(&of, &expired).unwrap().inputs, [1, 2]);
         (of[1].newest, of[2].newest) = (Some(600), Some(500));
         assert_eq!(merge(&of, &expired), None);
+        let mut in_between = [striped("", "m"), file(), striped("m", "")];
+        in_between[1].newest = Some(600);
+        assert_eq!(merge(&in_between, &expired), None);
         of[2].newest = Some(600);
         // Older files are deleted unread; the newest one records the bounds of its stripe.
         let low = striped("", "g");
