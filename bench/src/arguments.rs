@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::Result;
 use crate::data::KEY_BYTES;
-use crate::engine::{self, Compression, Durability, Settings};
+use crate::engine::{self, CompactionPolicy, Compression, Durability, Settings};
 use crate::usage;
 use crate::workload::Workload;
 
@@ -20,6 +20,8 @@ Run the same workloads on several embedded stores and print medians and ratios.
     --large-rows N      workload large: rows of the fill (50000000)
     --cache-bytes N     workload large: block cache of each store (a tenth of the rows' bytes)
     --compression NAME  workload large: none, lz4 or zstd in the files of each store (none)
+    --compaction-policy NAME  workload large: exploring, date-tiered or stripe for the table of
+                        Halite (exploring)
     --runs N            runs per workload and store (5)
     --dir DIR           directory of the stores, on the measured disk (target/bench-stores)
 
@@ -58,6 +60,8 @@ pub(crate) struct LargeArguments {
     /// Block cache in bytes; without a number, a tenth of the rows' bytes.
     pub(crate) cache_bytes: Option<u64>,
     pub(crate) compression: Compression,
+    /// Compaction policy of Halite's table.
+    pub(crate) compaction_policy: CompactionPolicy,
 }
 
 impl LargeArguments {
@@ -68,6 +72,7 @@ impl LargeArguments {
             durability: Durability::Flush,
             cache_bytes: self.cache_bytes.unwrap_or(tenth),
             compression: self.compression,
+            compaction_policy: self.compaction_policy,
         }
     }
 
@@ -96,6 +101,7 @@ pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task> {
             rows: 50_000_000,
             cache_bytes: None,
             compression: Compression::None,
+            compaction_policy: CompactionPolicy::Exploring,
         },
         runs: 5,
         folder: PathBuf::from("target/bench-stores"),
@@ -119,6 +125,9 @@ pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task> {
             "--large-rows" => arguments.large.rows = number(&word, &value()?)?,
             "--cache-bytes" => arguments.large.cache_bytes = Some(number(&word, &value()?)?),
             "--compression" => arguments.large.compression = compression(&value()?)?,
+            "--compaction-policy" => {
+                arguments.large.compaction_policy = compaction_policy(&value()?)?;
+            }
             "--runs" => arguments.runs = number(&word, &value()?)?,
             "--dir" => arguments.folder = value()?.into(),
             "--child" => child = Some((value()?, workload(&value()?)?, PathBuf::from(value()?))),
@@ -165,6 +174,7 @@ impl Arguments {
             ("--large-bytes", self.large_bytes.to_string()),
             ("--large-rows", self.large.rows.to_string()),
             ("--compression", self.large.compression.name().to_string()),
+            ("--compaction-policy", self.large.compaction_policy.name().to_string()),
         ];
         let cache = self.large.cache_bytes.map(|bytes| ("--cache-bytes", bytes.to_string()));
         pairs.into_iter().chain(cache).flat_map(|(name, value)| [name.to_string(), value]).collect()
@@ -198,18 +208,24 @@ impl Arguments {
         let fits = if bytes < memory_bytes { "fit in" } else { "are more than" };
         format!(
             "large: {} rows, whose {:.0} MB {fits} the memory of {:.0} MB; block caches of {:.0} \
-             MB; compression {}",
+             MB; compression {}; compaction policy {}",
             self.large.rows,
             megabytes(bytes),
             megabytes(memory_bytes),
             megabytes(self.large.settings(self.value_bytes).cache_bytes),
-            self.large.compression.name()
+            self.large.compression.name(),
+            self.large.compaction_policy.name()
         )
     }
 }
 
 fn compression(name: &str) -> Result<Compression> {
     Compression::find(name).ok_or_else(|| format!("unknown compression {name:?}; see --help"))
+}
+
+fn compaction_policy(name: &str) -> Result<CompactionPolicy> {
+    CompactionPolicy::find(name)
+        .ok_or_else(|| format!("unknown compaction policy {name:?}; see --help"))
 }
 
 fn workload(name: &str) -> Result<Workload> {
@@ -247,6 +263,8 @@ mod tests {
             "11",
             "--compression",
             "lz4",
+            "--compaction-policy",
+            "stripe",
         ]) else {
             panic!("the arguments are valid");
         };
@@ -265,6 +283,7 @@ mod tests {
             (arguments.large.rows, arguments.large.cache_bytes, arguments.large.compression),
             (9, Some(11), Compression::Lz4)
         );
+        assert_eq!(arguments.large.compaction_policy, CompactionPolicy::Stripe);
     }
 
     #[test]
@@ -294,6 +313,7 @@ mod tests {
             &["--workloads", "all"],
             &["--large-rows", "0"],
             &["--compression", "gz"],
+            &["--compaction-policy", "fifo"],
             &["--fast"],
         ] {
             assert!(read_words(words).is_err(), "{words:?}");

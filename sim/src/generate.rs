@@ -115,9 +115,35 @@ impl Generator {
                     self.one_of(&["NONE", "PREFIX", "DIFF", "FAST_DIFF", "ROW_INDEX_V1"]),
                 )
                 .set("COMPRESSION", self.one_of(codecs));
-            table.set_family(rules);
+            table.set_family(self.with_store_engine(rules));
         }
         table
+    }
+
+    /// Returns a family of which some have small stripes, or short windows of time.
+    fn with_store_engine(&self, family: FamilyDescriptor) -> FamilyDescriptor {
+        let engine = |class: &str| format!("org.apache.hadoop.hbase.regionserver.{class}");
+        match self.below(6) {
+            0 | 1 => [
+                ("initialStripeCount", self.one_of(&["1", "2", "3"])),
+                ("compaction.minFiles", self.one_of(&["2", "3"])),
+                ("compaction.maxFiles", self.one_of(&["3", "10"])),
+                ("compaction.minFilesL0", self.one_of(&["1", "2", "4"])),
+                ("compaction.flushToL0", self.one_of(&["false", "false", "true"])),
+                ("sizeToSplit", self.one_of(&["6000", "12000", "1000000"])),
+                ("splitPartCount", self.one_of(&["2", "3", "1.5"])),
+            ]
+            .into_iter()
+            .fold(
+                family.set("hbase.hstore.engine.class", engine("StripeStoreEngine")),
+                |family, (name, value)| family.set(format!("hbase.store.stripe.{name}"), value),
+            ),
+            2 => family
+                .set("hbase.hstore.engine.class", engine("DateTieredStoreEngine"))
+                .set("hbase.hstore.compaction.date.tiered.base.window.millis", 500)
+                .set("hbase.hstore.compaction.date.tiered.incoming.window.min", 2),
+            _ => family,
+        }
     }
 
     /// Returns the next step at this time.

@@ -7,12 +7,14 @@ use halite::{
     TableDescriptor, TableName, WalSync,
 };
 
-use super::{Durability, Engine, Settings, failed};
+use super::{CompactionPolicy, Durability, Engine, Settings, failed};
 use crate::Result;
 
 const FAMILY: &str = "f";
 const COLUMN: &str = "c";
 const TABLE: &str = "rows";
+/// Package of HBase's store engines, which name the compaction policies.
+const REGION_SERVER: &str = "org.apache.hadoop.hbase.regionserver";
 
 pub(super) struct Halite {
     store: Store,
@@ -32,8 +34,14 @@ impl Halite {
             halite::Builder::new().options(options).open(folder).map_err(failed("halite open"))?;
         let name: TableName = TABLE.parse().map_err(failed("halite table name"))?;
         if !store.table_exists(&name).map_err(failed("halite table"))? {
+            let engine = match settings.compaction_policy {
+                CompactionPolicy::Exploring => "DefaultStoreEngine",
+                CompactionPolicy::DateTiered => "DateTieredStoreEngine",
+                CompactionPolicy::Stripe => "StripeStoreEngine",
+            };
             let family = FamilyDescriptor::new(FAMILY)
-                .set("COMPRESSION", settings.compression.name().to_uppercase());
+                .set("COMPRESSION", settings.compression.name().to_uppercase())
+                .set("hbase.hstore.engine.class", format!("{REGION_SERVER}.{engine}"));
             let table = TableDescriptor::new(name.clone()).family(family);
             store.create_table(table, &[]).map_err(failed("halite create table"))?;
         }

@@ -49,18 +49,50 @@ impl Compression {
     }
 }
 
+/// Compaction policy of Halite's table; the other stores have one each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompactionPolicy {
+    Exploring,
+    DateTiered,
+    Stripe,
+}
+
+impl CompactionPolicy {
+    const ALL: [Self; 3] = [Self::Exploring, Self::DateTiered, Self::Stripe];
+
+    /// Returns the name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Exploring => "exploring",
+            Self::DateTiered => "date-tiered",
+            Self::Stripe => "stripe",
+        }
+    }
+
+    /// Returns the policy with that name.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.name() == name)
+    }
+}
+
 /// Settings of a store that are not its defaults.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) durability: Durability,
     pub(crate) cache_bytes: u64,
     pub(crate) compression: Compression,
+    pub(crate) compaction_policy: CompactionPolicy,
 }
 
 impl Settings {
     /// Returns the settings of a workload that needs nothing but its durability.
     pub(crate) fn new(durability: Durability) -> Self {
-        Self { durability, cache_bytes: CACHE_BYTES, compression: Compression::None }
+        Self {
+            durability,
+            cache_bytes: CACHE_BYTES,
+            compression: Compression::None,
+            compaction_policy: CompactionPolicy::Exploring,
+        }
     }
 }
 

@@ -110,8 +110,8 @@ pub struct Options {
     /// As `compaction_ratio`, for idle regions (HBase: `hbase.hstore.compaction.ratio.offpeak`).
     /// Default: 5.
     pub idle_compaction_ratio: f64,
-    /// Number of threads that compact, each a region of its own. Default: 2, as HBase's for large
-    /// and small compactions.
+    /// Number of threads that compact, each a region, family or stripe of its own. Default: 2, as
+    /// HBase's for large and small compactions.
     pub compaction_threads: usize,
     /// Bytes per second that automatic compactions read together while few files wait for one, so
     /// that they leave processor and disk to reads and writes. The more files wait, the nearer the

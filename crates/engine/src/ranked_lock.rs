@@ -2,9 +2,9 @@
 //! order of their ranks, which excludes deadlocks among them. Other builds, and those with loom,
 //! verify nothing and do not record which locks a thread holds.
 //!
-//! The holder of `ddl` may hold the compaction and maintenance locks of several regions: those of
-//! one rank in the order of the regions, and those of one region in the order of their ranks. All
-//! others hold one lock of a rank.
+//! The holder of `ddl` may exclude the compactions of several regions and hold their maintenance
+//! locks: those of one rank in the order of the regions, and those of one region in the order of
+//! their ranks. All others hold one lock of a rank.
 //!
 //! A lock that is tried instead of waited for may be acquired in any order; it counts for the locks
 //! that are acquired after it. A thread that waits for a condition keeps the rank of the lock that
@@ -23,9 +23,7 @@ use crate::heal::{Healed, healed_try};
 pub(crate) enum LockRank {
     /// Changes of the set of tables and regions.
     Ddl,
-    /// Turn to acquire a region's compaction lock.
-    CompactionTurn,
-    /// Compaction of a region.
+    /// Claims of files to compact in a region, or the exclusion of its compactions.
     Compaction,
     /// Flush, split or alteration of a region.
     Maintenance,

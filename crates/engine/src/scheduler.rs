@@ -2,7 +2,7 @@
 //!
 //! In production several threads take jobs from the queue, one for flushes and the others for the
 //! rest. A long compaction therefore never delays a flush that writers wait for, nor the compaction
-//! of another region. In a simulation there are no threads: the owner calls [`crate::Engine::run_one_job`], and a writer that finds no room flushes
+//! of another region or of other files of its own. In a simulation there are no threads: the owner calls [`crate::Engine::run_one_job`], and a writer that finds no room flushes
 //! on its own thread.
 //!
 //! This is not a pool of threads for callers' work, as `halite` and `halite-server` have: jobs are
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Weak};
 use std::time::Duration;
 
-use halite_types::{Error, ErrorKind, Result};
+use halite_types::{Bytes, Error, ErrorKind, Result};
 
 use crate::compaction::CompactionRequest;
 use crate::ranked_lock::{RankedGuard, RankedMutex};
@@ -31,6 +31,38 @@ pub(crate) enum Job {
     RequestedCompaction(CompactionRequest),
     /// Removal of an expired quarantine directory.
     Remove(String),
+}
+
+/// Compaction job that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RunningJob {
+    /// Number of the region.
+    region: u64,
+    /// Family of a requested compaction; `None` for any family.
+    family: Option<Bytes>,
+}
+
+impl RunningJob {
+    /// Returns `true` if a requested compaction of the same files would occupy a thread only to
+    /// wait for this one.
+    fn delays(&self, request: &CompactionRequest) -> bool {
+        self.region == request.region.number
+            && self.family.as_ref().is_none_or(|family| *family == request.family)
+    }
+}
+
+impl Job {
+    /// Returns what it compacts, if it is a compaction.
+    pub(crate) fn compaction(&self) -> Option<RunningJob> {
+        match self {
+            Self::Compact(region) => Some(RunningJob { region: region.number, family: None }),
+            Self::RequestedCompaction(request) => Some(RunningJob {
+                region: request.region.number,
+                family: Some(request.family.clone()),
+            }),
+            Self::Flush(_) | Self::InMemoryCompaction(_) | Self::Remove(_) => None,
+        }
+    }
 }
 
 /// Result of a wait for a job.
@@ -95,9 +127,8 @@ struct JobQueue {
     removals: Vec<String>,
     /// Numbers of the regions in `compactions`.
     compacting: HashSet<u64>,
-    /// Numbers of the regions whose compaction was taken and has not ended. Another one of the same
-    /// region would occupy a thread only to wait.
-    running: HashSet<u64>,
+    /// Compactions that were taken and have not ended.
+    running: Vec<RunningJob>,
     /// All open regions, to find the one with the largest memstores.
     regions: Vec<Weak<Region>>,
     /// Number of flushes taken from the queue and not finished.
@@ -233,6 +264,12 @@ impl JobScheduler {
         }
     }
 
+    /// As [`JobScheduler::request_compaction`], for a region given by reference.
+    pub(crate) fn request_check(&self, region: &Region) {
+        let region = self.queue().find(region);
+        region.iter().for_each(|region| self.request_compaction(region));
+    }
+
     /// Requests removal of quarantine directories.
     pub(crate) fn request_removals(&self, directories: Vec<String>) {
         self.queue().removals.extend(directories);
@@ -316,11 +353,13 @@ impl JobScheduler {
         self.queue().flush_failure.clone()
     }
 
-    /// Records the end of a compaction of a region.
-    pub(crate) fn compaction_finished(&self, region: u64, result: &Result<()>) {
+    /// Records the end of a compaction.
+    pub(crate) fn compaction_finished(&self, job: Option<&RunningJob>, result: &Result<()>) {
         let mut list = self.queue();
         list.compaction_failure = result.as_ref().err().cloned();
-        list.running.remove(&region);
+        if let Some(at) = list.running.iter().position(|running| Some(running) == job) {
+            list.running.swap_remove(at);
+        }
         let is_waited_for = !list.compactions.is_empty() || !list.requested.is_empty();
         drop(list);
         if is_waited_for {
@@ -439,21 +478,27 @@ impl JobQueue {
         Some(Job::InMemoryCompaction(region))
     }
 
+    /// Takes a requested compaction whose store no other job compacts, or else the check of a
+    /// region that has no such request: several threads may compact one region.
     fn take_compaction_job(&mut self) -> Option<Job> {
-        let is_free = |region: &Region| !self.running.contains(&region.number);
-        if let Some(at) = self.requested.iter().position(|request| is_free(&request.region)) {
-            let requested = self.requested.remove(at)?;
-            self.running.insert(requested.region.number);
-            return Some(Job::RequestedCompaction(requested));
-        }
-        let Some(at) = self.compactions.iter().position(|region| is_free(region)) else {
-            return self.removals.pop().map(Job::Remove);
+        let is_free =
+            |request: &CompactionRequest| !self.running.iter().any(|job| job.delays(request));
+        let job = if let Some(at) = self.requested.iter().position(is_free) {
+            Job::RequestedCompaction(self.requested.remove(at)?)
+        } else {
+            let has_request =
+                |number| self.requested.iter().any(|request| request.region.number == number);
+            let next = self.compactions.iter().position(|region| !has_request(region.number));
+            let Some(at) = next else {
+                return self.removals.pop().map(Job::Remove);
+            };
+            let region = self.compactions.remove(at)?;
+            let was_listed = self.compacting.remove(&region.number);
+            debug_assert!(was_listed, "a queued region is listed");
+            Job::Compact(region)
         };
-        let region = self.compactions.remove(at)?;
-        let was_listed = self.compacting.remove(&region.number);
-        debug_assert!(was_listed, "a queued region is listed");
-        self.running.insert(region.number);
-        Some(Job::Compact(region))
+        self.running.extend(job.compaction());
+        Some(job)
     }
 }
 

@@ -61,8 +61,10 @@ pub fn nearest_of_tables(name: &str) -> Option<&'static str> {
     if is_no_misspelling(name) {
         return None;
     }
-    let tiers = NAMES.lines().filter(|known| known.contains(".date.tiered."));
-    misspelled(name, OF_TABLES.into_iter().chain(tiers))
+    let of_engines = NAMES
+        .lines()
+        .filter(|known| known.contains(".date.tiered.") || known.contains(".store.stripe."));
+    misspelled(name, OF_TABLES.into_iter().chain(of_engines))
 }
 
 fn is_no_misspelling(name: &str) -> bool {
@@ -89,6 +91,8 @@ mod tests {
         assert_eq!(near, Some("hbase.rs.cacheblocksonwrite"));
         let tiers = "hbase.hstore.compaction.date.tiered.windows.per.tier";
         assert_eq!(nearest_of_tables(&tiers.replace("per", "pre")), Some(tiers));
+        let stripes = "hbase.store.stripe.initialStripeCount";
+        assert_eq!(nearest_of_tables(&stripes.replace("Stripe", "Strip")), Some(stripes));
         // It has no effect on tables, and is not refused.
         let other = "hbase.regionserver.handler.cuont";
         assert_eq!(nearest(other), Some("hbase.regionserver.handler.count"));

@@ -242,7 +242,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "compaction-threads",
         "N",
         Count(|s| &mut s.engine.compaction_threads),
-        "Regions that are compacted at the same time",
+        "Compactions that run at the same time, of different regions, families or stripes",
     ),
     option(
         "compaction-rate",

@@ -1,44 +1,72 @@
-//! Execution of a compaction: merge, write, record in the manifest, swap.
+//! Compactions of a region: which files are compacted, in which order, and how fast. `merge` does
+//! the work.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use halite_types::{
-    Bytes, CellRef, CompactionFilter, CompactionKind, CompactionState, Error, ErrorKind, Result,
-};
+use halite_types::{Bytes, CompactionKind, CompactionState, Error, ErrorKind, Result};
 
+use super::claims::Claim;
+use super::facts::{file_stats, oldest_first};
 use super::pace::Backlog;
-use super::row_filter::RowBuffer;
-use super::{CompactionPlan, CompactionPolicy, CompactionRequest, FileStats};
-use crate::block_cache::BlockReadOptions;
-use crate::maintenance_stats::CompactionResult;
-use crate::region::{Region, RegionSnapshot};
-use crate::scan::{CellSource, Matcher, MergingIterator, StoreLimits, StoreScanner};
+use super::{CompactionPlan, CompactionPolicy, CompactionRequest};
+use crate::region::{Family, Region, RegionSnapshot};
 use crate::scheduler::closing;
-use crate::store::{NewFile, StoreFile, StoreSnapshot, write_files};
+use crate::store::StoreFile;
 
 /// Longest wait of a compaction before it checks again whether it may continue.
 const MAX_WAIT: Duration = Duration::from_millis(100);
 
 /// Speed of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Haste {
+pub(super) enum Haste {
     /// Within the rate limit of automatic compactions.
     Limited,
     /// As fast as possible, because a caller may wait for it.
     Unlimited,
 }
 
+/// Selected files of a store. Until the compaction has ended, the table is not altered, so that the
+/// index of the store stays valid.
+pub(super) struct StoreCompaction {
+    pub(super) snapshot: Arc<RegionSnapshot>,
+    pub(super) index: usize,
+    /// All files of the store at the selection, oldest first.
+    pub(super) files: Vec<Arc<StoreFile>>,
+    pub(super) plan: CompactionPlan,
+}
+
+impl StoreCompaction {
+    pub(super) fn family(&self) -> &Family {
+        &self.snapshot.families[self.index]
+    }
+
+    /// Returns the files at some indexes.
+    pub(super) fn pick(&self, places: &[usize]) -> Vec<Arc<StoreFile>> {
+        debug_assert!(places.is_sorted_by(|a, b| a < b), "a plan names each file once, in order");
+        debug_assert!(
+            places.iter().all(|place| *place < self.files.len()),
+            "a plan names known files"
+        );
+        places.iter().filter_map(|&place| self.files.get(place).cloned()).collect()
+    }
+}
+
 impl Region {
     /// Compacts every store, or that of one family. A minor compaction merges the files that the
-    /// policy selects.
+    /// policy selects, except those that are being compacted; a major one waits for these.
     ///
     /// # Errors
     /// `NoSuchRegion`, also if the region is removed concurrently; `NoSuchFamily`, a full disk, a
     /// failed read or write; nothing is lost.
     pub fn compact(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
-        self.compact_all(family, kind, Haste::Unlimited)
+        self.compact_all(family, kind, Haste::Unlimited)?;
+        // Meanwhile the region was not split.
+        if self.shared.scheduler.has_threads() && self.should_split() {
+            self.shared.scheduler.request_check(self);
+        }
+        Ok(())
     }
 
     /// As [`Region::compact`], within the rate limit of automatic compactions.
@@ -53,14 +81,69 @@ impl Region {
     fn compact_all(&self, family: Option<&[u8]>, kind: CompactionKind, haste: Haste) -> Result<()> {
         let mut finished = BTreeSet::new();
         loop {
-            let _compaction = self.lock_compaction();
-            // The region's files may belong to successors now.
-            self.check_open()?;
             match self.compact_rest(family, kind, haste, &mut finished) {
-                // A change of the region had precedence; the loop waits for it and retries.
+                // A change of the region had precedence; the next claim waits for its end.
                 Err(error) if error.kind() == ErrorKind::Busy => {}
                 done => return done,
             }
+        }
+    }
+
+    /// Compacts the families that are not in `finished`, and adds them to it.
+    fn compact_rest(
+        &self,
+        family: Option<&[u8]>,
+        kind: CompactionKind,
+        haste: Haste,
+        finished: &mut BTreeSet<Bytes>,
+    ) -> Result<()> {
+        self.check_open()?;
+        let snapshot = self.snapshot();
+        let names: Vec<Bytes> = match family {
+            Some(family) => vec![snapshot.families[snapshot.family_index(family)?].name.clone()],
+            None => snapshot.families.iter().map(|family| family.name.clone()).collect(),
+        };
+        for name in names {
+            if finished.contains(&name) {
+                continue;
+            }
+            if let Some((work, claim)) = self.claim(&name, kind) {
+                // The region's files may belong to successors now.
+                self.check_open()?;
+                if haste == Haste::Limited {
+                    self.request_parallel_compaction();
+                }
+                self.run_compaction(&work, haste)?;
+                drop(claim);
+            }
+            finished.insert(name);
+        }
+        Ok(())
+    }
+
+    /// Selects and claims files of a store. `None` if there is nothing to do.
+    fn claim(&self, family: &Bytes, kind: CompactionKind) -> Option<(StoreCompaction, Claim<'_>)> {
+        let is_major = kind == CompactionKind::Major;
+        self.claims.claim(self.info(), family, is_major, |claimed| {
+            let snapshot = self.snapshot();
+            let index = snapshot.index_of(family)?;
+            let files = oldest_first(&snapshot.stores[index]);
+            let plan = match kind {
+                CompactionKind::Major => CompactionPlan::Major,
+                CompactionKind::Minor => self.plan(&snapshot.families[index], &files, claimed)?,
+            };
+            let work = StoreCompaction { snapshot, index, files, plan };
+            let places = work.plan.places(work.files.len());
+            let inputs = work.pick(&places);
+            Some((work, inputs))
+        })
+    }
+
+    /// Lets another thread compact other files of the region.
+    fn request_parallel_compaction(&self) {
+        let scheduler = &self.shared.scheduler;
+        if scheduler.has_threads() && self.needs_compaction() {
+            scheduler.request_check(self);
         }
     }
 
@@ -83,13 +166,20 @@ impl Region {
             CompactionKind::Major => !snapshot.stores[index].files.is_empty(),
             CompactionKind::Minor => self.compaction_plan(index).is_some(),
         };
-        let is_wanted = match family {
-            Some(family) => wanted(snapshot.family_index(family)?),
-            None => (0..snapshot.stores.len()).any(wanted),
+        let indexes = match family {
+            Some(family) => {
+                let index = snapshot.family_index(family)?;
+                index..index + 1
+            }
+            None => 0..snapshot.stores.len(),
         };
-        let is_asked_for = is_wanted && self.shared.scheduler.switches.compactions_enabled();
-        if is_asked_for {
-            self.shared.scheduler.request(CompactionRequest::new(self, family, kind));
+        let indexes: Vec<usize> = indexes.filter(|index| wanted(*index)).collect();
+        let is_asked_for =
+            !indexes.is_empty() && self.shared.scheduler.switches.compactions_enabled();
+        // One for each store, as in HBase: stores are compacted at the same time.
+        for index in indexes.into_iter().filter(|_| is_asked_for) {
+            let name = &snapshot.families[index].name;
+            self.shared.scheduler.request(CompactionRequest::new(self, name, kind));
         }
         Ok(is_asked_for)
     }
@@ -99,40 +189,10 @@ impl Region {
         self.compactions.state()
     }
 
-    /// Compacts as [`Region::compact`]; the caller holds the compaction lock.
-    pub(crate) fn compact_locked(&self, family: Option<&[u8]>, kind: CompactionKind) -> Result<()> {
-        self.compact_rest(family, kind, Haste::Unlimited, &mut BTreeSet::new())
-    }
-
-    /// Compacts the families that are not in `finished`, and adds them to it.
-    fn compact_rest(
-        &self,
-        family: Option<&[u8]>,
-        kind: CompactionKind,
-        haste: Haste,
-        finished: &mut BTreeSet<Bytes>,
-    ) -> Result<()> {
-        let snapshot = self.snapshot();
-        let indexes = match family {
-            Some(family) => vec![snapshot.family_index(family)?],
-            None => (0..snapshot.families.len()).collect(),
-        };
-        for index in indexes {
-            let name = &snapshot.families[index].name;
-            if finished.contains(name) {
-                continue;
-            }
-            match kind {
-                CompactionKind::Major => {
-                    self.compact_store(index, &CompactionPlan::Major, haste)?;
-                }
-                CompactionKind::Minor => {
-                    if let Some(plan) = self.compaction_plan(index) {
-                        self.compact_store(index, &plan, haste)?;
-                    }
-                }
-            }
-            finished.insert(name.clone());
+    /// Merges the files of every store as a major compaction; the caller excludes compactions.
+    pub(crate) fn compact_excluded(&self) -> Result<()> {
+        for index in 0..self.snapshot().families.len() {
+            self.run_compaction(&self.work(index, CompactionPlan::Major), Haste::Unlimited)?;
         }
         Ok(())
     }
@@ -144,19 +204,25 @@ impl Region {
     /// # Errors
     /// As [`Region::compact`].
     pub fn compact_retaining_deletes(&self) -> Result<()> {
-        let _compaction = self.lock_compaction();
+        let _exclusion = self.lock_compaction();
         self.check_open()?;
         for index in 0..self.snapshot().families.len() {
             if let Some(expired @ CompactionPlan::Drop(_)) = self.compaction_plan(index) {
-                self.compact_store(index, &expired, Haste::Unlimited)?;
+                self.run_compaction(&self.work(index, expired), Haste::Unlimited)?;
             }
             let files = self.snapshot().stores[index].files.len();
             if files > 1 {
                 let all = CompactionPlan::Minor((0..files).collect());
-                self.compact_store(index, &all, Haste::Unlimited)?;
+                self.run_compaction(&self.work(index, all), Haste::Unlimited)?;
             }
         }
         Ok(())
+    }
+
+    fn work(&self, index: usize, plan: CompactionPlan) -> StoreCompaction {
+        let snapshot = self.snapshot();
+        let files = oldest_first(&snapshot.stores[index]);
+        StoreCompaction { snapshot, index, files, plan }
     }
 
     /// Checks that a compaction may continue: closing the store, or changing the region, must not
@@ -165,7 +231,7 @@ impl Region {
         if self.shared.scheduler.is_closing() {
             return Err(closing());
         }
-        if self.compaction_gives_way() {
+        if self.claims.are_canceled() {
             let text = format!(
                 "the compaction of region {} gives way to a change of its table",
                 self.info().display_name()
@@ -177,21 +243,27 @@ impl Region {
 
     /// Checks as [`Region::check_compaction`] that a compaction may continue after it has read
     /// `bytes`, and waits as long as its haste requires.
-    fn continue_compaction(&self, index: usize, bytes: u64, haste: Haste) -> Result<()> {
+    pub(super) fn continue_compaction(
+        &self,
+        work: &StoreCompaction,
+        bytes: u64,
+        haste: Haste,
+    ) -> Result<()> {
         self.check_compaction()?;
         // Without threads, waiting would stop everything.
         if haste == Haste::Unlimited || !self.shared.scheduler.has_threads() {
             return Ok(());
         }
+        let files = oldest_first(&self.snapshot_ref().stores[work.index]);
         let backlog = Backlog {
-            files: self.snapshot_ref().stores[index].files.len(),
+            files: work.family().store_policy.files_of_row(&file_stats(&files, &[])),
             min_files: self.shared.options.min_compaction_files,
             queued: self.shared.scheduler.queue_lengths().1,
         };
         let now = self.shared.env.clock.monotonic_ns();
         let mut wait = self.shared.compaction_pace.pay(bytes, now, &self.shared.options, backlog);
         // A caller that waits for this compaction is more important than the rate.
-        while !wait.is_zero() && !self.is_compaction_awaited() {
+        while !wait.is_zero() && !self.claims.are_awaited() {
             let step = wait.min(MAX_WAIT);
             self.shared.scheduler.pause(step);
             self.check_compaction()?;
@@ -200,216 +272,64 @@ impl Region {
         Ok(())
     }
 
-    /// Returns the plan of the policy for a store at this time.
+    /// Returns the plan of the policy for the files of a store that are not being compacted, at
+    /// this time.
     pub(crate) fn compaction_plan(&self, index: usize) -> Option<CompactionPlan> {
         let snapshot = self.snapshot();
         let family = &snapshot.families[index];
-        let policy = CompactionPolicy::new(
+        let claimed = self.claims.files_of(&family.name);
+        self.plan(family, &oldest_first(&snapshot.stores[index]), &claimed)
+    }
+
+    fn plan(
+        &self,
+        family: &Family,
+        files: &[Arc<StoreFile>],
+        claimed: &[Arc<StoreFile>],
+    ) -> Option<CompactionPlan> {
+        let policy = self.compaction_policy(family);
+        family.store_policy.select(&file_stats(files, claimed), &policy)
+    }
+
+    /// Returns the settings of a family's policy at this time.
+    pub(super) fn compaction_policy(&self, family: &Family) -> CompactionPolicy {
+        CompactionPolicy::new(
             &self.shared.options,
             family.compaction,
             family.ttl_ms,
             family.min_versions,
             self.shared.env.clock.now_ms(),
             self.is_idle(),
-        );
-        let facts: Vec<FileStats> =
-            oldest_first(&snapshot.stores[index]).iter().map(|file| file_stats(file)).collect();
-        family.store_policy.select(&facts, &policy)
-    }
-
-    fn compact_store(&self, index: usize, plan: &CompactionPlan, haste: Haste) -> Result<()> {
-        let snapshot = self.snapshot();
-        let files = oldest_first(&snapshot.stores[index]);
-        let (inputs, keep_deletes): (Vec<Arc<StoreFile>>, bool) = match plan {
-            CompactionPlan::Drop(places) => {
-                return self.replace_files(index, &pick(&files, places), &[]);
-            }
-            CompactionPlan::Minor(places) => {
-                // Of two equal cells that of the newer file counts.
-                assert!(
-                    places.windows(2).all(|pair| pair[0] + 1 == pair[1]),
-                    "a merge takes adjacent files, and its result takes their place"
-                );
-                (pick(&files, places), true)
-            }
-            CompactionPlan::Major => (files, false),
-        };
-        if inputs.is_empty() {
-            return Ok(());
-        }
-        let sizes: (u64, u64) = (inputs.len() as u64, inputs.iter().map(|file| file.bytes()).sum());
-        let _room = self
-            .shared
-            .disk
-            .claim(sizes.1, || format!("compacting region {}", self.info().display_name()))?;
-        let family = &snapshot.families[index];
-        let retention = family.retention(self.shared.env.clock.now_ms());
-        let earliest_put = inputs.iter().map(|file| file.earliest_put()).min().unwrap_or(i64::MAX);
-        let matcher = if keep_deletes {
-            Matcher::for_minor_compaction(retention)
-        } else {
-            Matcher::for_major_compaction(retention, earliest_put)
-        };
-        let began = self.shared.env.clock.monotonic_ns();
-        let blocks = BlockReadOptions::for_maintenance(&self.shared.cache);
-        let sources =
-            inputs.iter().rev().map(|file| CellSource::file(file, &blocks, u64::MAX)).collect();
-        let mut scanner = StoreScanner::new(
-            MergingIterator::new(sources),
-            matcher,
-            StoreLimits::default(),
-            false,
-        );
-        scanner.seek(&halite_types::cell::first_on_row(b""))?;
-        let new = NewFile {
-            region: self.info(),
-            number: self.number,
-            family,
-            tags: inputs.iter().any(|file| file.reader().has_tags()),
-            max_sequence: inputs.iter().map(|file| file.max_sequence()).max().unwrap_or(0),
-            major: !keep_deletes,
-            compacted_from: inputs.iter().map(|file| file.entry.name.clone()).collect(),
-        };
-        let kind = if keep_deletes { CompactionKind::Minor } else { CompactionKind::Major };
-        let held = inputs.iter().map(|file| file.reader().entry_count()).sum();
-        let mut running = self.compactions.start(kind, held);
-        let mut gate = if keep_deletes {
-            None
-        } else {
-            self.compaction_filter(&snapshot, index).map(RowBuffer::new)
-        };
-        let stats: Vec<FileStats> = inputs.iter().map(|file| file_stats(file)).collect();
-        let bounds = family.store_policy.output_bounds(
-            &stats,
-            !keep_deletes,
-            self.shared.env.clock.now_ms(),
-        );
-        let outputs = write_files(&self.shared, &new, &bounds, |each| {
-            let take = |cell: CellRef<'_>| {
-                running.add_cell();
-                match &mut gate {
-                    Some(gate) => gate.take(cell, each),
-                    None => each(cell),
-                }
-            };
-            let may_go_on = |bytes| self.continue_compaction(index, bytes, haste);
-            scanner.compact_while(may_go_on, take)?;
-            gate.as_mut().map_or(Ok(()), |gate| gate.finish(each))
-        })?;
-        drop(scanner);
-        self.record_displaced(
-            held,
-            outputs.iter().map(|file| file.reader().entry_count()).sum(),
-            new.max_sequence,
-        );
-        let written = (outputs.len() as u64, outputs.iter().map(|file| file.bytes()).sum());
-        self.replace_files(index, &inputs, &outputs)?;
-        let took_ns = self.shared.env.clock.monotonic_ns().saturating_sub(began);
-        self.shared.maintenance_stats.add_compaction(&CompactionResult {
-            is_major: !keep_deletes,
-            took_ns,
-            input: sizes,
-            output: written,
-        });
-        Ok(())
-    }
-
-    /// Returns the filter that rewrites the rows of a store, if there is one.
-    fn compaction_filter(
-        &self,
-        snapshot: &RegionSnapshot,
-        index: usize,
-    ) -> Option<Box<dyn CompactionFilter>> {
-        let family = snapshot.descriptor.find_family(&snapshot.families[index].name)?;
-        self.shared
-            .options
-            .compaction_filter_factory
-            .as_ref()?
-            .for_family(&snapshot.descriptor, family)
-    }
-
-    /// Replaces `inputs` with `outputs`, first in the manifest, then for readers.
-    fn replace_files(
-        &self,
-        index: usize,
-        inputs: &[Arc<StoreFile>],
-        outputs: &[Arc<StoreFile>],
-    ) -> Result<()> {
-        let family = self.snapshot().families[index].name.clone();
-        let changed = self.shared.manifest.change(|catalog| {
-            let files = catalog
-                .region_mut(&self.info().table, self.number)?
-                .families
-                .entry(family)
-                .or_default();
-            let before = files.len();
-            files.retain(|entry| !inputs.iter().any(|input| input.entry == *entry));
-            assert!(before - files.len() >= inputs.len(), "a compaction replaces live files");
-            files.extend(outputs.iter().map(|file| file.entry.clone()));
-            Ok(())
-        });
-        if let Err(error) = changed {
-            self.shared.archive_or_delete(outputs.iter().flat_map(|file| file.origins()));
-            return Err(error);
-        }
-        self.shared.add_compacted(outputs.iter().map(|file| file.bytes()).sum());
-        self.swap(|current| {
-            let mut stores = current.stores.clone();
-            let files = &mut stores[index].files;
-            files.retain(|file| !inputs.iter().any(|input| Arc::ptr_eq(input, file)));
-            files.extend(outputs.iter().cloned());
-            StoreSnapshot::sort_files(files);
-            current.with_stores(stores)
-        });
-        self.counters.add_compaction();
-        self.shared.archive_or_delete(inputs.iter().flat_map(|file| file.origins()));
-        Ok(())
-    }
-}
-
-fn oldest_first(store: &StoreSnapshot) -> Vec<Arc<StoreFile>> {
-    store.files.iter().rev().cloned().collect()
-}
-
-fn pick(files: &[Arc<StoreFile>], places: &[usize]) -> Vec<Arc<StoreFile>> {
-    debug_assert!(places.is_sorted_by(|a, b| a < b), "a plan names each file once, in order");
-    debug_assert!(places.iter().all(|place| *place < files.len()), "a plan names known files");
-    places.iter().filter_map(|&place| files.get(place).cloned()).collect()
-}
-
-fn file_stats(file: &StoreFile) -> FileStats {
-    let reader = file.reader();
-    FileStats {
-        bytes: file.bytes(),
-        is_reference: file.is_reference(),
-        is_major: reader.is_major(),
-        is_excluded: reader.is_excluded_from_minor_compaction(),
-        oldest: reader.time_range().map(|range| *range.start()),
-        newest: reader.time_range().map(|range| *range.end()),
-        has_deletes: reader.delete_family_count() != Some(0),
-        created_ms: reader.created_ms().unwrap_or(0),
+        )
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::sync::{Arc, Mutex};
 
     use halite_types::{
-        Cells, CompactionFilterFactory, Delete, FamilyDescriptor, Get, Put, ReadTier, RowOp,
-        TableDescriptor, TableName,
+        Cells, CompactionFilter, CompactionFilterFactory, Delete, FamilyDescriptor, Get, Put,
+        ReadTier, RowOp, TableDescriptor, TableName,
     };
 
     use super::*;
-    use crate::env::sim::SimEnv;
+    use crate::env::sim::{FsCall, InjectedFault, SimEnv};
     use crate::{Engine, Options};
 
-    /// Stops every compaction at its first row, signals this, and waits until it may continue.
-    #[derive(Debug)]
-    struct PausingFilterFactory(Mutex<Option<(Sender<()>, Receiver<()>)>>);
+    /// Signal that a compaction has begun, and the wait for permission to continue.
+    type Pause = (Sender<()>, Receiver<()>);
+    /// The other ends.
+    type PauseControl = (Receiver<()>, Sender<()>);
 
-    struct PausingFilter(Option<(Sender<()>, Receiver<()>)>);
+    /// Stops the first compactions at their first rows, signals this, and waits until they may
+    /// continue.
+    #[derive(Debug)]
+    struct PausingFilterFactory(Mutex<VecDeque<Pause>>);
+
+    struct PausingFilter(Option<Pause>);
 
     impl CompactionFilterFactory for PausingFilterFactory {
         fn for_family(
@@ -417,7 +337,7 @@ mod tests {
             _: &TableDescriptor,
             _: &FamilyDescriptor,
         ) -> Option<Box<dyn CompactionFilter>> {
-            Some(Box::new(PausingFilter(self.0.lock().unwrap().take())))
+            Some(Box::new(PausingFilter(self.0.lock().unwrap().pop_front())))
         }
     }
 
@@ -431,18 +351,57 @@ mod tests {
         }
     }
 
-    /// Returns an engine with a table whose first compaction pauses, the name of the table, the
-    /// signal that the compaction has started, and the one that resumes it.
-    fn pausing_engine(splits: Vec<Bytes>) -> (Arc<Engine>, TableName, Receiver<()>, Sender<()>) {
-        let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
-        let filter = PausingFilterFactory(Mutex::new(Some((begun, may_go_on))));
+    fn name() -> TableName {
+        "t".parse().unwrap()
+    }
+
+    /// Returns an engine with a table whose first compactions pause, and for each of these the
+    /// signal that it has started and the one that resumes it.
+    fn engine_with_pauses(
+        table: TableDescriptor,
+        splits: Vec<Bytes>,
+        pauses: usize,
+    ) -> (Arc<Engine>, Vec<PauseControl>) {
+        let (mut inner, mut outer) = (VecDeque::new(), Vec::new());
+        for _ in 0..pauses {
+            let ((begun, has_begun), (go_on, may_go_on)) = (channel(), channel());
+            inner.push_back((begun, may_go_on));
+            outer.push((has_begun, go_on));
+        }
+        let filter = PausingFilterFactory(Mutex::new(inner));
         let options =
             Options { compaction_filter_factory: Some(Arc::new(filter)), ..Options::default() };
         let engine = Engine::open(SimEnv::new(1).env(), options).unwrap();
-        let name: TableName = "t".parse().unwrap();
-        let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f"));
         engine.create_table(table, splits).unwrap();
-        (engine, name, has_begun, go_on)
+        (engine, outer)
+    }
+
+    /// Returns an engine with a table whose first compaction pauses, the name of the table, the
+    /// signal that the compaction has started, and the one that resumes it.
+    fn pausing_engine(splits: Vec<Bytes>) -> (Arc<Engine>, TableName, Receiver<()>, Sender<()>) {
+        let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f"));
+        let (engine, mut pauses) = engine_with_pauses(table, splits, 1);
+        let (has_begun, go_on) = pauses.remove(0);
+        (engine, name(), has_begun, go_on)
+    }
+
+    /// Puts cells into a table and flushes it.
+    fn put(engine: &Engine, rows: &[&'static str], families: &[&'static str]) {
+        let put = |row: &&'static str| {
+            let put = families.iter().fold(Put::new(*row), |put, family| put.add(family, "q", "v"));
+            RowOp::Put(put)
+        };
+        engine.table(&name()).unwrap().batch(rows.iter().map(put).collect()).unwrap();
+        engine.flush(&name()).unwrap();
+    }
+
+    /// Waits for a compaction that begins while others run.
+    fn await_begin(has_begun: &Receiver<()>) {
+        has_begun.recv_timeout(Duration::from_mins(1)).expect("it begins while others run");
+    }
+
+    fn file_counts(region: &Region) -> Vec<usize> {
+        region.snapshot().stores.iter().map(|store| store.files.len()).collect()
     }
 
     /// Starts the compaction of a table of ten megabytes in two files and pauses it. Returns the
@@ -465,7 +424,7 @@ mod tests {
             let compacting = scope.spawn(|| region.compact(None, CompactionKind::Major));
             has_begun.recv().unwrap();
             let changing = scope.spawn(|| change(&engine, &name));
-            while !region.compaction_gives_way() {
+            while !region.claims.are_canceled() {
                 std::thread::yield_now();
             }
             go_on.send(()).unwrap();
@@ -534,7 +493,7 @@ mod tests {
             let refused =
                 engine.split_region(&region.info().encoded_name, Some("z".into())).unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::InvalidRequest);
-            let is_stopped = region.compaction_gives_way();
+            let is_stopped = region.claims.are_canceled();
             go_on.send(()).unwrap();
             compacting.join().unwrap().unwrap();
             is_stopped
@@ -565,5 +524,136 @@ mod tests {
         let region = table.regions()[0].clone();
         region.shared.scheduler.close();
         assert_eq!(region.compact(None, CompactionKind::Major).unwrap_err(), closing());
+    }
+
+    #[test]
+    fn families_are_compacted_and_flushed_at_once() {
+        let table = TableDescriptor::new(name())
+            .family(FamilyDescriptor::new("f"))
+            .family(FamilyDescriptor::new("g"));
+        let (engine, pauses) = engine_with_pauses(table, Vec::new(), 2);
+        put(&engine, &["a"], &["f", "g"]);
+        put(&engine, &["b"], &["f", "g"]);
+        let region = engine.table(&name()).unwrap().regions()[0].clone();
+        assert!(region.request_compaction(None, CompactionKind::Major).unwrap());
+        std::thread::scope(|scope| {
+            let jobs = [(); 2].map(|()| scope.spawn(|| engine.run_one_job().unwrap()));
+            pauses.iter().for_each(|(has_begun, _)| await_begin(has_begun));
+            assert_eq!(region.compaction_state(), CompactionState::Major);
+            put(&engine, &["c"], &["f"]);
+            assert_eq!(file_counts(&region), [3, 2], "a flush waits for no compaction");
+            pauses.iter().for_each(|(_, go_on)| go_on.send(()).unwrap());
+            assert!(jobs.into_iter().all(|job| job.join().unwrap()));
+        });
+        assert_eq!(file_counts(&region), [2, 1]);
+        assert!(!region.claims.any() && region.compaction_state() == CompactionState::None);
+        let table = engine.table(&name()).unwrap();
+        let found = ["a", "b", "c"].map(|row| table.get(&Get::new(row), ReadTier::Disk).unwrap());
+        assert_eq!(found.map(|row| row.len()), [2, 2, 1]);
+    }
+
+    #[test]
+    fn stripes_are_compacted_at_once() {
+        let family = FamilyDescriptor::new("f")
+            .set(
+                "hbase.hstore.engine.class",
+                "org.apache.hadoop.hbase.regionserver.StripeStoreEngine",
+            )
+            .set("hbase.store.stripe.initialStripeCount", 2)
+            .set("hbase.store.stripe.compaction.minFiles", 2);
+        let table = TableDescriptor::new(name()).family(family);
+        let (engine, pauses) = engine_with_pauses(table, Vec::new(), 2);
+        for _ in 0..2 {
+            put(&engine, &["a", "b", "c", "d"], &["f"]);
+        }
+        let region = engine.table(&name()).unwrap().regions()[0].clone();
+        assert_eq!(file_counts(&region), [4]);
+        std::thread::scope(|scope| {
+            let compact = || region.compact(None, CompactionKind::Minor).unwrap();
+            let running = [(); 2].map(|()| scope.spawn(compact));
+            pauses.iter().for_each(|(has_begun, _)| await_begin(has_begun));
+            compact();
+            assert_eq!(file_counts(&region), [4], "all files are being compacted");
+            pauses.iter().for_each(|(_, go_on)| go_on.send(()).unwrap());
+            running.into_iter().for_each(|compaction| compaction.join().unwrap());
+        });
+        assert_eq!(file_counts(&region), [2]);
+        let table = engine.table(&name()).unwrap();
+        assert!(!table.get(&Get::new("d"), ReadTier::Disk).unwrap().is_empty());
+    }
+
+    #[test]
+    fn failed_compaction_releases_its_files() {
+        let sim = SimEnv::new(1);
+        let engine = Engine::open(sim.env(), Options::default()).unwrap();
+        let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f"));
+        engine.create_table(table, Vec::new()).unwrap();
+        put(&engine, &["a"], &["f"]);
+        put(&engine, &["b"], &["f"]);
+        let region = engine.table(&name()).unwrap().regions()[0].clone();
+        let full = std::io::ErrorKind::StorageFull;
+        for (call, path) in [(FsCall::Create, "/.tmp/"), (FsCall::Create, "MANIFEST")] {
+            sim.fs.inject(InjectedFault::next(call, path, full));
+            assert!(region.compact(None, CompactionKind::Major).is_err());
+            assert!(!region.claims.any() && file_counts(&region) == [2]);
+        }
+        region.compact(None, CompactionKind::Major).unwrap();
+        assert_eq!(file_counts(&region), [1]);
+    }
+
+    #[test]
+    fn threads_compact_families_of_region_without_request() {
+        let table = TableDescriptor::new(name())
+            .family(FamilyDescriptor::new("f"))
+            .family(FamilyDescriptor::new("g"));
+        let (engine, pauses) = engine_with_pauses(table, Vec::new(), 2);
+        let region = engine.table(&name()).unwrap().regions()[0].clone();
+        for row in ["a", "b", "c"] {
+            put(&engine, &[row], &["f", "g"]);
+        }
+        region.shared.scheduler.set_threads();
+        std::thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (has_begun, _) in &pauses {
+                threads.push(scope.spawn(|| engine.run_one_job().unwrap()));
+                await_begin(has_begun);
+            }
+            assert_eq!(file_counts(&region), [3, 3]);
+            pauses.iter().for_each(|(_, go_on)| go_on.send(()).unwrap());
+            assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+        });
+        assert_eq!(file_counts(&region), [1, 1]);
+        // Nothing is left to do.
+        while engine.run_one_job().unwrap() {}
+        assert_eq!(file_counts(&region), [1, 1]);
+    }
+
+    #[test]
+    fn requested_compaction_does_not_occupy_second_thread() {
+        let table = TableDescriptor::new(name())
+            .family(FamilyDescriptor::new("f"))
+            .family(FamilyDescriptor::new("g"));
+        let (engine, _) = engine_with_pauses(table, Vec::new(), 0);
+        put(&engine, &["a"], &["f", "g"]);
+        let region = engine.table(&name()).unwrap().regions()[0].clone();
+        let scheduler = &region.shared.scheduler;
+        let request = |family: &[u8]| {
+            region.request_compaction(Some(family), CompactionKind::Major).unwrap();
+        };
+        request(b"f");
+        let first = scheduler.take().unwrap();
+        request(b"f");
+        assert!(scheduler.take().is_none(), "it would wait for the first");
+        scheduler.request_compaction(&region);
+        assert!(scheduler.take().is_none(), "the request precedes other files of the region");
+        request(b"g");
+        let of_other_family = scheduler.take().unwrap();
+        assert_ne!(first.compaction(), of_other_family.compaction());
+        scheduler.compaction_finished(first.compaction().as_ref(), &Ok(()));
+        let second = scheduler.take().unwrap();
+        assert_eq!(first.compaction(), second.compaction());
+        scheduler.compaction_finished(second.compaction().as_ref(), &Ok(()));
+        assert!(matches!(scheduler.take(), Some(crate::scheduler::Job::Compact(_))));
+        assert!(scheduler.take().is_none());
     }
 }

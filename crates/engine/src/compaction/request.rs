@@ -3,22 +3,22 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use halite_types::CompactionKind;
+use halite_types::{Bytes, CompactionKind};
 
 use crate::region::Region;
 
-/// Compaction requested by a caller, of every store or of one family's. It counts in the region's
+/// Compaction of one store requested by a caller. It counts in the region's
 /// state until it is dropped, whether or not it has run.
 pub(crate) struct CompactionRequest {
     pub(crate) region: Arc<Region>,
-    pub(crate) family: Option<Vec<u8>>,
+    pub(crate) family: Bytes,
     pub(crate) kind: CompactionKind,
 }
 
 impl CompactionRequest {
-    pub(crate) fn new(region: &Arc<Region>, family: Option<&[u8]>, kind: CompactionKind) -> Self {
+    pub(crate) fn new(region: &Arc<Region>, family: &Bytes, kind: CompactionKind) -> Self {
         region.compactions.for_kind(kind).fetch_add(1, Ordering::AcqRel);
-        Self { region: Arc::clone(region), family: family.map(<[u8]>::to_vec), kind }
+        Self { region: Arc::clone(region), family: family.clone(), kind }
     }
 
     /// Returns `true` if both request the same compaction.

@@ -3,7 +3,12 @@
 use halite_types::schema::family_attribute as fam;
 use halite_types::{Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor};
 
-use super::policy::{CompactionPlan, CompactionPolicy, DateTiered, FileStats, select, select_fifo};
+use super::policy::{
+    CompactionPlan, CompactionPolicy, DateTiered, FileStats, StripeSplit, Stripes, select,
+    select_fifo, select_ratio,
+};
+use super::store_settings::StoreSettings;
+use crate::store::Division;
 use crate::table_class::{ClassAttribute, REGION_SERVER};
 
 /// Store engines.
@@ -11,6 +16,7 @@ use crate::table_class::{ClassAttribute, REGION_SERVER};
 enum Engine {
     Default,
     DateTiered,
+    Stripes,
 }
 
 const ENGINE: ClassAttribute<Engine> = ClassAttribute {
@@ -19,17 +25,19 @@ const ENGINE: ClassAttribute<Engine> = ClassAttribute {
     built: &[
         ("DefaultStoreEngine", Engine::Default),
         ("DateTieredStoreEngine", Engine::DateTiered),
+        ("StripeStoreEngine", Engine::Stripes),
     ],
-    unbuilt: &[
-        ("StripeStoreEngine", "split the region in place of stripes, and leave the engine out"),
-        ("CustomTieredStoreEngine", "choose DateTieredStoreEngine, which has tiers by timestamp"),
-    ],
+    unbuilt: &[(
+        "CustomTieredStoreEngine",
+        "choose DateTieredStoreEngine, which has tiers by timestamp",
+    )],
 };
 
 /// Policies of the default store engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Policy {
     Exploring,
+    Ratio,
     Fifo,
 }
 
@@ -38,12 +46,10 @@ const POLICY: ClassAttribute<Policy> = ClassAttribute {
     package: COMPACTIONS,
     built: &[
         ("ExploringCompactionPolicy", Policy::Exploring),
+        ("RatioBasedCompactionPolicy", Policy::Ratio),
         ("FIFOCompactionPolicy", Policy::Fifo),
     ],
-    unbuilt: &[(
-        "RatioBasedCompactionPolicy",
-        "choose ExploringCompactionPolicy, which extends it",
-    )],
+    unbuilt: &[],
 };
 
 const COMPACTIONS: &str = "org.apache.hadoop.hbase.regionserver.compactions.";
@@ -61,43 +67,20 @@ const FIXED: [(&str, &str); 3] = [
     ("hbase.hstore.compaction.date.tiered.storage.policy.enable", "false"),
 ];
 
-/// Settings of a family, or of its table.
-pub(crate) struct StoreSettings<'a> {
-    table: &'a TableDescriptor,
-    family: &'a FamilyDescriptor,
-}
-
-impl<'a> StoreSettings<'a> {
-    fn text(&self, name: &str) -> Option<&'a str> {
-        self.table.family_setting(self.family, name).map(str::trim).filter(|text| !text.is_empty())
-    }
-
-    /// Returns a positive number.
-    ///
-    /// # Errors
-    /// `InvalidRequest` for any other value.
-    pub(super) fn number(&self, name: &str, default: i64) -> Result<i64> {
-        let Some(text) = self.text(name) else { return Ok(default) };
-        text.parse().ok().filter(|number| *number > 0).ok_or_else(|| {
-            Error::invalid(format!("invalid {name} {text:?}: expected a positive integer"))
-        })
-    }
-
-    pub(super) fn flag(&self, name: &str, default: bool) -> bool {
-        self.text(name).map_or(default, |text| text.eq_ignore_ascii_case("true"))
-    }
-}
-
 /// Compaction policy of a family.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum StorePolicy {
     /// Files of similar sizes are merged.
     #[default]
     Exploring,
+    /// All files after the first that is not much larger than the newer ones are merged.
+    Ratio,
     /// Files are deleted once all their cells have expired, and not merged otherwise.
     Fifo,
     /// Files of one window of time are merged.
     DateTiered(DateTiered),
+    /// Files of one range of rows are merged.
+    Stripes(Stripes),
 }
 
 impl StorePolicy {
@@ -106,7 +89,7 @@ impl StorePolicy {
     /// # Errors
     /// `Unsupported` for a class without a counterpart, `InvalidRequest` for an invalid value.
     pub(crate) fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Result<Self> {
-        let settings = StoreSettings { table, family };
+        let settings = StoreSettings::new(table, family);
         let engine = settings.text(fam::STORE_ENGINE).map(|class| ENGINE.check(class));
         let policy = settings.text(fam::COMPACTION_POLICY).map(|class| POLICY.check(class));
         match (engine.transpose()?, policy.transpose()?) {
@@ -121,30 +104,79 @@ impl StorePolicy {
                 }
                 DateTiered::new(&settings).map(Self::DateTiered)
             }
+            (Some(Engine::Stripes), _) => Stripes::new(&settings).map(Self::Stripes),
             (_, Some(Policy::Fifo)) => Ok(Self::Fifo),
+            (_, Some(Policy::Ratio)) => Ok(Self::Ratio),
             (Some(Engine::Default) | None, Some(Policy::Exploring) | None) => Ok(Self::Exploring),
         }
     }
 
-    /// Returns the plan for a store's files, oldest first; `None` if there is nothing to do.
+    /// Returns the plan for a store's files, oldest first; `None` if there is nothing to do, or only
+    /// with files that are claimed. Stores without stripes have one compaction at a time.
     pub(crate) fn select(
         &self,
         files: &[FileStats],
         policy: &CompactionPolicy,
     ) -> Option<CompactionPlan> {
+        if let Self::Stripes(stripes) = self {
+            return stripes.select(files, policy);
+        }
+        if files.iter().any(|file| file.is_claimed) {
+            return None;
+        }
         match self {
-            Self::Exploring => select(files, policy),
+            Self::Exploring | Self::Stripes(_) => select(files, policy),
+            Self::Ratio => select_ratio(files, policy),
             Self::Fifo => select_fifo(files, policy),
             Self::DateTiered(tiers) => tiers.select(files, policy),
         }
     }
 
-    /// Returns the first timestamps of the files that a compaction writes, in ascending order, the
-    /// first of them the least of all. `is_major` is `true` if all files of the store are merged.
-    pub(crate) fn output_bounds(&self, inputs: &[FileStats], is_major: bool, now: i64) -> Vec<i64> {
+    /// Returns the division of the cells that a merge of `inputs` writes. `is_major` is `true` if
+    /// all files of the store are merged. Stores with stripes divide their merges themselves
+    /// ([`CompactionPlan::Stripes`]), except those of all files.
+    pub(crate) fn division(
+        &self,
+        inputs: &[FileStats],
+        is_major: bool,
+        policy: &CompactionPolicy,
+    ) -> Division {
         match self {
-            Self::Exploring | Self::Fifo => vec![i64::MIN],
-            Self::DateTiered(tiers) => tiers.output_bounds(inputs, is_major, now),
+            Self::Exploring | Self::Ratio | Self::Fifo => Division::Whole,
+            Self::DateTiered(tiers) => {
+                Division::Times(tiers.output_bounds(inputs, is_major, policy.now))
+            }
+            Self::Stripes(stripes) => stripes.major_division(inputs, policy),
+        }
+    }
+
+    /// Returns the division of a flush of `cells` cells as of `sequence`; `files` returns the facts
+    /// of the store's files, oldest first.
+    pub(crate) fn flush_division(
+        &self,
+        files: impl FnOnce() -> Vec<FileStats>,
+        cells: u64,
+        sequence: u64,
+    ) -> Division {
+        match self {
+            Self::Exploring | Self::Ratio | Self::Fifo | Self::DateTiered(_) => Division::Whole,
+            Self::Stripes(stripes) => stripes.flush_division(&files(), cells, sequence),
+        }
+    }
+
+    /// Returns where a region is split whose largest store has these files, oldest first.
+    pub(crate) fn split(&self, files: &[FileStats]) -> StripeSplit {
+        match self {
+            Self::Stripes(stripes) => stripes.split(files),
+            _ => StripeSplit::Files((0..files.len()).collect()),
+        }
+    }
+
+    /// Returns the number of files that a read of one row has to consider, at most.
+    pub(crate) fn files_of_row(&self, files: &[FileStats]) -> usize {
+        match self {
+            Self::Stripes(_) => Stripes::files_of_row(files),
+            _ => files.len(),
         }
     }
 }
@@ -167,9 +199,10 @@ mod tests {
         };
         assert_eq!(engine("DefaultStoreEngine").unwrap(), StorePolicy::Exploring);
         assert!(matches!(engine("DateTieredStoreEngine").unwrap(), StorePolicy::DateTiered(_)));
-        let error = engine("StripeStoreEngine").unwrap_err();
+        assert!(matches!(engine("StripeStoreEngine").unwrap(), StorePolicy::Stripes(_)));
+        let error = engine("CustomTieredStoreEngine").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(error.message().contains("StripeStoreEngine is not built in"), "{error}");
+        assert!(error.message().contains("CustomTieredStoreEngine is not built in"), "{error}");
         let error = engine("DateTierdStoreEngine").unwrap_err();
         assert!(error.message().contains("DateTieredStoreEngine?"), "{error}");
     }
@@ -188,6 +221,22 @@ mod tests {
         }
         let error = tiered(&format!("{prefix}.window.factory.class"), "x.Y").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn invalid_stripe_setting_is_refused() {
+        let class = format!("{REGION_SERVER}StripeStoreEngine");
+        let with = |name: &str, value: &str| {
+            policy(&[("hbase.hstore.engine.class", &class), (name, value)])
+        };
+        assert!(with("hbase.store.stripe.splitPartCount", "0.25").is_ok());
+        for (name, value) in
+            [("initialStripeCount", "0"), ("sizeToSplit", "1g"), ("splitPartCount", "0")]
+        {
+            let error = with(&format!("hbase.store.stripe.{name}"), value).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+            assert!(error.message().contains(name), "{error}");
+        }
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use halite_types::{CompactionKind, Error, ErrorKind, Result};
+use halite_types::{Bytes, CompactionKind, Error, ErrorKind, Result};
 
 use super::{Engine, quarantine};
 use crate::compaction::CompactionRequest;
 use crate::region::Region;
-use crate::scheduler::{Job, JobScheduler};
+use crate::scheduler::{Job, JobScheduler, RunningJob};
 use crate::shared::EngineInner;
 
 /// Initial and maximum pauses before failed work is retried.
@@ -21,7 +21,7 @@ pub(super) enum RetryJob {
     Flush(Arc<Region>),
     Compact(Arc<Region>),
     /// With the requested family and kind.
-    RequestedCompaction(Arc<Region>, Option<Vec<u8>>, CompactionKind),
+    RequestedCompaction(Arc<Region>, Bytes, CompactionKind),
 }
 
 impl RetryJob {
@@ -39,7 +39,7 @@ impl RetryJob {
             Self::Flush(region) => shared.scheduler.request_flush(&region),
             Self::Compact(region) => shared.scheduler.request_compaction(&region),
             Self::RequestedCompaction(region, family, kind) => {
-                shared.scheduler.request(CompactionRequest::new(&region, family.as_deref(), kind));
+                shared.scheduler.request(CompactionRequest::new(&region, &family, kind));
             }
         }
     }
@@ -59,9 +59,9 @@ pub(super) fn watch_regions(shared: &EngineInner, engine: &Engine) {
 /// The error of the job; a panic is `Stopped`.
 pub(super) fn run(shared: &Arc<EngineInner>, engine: &Engine, job: Job) -> Result<()> {
     let (name, kind) = (job.name(), job.kind());
-    let region = job.region().cloned();
+    let (region, compaction) = (job.region().cloned(), job.compaction());
     let work = || do_job(shared, engine, job);
-    execute(&shared.scheduler, (&name, kind), region.as_ref(), work, || {
+    execute(&shared.scheduler, (&name, kind), compaction.as_ref(), work, || {
         schedule_followup(shared, kind, region.as_ref());
     })
 }
@@ -71,7 +71,7 @@ pub(super) fn run(shared: &Arc<EngineInner>, engine: &Engine, job: Job) -> Resul
 fn execute(
     background: &JobScheduler,
     (name, kind): (&str, JobKind),
-    region: Option<&Arc<Region>>,
+    compaction: Option<&RunningJob>,
     work: impl FnOnce() -> Result<()>,
     next: impl FnOnce(),
 ) -> Result<()> {
@@ -79,7 +79,7 @@ fn execute(
     match kind {
         JobKind::Flush => background.flush_finished(&result),
         JobKind::Compact => {
-            background.compaction_finished(region.map_or(0, |region| region.number), &result);
+            background.compaction_finished(compaction, &result);
         }
         JobKind::InMemoryCompaction | JobKind::Remove => {}
     }
@@ -219,7 +219,7 @@ fn do_job(shared: &Arc<EngineInner>, engine: &Engine, job: Job) -> Result<()> {
         }
         Job::Remove(directory) => quarantine::remove(shared, &directory),
         Job::RequestedCompaction(asked) => {
-            compact(shared, engine, &asked.region, asked.family.as_deref(), asked.kind)
+            compact(shared, engine, &asked.region, Some(&asked.family), asked.kind)
         }
     }
 }
@@ -261,7 +261,11 @@ fn compact(
         done => done?,
     }
     if region.should_split() {
-        return engine.split_region(&region.info().encoded_name, None);
+        return match engine.split_region(&region.info().encoded_name, None) {
+            // Another thread has compacted other files of the region, and was first.
+            Err(error) if error.kind() == ErrorKind::NoSuchRegion => Ok(()),
+            done => done,
+        };
     }
     if region.needs_file_check() {
         shared.scheduler.request_compaction(region);

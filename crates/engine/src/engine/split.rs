@@ -11,14 +11,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use halite_types::cell::{TYPE_MAXIMUM, key_row, make_key};
 use halite_types::key::to_string_binary;
-use halite_types::{CompactionKind, Error, LATEST_TIMESTAMP, RegionInfo, Result, TableDescriptor};
+use halite_types::{Error, LATEST_TIMESTAMP, RegionInfo, Result, TableDescriptor};
 
 use super::directory::remove_tree;
 use super::small_file::write_small;
 use super::{Engine, Table, region_not_found};
 use crate::catalog::messages::{Reference, pbuf};
 use crate::catalog::{Catalog, RegionEntry, layout};
-use crate::ranked_lock::RankedGuard;
+use crate::compaction::Exclusion;
 use crate::region::Region;
 
 /// Range of the cells at or after the split key.
@@ -76,7 +76,7 @@ impl Engine {
         let compaction = lock_to_replace(&region);
         region.flush()?;
         if region.has_references() {
-            region.compact_locked(None, CompactionKind::Major)?;
+            region.compact_excluded()?;
         }
         let at = match at {
             Some(at) => at,
@@ -206,7 +206,7 @@ impl Engine {
         for region in &between {
             region.flush()?;
             if region.has_references() {
-                region.compact_locked(None, CompactionKind::Major)?;
+                region.compact_excluded()?;
             }
         }
         let id = self.new_region_id(&low.info().table);
@@ -229,7 +229,7 @@ impl Engine {
         });
     }
 
-    /// Replaces `old` regions, whose compaction locks the caller holds, with `new` ones.
+    /// Replaces `old` regions, whose compactions the caller excludes, with `new` ones.
     fn replace_regions(
         &self,
         table: &Arc<Table>,
@@ -377,10 +377,11 @@ impl Engine {
             for file in &store.files {
                 assert!(!file.is_reference(), "a reference never points to a reference");
                 let reader = file.reader();
-                let outside = reader
-                    .first_key()
-                    .map(key_row)
-                    .is_some_and(|first| !info.end.is_empty() && first >= &info.end[..])
+                let outside = reader.is_empty()
+                    || reader
+                        .first_key()
+                        .map(key_row)
+                        .is_some_and(|first| !info.end.is_empty() && first >= &info.end[..])
                     || reader.last_key().map(key_row).is_some_and(|last| last < &info.start[..]);
                 if outside {
                     continue;
@@ -427,9 +428,9 @@ fn assert_same_range(old: &[Arc<Region>], new: &[RegionInfo]) {
     assert!(!are_adjacent(&old) || is_range_kept(), "replaced regions keep their range");
 }
 
-/// Returns the compaction lock of a region to be replaced. If the region has references, a running
-/// compaction finishes first, because it does required work.
-fn lock_to_replace(region: &Region) -> RankedGuard<'_, ()> {
+/// Excludes the compactions of a region to be replaced. If the region has references, running ones
+/// finish first, because they do required work.
+fn lock_to_replace(region: &Region) -> Exclusion<'_> {
     if region.has_references() { region.lock_compaction() } else { region.stop_compaction() }
 }
 

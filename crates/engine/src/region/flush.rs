@@ -20,10 +20,11 @@ use halite_types::{ErrorKind, Result};
 use super::snapshot::RegionSnapshot;
 use super::{Region, directories};
 use crate::commit::CommitGuard;
+use crate::compaction::{file_stats, oldest_first};
 use crate::memstore::MemTable;
 use crate::options::WalSync;
 use crate::scan::{CellSource, Matcher, MergingIterator, StoreLimits, StoreScanner};
-use crate::store::{NewFile, StoreFile, StoreSnapshot, write_file};
+use crate::store::{NewFile, StoreFile, StoreSnapshot, write_files};
 
 /// Frozen memstores of a flush.
 pub(super) struct FrozenMemstores {
@@ -133,12 +134,7 @@ impl Region {
             self.shared.archive_or_delete(files.iter().flatten().flat_map(|file| file.origins()));
         };
         for index in 0..frozen.snapshot.stores.len() {
-            files.push(
-                self.write_frozen(frozen, index)
-                    .inspect_err(|_| give_up(&files))?
-                    .into_iter()
-                    .collect(),
-            );
+            files.push(self.write_frozen(frozen, index).inspect_err(|_| give_up(&files))?);
         }
         let flushed = files.iter().flatten().map(|file| file.bytes()).sum();
         let added = place(frozen.sequence).inspect_err(|_| give_up(&files))?;
@@ -245,16 +241,16 @@ impl Region {
         Ok(scanner)
     }
 
-    fn write_frozen(
-        &self,
-        frozen: &FrozenMemstores,
-        index: usize,
-    ) -> Result<Option<Arc<StoreFile>>> {
+    /// Writes the frozen memstores of a store: one file, or one for each stripe.
+    fn write_frozen(&self, frozen: &FrozenMemstores, index: usize) -> Result<Vec<Arc<StoreFile>>> {
         let (family, store) = (&frozen.snapshot.families[index], &frozen.snapshot.stores[index]);
         if store.frozen.is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let mut scanner = self.retained_cells(frozen, index)?;
+        let held = store.frozen.iter().map(|memstore| memstore.len() as u64).sum();
+        let stripes = || file_stats(&oldest_first(&self.snapshot_ref().stores[index]), &[]);
+        let division = family.store_policy.flush_division(stripes, held, frozen.sequence);
         let new = NewFile {
             region: &self.info,
             number: self.number,
@@ -264,21 +260,14 @@ impl Region {
             major: false,
             compacted_from: Vec::new(),
         };
-        let file = write_file(&self.shared, &new, |each| scanner.compact(each))?;
+        let files = write_files(&self.shared, &new, &division, |each| scanner.compact(each))?;
         if store.files.is_empty() {
             directories::sync_names(&self.shared.env, &self.info)?;
         }
-        let held = store.frozen.iter().map(|memstore| memstore.len() as u64).sum();
-        assert!(
-            file.as_ref().is_none_or(|file| file.reader().entry_count() <= held),
-            "a flush adds no cells"
-        );
-        self.record_displaced(
-            held,
-            file.as_ref().map_or(0, |file| file.reader().entry_count()),
-            frozen.sequence,
-        );
-        Ok(file)
+        let kept = files.iter().map(|file| file.reader().entry_count()).sum();
+        assert!(kept <= held, "a flush adds no cells");
+        self.record_displaced(held, kept, frozen.sequence);
+        Ok(files)
     }
 }
 

@@ -6,9 +6,12 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use halite_types::Result;
 
+use super::snapshot::Family;
 use super::{Region, SplitPolicy};
 use crate::block_cache::BlockReadOptions;
 use crate::catalog::{FileOrigin, layout};
+use crate::compaction::{StripeSplit, file_stats, oldest_first};
+use crate::store::StoreSnapshot;
 
 impl Region {
     /// Returns `true` if the policy selects a compaction in any store.
@@ -19,7 +22,8 @@ impl Region {
     }
 
     /// Returns `true` if the table's split policy asks for a split and there is room for another
-    /// region. The engine's own table has one region, whatever settings clients have changed.
+    /// region. A split would cancel running compactions, so their end asks again. The engine's own
+    /// table has one region, whatever settings clients have changed.
     pub(crate) fn should_split(&self) -> bool {
         let snapshot = self.snapshot_ref();
         let may = self.shared.scheduler.switches.splits_enabled()
@@ -28,6 +32,7 @@ impl Region {
         let sizes =
             snapshot.stores.iter().map(|store| store.files.iter().map(|file| file.bytes()).sum());
         may && self.split_policy().should_split(sizes, self.regions_of_table())
+            && !self.claims.any()
             && self.shared.disk.check().is_ok()
             && !self.has_references()
             && self.middle_row().is_ok_and(|row| row.is_some())
@@ -87,35 +92,42 @@ impl Region {
     }
 
     /// Returns the split point of the region: the middle row of the largest file of the largest
-    /// store that has one, shortened as the table's split policy says. `None` if each is the
-    /// region's first row or no file has cells.
+    /// store that has one, or the border of two of its stripes, shortened as the table's split
+    /// policy says. `None` if each is the region's first row or no file has cells.
     ///
     /// # Errors
     /// Damage or a failed read of an index.
     pub fn middle_row(&self) -> Result<Option<Bytes>> {
         let snapshot = self.snapshot();
-        let bytes = |store: &crate::store::StoreSnapshot| {
-            store.files.iter().map(|file| file.bytes()).sum::<u64>()
-        };
-        let mut stores: Vec<_> = snapshot.stores.iter().collect();
-        stores.sort_by_key(|store| std::cmp::Reverse(bytes(store)));
-        for store in stores {
-            if let Some(row) = self.middle_row_of(store)? {
+        let bytes =
+            |store: &StoreSnapshot| store.files.iter().map(|file| file.bytes()).sum::<u64>();
+        let mut stores: Vec<_> = snapshot.stores.iter().zip(snapshot.families.iter()).collect();
+        stores.sort_by_key(|(store, _)| std::cmp::Reverse(bytes(store)));
+        for (store, family) in stores {
+            if let Some(row) = self.middle_row_of(store, family)? {
                 return Ok(Some(row));
             }
         }
         Ok(None)
     }
 
-    fn middle_row_of(&self, store: &crate::store::StoreSnapshot) -> Result<Option<Bytes>> {
-        let Some(file) = store.files.iter().max_by_key(|file| file.bytes()) else {
-            return Ok(None);
+    fn middle_row_of(&self, store: &StoreSnapshot, family: &Family) -> Result<Option<Bytes>> {
+        let files = oldest_first(store);
+        let row = match family.store_policy.split(&file_stats(&files, &[])) {
+            StripeSplit::Border(row) => Some(row),
+            StripeSplit::Files(places) => {
+                let files = places.iter().filter_map(|at| files.get(*at));
+                // Of equal files the oldest.
+                let Some(file) = files.rev().max_by_key(|file| file.bytes()) else {
+                    return Ok(None);
+                };
+                let blocks = BlockReadOptions::for_maintenance(&self.shared.cache);
+                file.reader().split_row(&blocks.for_file(file.physical.id))?.map(Bytes::from)
+            }
         };
-        let blocks = BlockReadOptions::for_maintenance(&self.shared.cache);
-        let row = file.reader().split_row(&blocks.for_file(file.physical.id))?;
         let most = layout::max_region_start_bytes(&self.info.table);
         Ok(row
-            .map(|row| self.split_policy().split_point(&Bytes::from(row)))
+            .map(|row| self.split_policy().split_point(&row))
             .filter(|row| row.len() <= most && *row > self.info.start && self.info.contains(row)))
     }
 

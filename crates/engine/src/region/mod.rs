@@ -65,7 +65,7 @@ use halite_types::{Error, ErrorKind, RegionInfo, Result, TableDescriptor};
 
 use crate::catalog::RegionEntry;
 use crate::commit::CommitPipeline;
-use crate::compaction::CompactionProgress;
+use crate::compaction::{CompactionClaims, CompactionProgress, Exclusion};
 use crate::ranked_lock::{LockRank, RankedGuard, RankedMutex};
 use crate::shared::EngineInner;
 use crate::store::{StoreFile, StoreSnapshot};
@@ -92,15 +92,9 @@ pub struct Region {
     row_locks: RowLocks,
     /// Held by the thread that flushes, splits or alters the region, one at a time.
     maintenance: RankedMutex<()>,
-    /// Held by the thread that compacts the region or must prevent its compaction. Acquired before
-    /// `maintenance`.
-    compaction: RankedMutex<()>,
-    /// Held by the thread that waits for a running compaction to be canceled; later ones wait here.
-    turn: RankedMutex<()>,
-    /// Number of threads that wait for the end of the running compaction.
-    compaction_waiters: AtomicU64,
-    /// `true` if the running compaction is to be canceled.
-    gives_way: AtomicBool,
+    /// Files that are being compacted. Claims and exclusions are made before `maintenance` is
+    /// acquired.
+    pub(crate) claims: CompactionClaims,
     /// `true` if reads are no longer served.
     not_serving: AtomicBool,
     /// `true` if there was no write for a while.
@@ -158,10 +152,7 @@ impl Region {
             commits: CommitPipeline::new(newest),
             row_locks: RowLocks::default(),
             maintenance: RankedMutex::new(LockRank::Maintenance, ()),
-            compaction: RankedMutex::new(LockRank::Compaction, ()),
-            turn: RankedMutex::new(LockRank::CompactionTurn, ()),
-            compaction_waiters: AtomicU64::new(0),
-            gives_way: AtomicBool::new(false),
+            claims: CompactionClaims::default(),
             not_serving: AtomicBool::new(false),
             idle: AtomicBool::new(false),
             flush_requested: AtomicBool::new(false),
@@ -236,27 +227,14 @@ impl Region {
         self.maintenance.lock_of(&self.info)
     }
 
-    pub(crate) fn lock_compaction(&self) -> RankedGuard<'_, ()> {
-        drop(self.turn.lock_of(&self.info));
-        self.compaction_waiters.fetch_add(1, Ordering::Relaxed);
-        let compaction = self.compaction.lock_of(&self.info);
-        self.compaction_waiters.fetch_sub(1, Ordering::Relaxed);
-        compaction
+    /// Waits until no compaction of the region is running, and prevents new ones.
+    pub(crate) fn lock_compaction(&self) -> Exclusion<'_> {
+        self.claims.exclude(&self.info, false)
     }
 
-    /// Returns `true` if a thread waits for the end of the running compaction.
-    pub(crate) fn is_compaction_awaited(&self) -> bool {
-        self.compaction_waiters.load(Ordering::Relaxed) > 0
-    }
-
-    /// As [`Region::lock_compaction`], but cancels a running compaction, which may take hours.
-    pub(crate) fn stop_compaction(&self) -> RankedGuard<'_, ()> {
-        let turn = self.turn.lock_of(&self.info);
-        self.gives_way.store(true, Ordering::Release);
-        let compaction = self.compaction.lock_of(&self.info);
-        self.gives_way.store(false, Ordering::Release);
-        drop(turn);
-        compaction
+    /// As [`Region::lock_compaction`], but cancels running compactions, which may take hours.
+    pub(crate) fn stop_compaction(&self) -> Exclusion<'_> {
+        self.claims.exclude(&self.info, true)
     }
 
     /// Returns `true` if there was no write for a while, so that there is time for compactions.
@@ -266,11 +244,6 @@ impl Region {
 
     pub(crate) fn set_idle(&self, is_idle: bool) {
         self.idle.store(is_idle, Ordering::Relaxed);
-    }
-
-    /// Returns `true` if the running compaction is to end without a result.
-    pub(crate) fn compaction_gives_way(&self) -> bool {
-        self.gives_way.load(Ordering::Acquire)
     }
 
     /// Replaces the snapshot by the result of `next`. The commit lock keeps writers from using the

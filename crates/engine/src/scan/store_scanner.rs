@@ -412,13 +412,14 @@ impl StoreScanner {
 
     /// Passes the retained cells to `each`, in order over all rows, for flush and compaction.
     pub(crate) fn compact(&mut self, each: impl FnMut(CellRef<'_>) -> Result<()>) -> Result<()> {
-        self.compact_while(|_| Ok(()), each)
+        self.compact_while(b"", |_| Ok(()), each)
     }
 
-    /// As [`StoreScanner::compact`], and calls `may_go_on` after every megabyte or so that was
+    /// As [`StoreScanner::compact`], but ends before the row `end` unless that is empty, and calls `may_go_on` after every megabyte or so that was
     /// examined, whether or not any of it is retained, with its length in bytes.
     pub(crate) fn compact_while(
         &mut self,
+        end: &[u8],
         may_go_on: impl Fn(u64) -> Result<()>,
         mut each: impl FnMut(CellRef<'_>) -> Result<()>,
     ) -> Result<()> {
@@ -432,6 +433,9 @@ impl StoreScanner {
                 looked_at = 0;
             }
             if !any || cell.row() != row {
+                if !end.is_empty() && cell.row() >= end {
+                    break;
+                }
                 any = true;
                 row.clear();
                 row.extend_from_slice(cell.row());

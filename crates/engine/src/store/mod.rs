@@ -2,18 +2,24 @@
 
 mod archiver;
 mod cache_settings;
+mod divided_files;
+mod division;
 pub(crate) mod external_file;
 mod file;
 mod file_label;
+mod stripe_bounds;
 mod write;
 
 use std::sync::Arc;
 
 pub(crate) use archiver::{FileArchiver, remove_region_directory};
 pub(crate) use cache_settings::{BlockClasses, CacheSettings};
+pub(crate) use divided_files::write_files;
+pub(crate) use division::{Division, StripeFile};
 pub(crate) use file::{Clip, StoreFile, StoreFiles};
 pub(crate) use file_label::{STORE_ID_KEY, check_name, generation_of, name_of, region_number_of};
-pub(crate) use write::{NewFile, write_file, write_files, writer_options};
+pub(crate) use stripe_bounds::StripeBounds;
+pub(crate) use write::{NewFile, write_file, writer_options};
 
 use crate::memstore::MemTable;
 

@@ -1,14 +1,12 @@
 //! Creation of a store file: written in the region's `.tmp`, synced, renamed, and only then added
 //! to the manifest.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use halite_types::{CellRef, Error, RegionInfo, Result};
 
-use super::StoreFile;
 use super::file_label::{GENERATION_KEY, NAME_KEY, REGION_KEY, STORE_ID_KEY};
+use super::{StoreFile, StripeBounds};
 use crate::catalog::{FileEntry, layout};
 use crate::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
 use crate::region::Family;
@@ -41,42 +39,27 @@ pub(crate) fn write_file(
 ) -> Result<Option<Arc<StoreFile>>> {
     let mut file = UnfinishedFile::create(shared, new)?;
     fill(&mut |cell| file.append(cell))?;
-    file.finish()
+    file.finish(&FileLabels::of(new))
 }
 
-/// As [`write_file`], but writes several files, each with the cells whose timestamps are at or after
-/// its bound and before the next one. `bounds` are in ascending order; a cell before the first is in
-/// the first file.
-pub(crate) fn write_files(
-    shared: &EngineInner,
-    new: &NewFile<'_>,
-    bounds: &[i64],
-    fill: impl FnOnce(&mut dyn FnMut(CellRef<'_>) -> Result<()>) -> Result<()>,
-) -> Result<Vec<Arc<StoreFile>>> {
-    if bounds.len() <= 1 {
-        return Ok(write_file(shared, new, fill)?.into_iter().collect());
+/// Properties of a file that are recorded when it is complete.
+pub(super) struct FileLabels<'a> {
+    pub(super) max_sequence: u64,
+    /// Rows of its stripe.
+    pub(super) stripe: Option<&'a StripeBounds>,
+    /// `true` if it is kept even without cells.
+    pub(super) is_required: bool,
+}
+
+impl FileLabels<'_> {
+    /// Returns those of a file that is not divided by rows.
+    pub(super) fn of(new: &NewFile<'_>) -> Self {
+        Self { max_sequence: new.max_sequence, stripe: None, is_required: false }
     }
-    let mut files: BTreeMap<usize, UnfinishedFile<'_>> = BTreeMap::new();
-    fill(&mut |cell| {
-        let place = bounds.partition_point(|bound| *bound <= cell.timestamp());
-        let file = match files.entry(place.max(1)) {
-            Entry::Occupied(file) => file.into_mut(),
-            Entry::Vacant(place) => place.insert(UnfinishedFile::create(shared, new)?),
-        };
-        file.append(cell)
-    })?;
-    let mut finished: Vec<Arc<StoreFile>> = Vec::new();
-    for file in files.into_values() {
-        let file = file.finish().inspect_err(|_| {
-            shared.archive_or_delete(finished.iter().flat_map(|file| file.origins()));
-        })?;
-        finished.extend(file);
-    }
-    Ok(finished)
 }
 
 /// File below the region's `.tmp`, which is removed unless it is finished.
-struct UnfinishedFile<'a> {
+pub(super) struct UnfinishedFile<'a> {
     shared: &'a EngineInner,
     new: &'a NewFile<'a>,
     name: String,
@@ -91,10 +74,12 @@ struct UnfinishedFile<'a> {
     check_at: u64,
     /// `true` while the file is in `.tmp`.
     is_temporary: bool,
+    /// `true` if it is kept even without cells.
+    is_required: bool,
 }
 
 impl<'a> UnfinishedFile<'a> {
-    fn create(shared: &'a EngineInner, new: &'a NewFile<'a>) -> Result<Self> {
+    pub(super) fn create(shared: &'a EngineInner, new: &'a NewFile<'a>) -> Result<Self> {
         shared.lock.check()?;
         let (table, region) = (&new.region.table, &new.region.encoded_name);
         let name = layout::new_file_name(&shared.env);
@@ -116,13 +101,19 @@ impl<'a> UnfinishedFile<'a> {
             bytes: 0,
             check_at: DISK_CHECK_INTERVAL_BYTES,
             is_temporary: true,
+            is_required: false,
         };
         let options = writer_options(shared, new.family, new.compression(), new.tags);
         unfinished.writer = Some(Writer::create(file, &unfinished.shown, options)?);
         Ok(unfinished)
     }
 
-    fn append(&mut self, cell: CellRef<'_>) -> Result<()> {
+    /// Returns the number of cells so far.
+    pub(super) fn cells(&self) -> u64 {
+        self.cells
+    }
+
+    pub(super) fn append(&mut self, cell: CellRef<'_>) -> Result<()> {
         self.cells += 1;
         self.bytes += cell.encoded_len() as u64;
         if self.bytes >= self.check_at {
@@ -136,8 +127,16 @@ impl<'a> UnfinishedFile<'a> {
         self.writer.as_mut().map_or(Ok(()), |writer| writer.append(cell))
     }
 
-    /// Completes the file, moves it to its store and opens it. `None` if it has no cell.
-    fn finish(mut self) -> Result<Option<Arc<StoreFile>>> {
+    /// Completes the file, moves it to its store and opens it. `None` if it has no cell and is not
+    /// required.
+    pub(super) fn finish(mut self, labels: &FileLabels<'_>) -> Result<Option<Arc<StoreFile>>> {
+        self.complete(labels)?;
+        self.place()
+    }
+
+    /// Writes the end of the file, which stays in `.tmp`.
+    pub(super) fn complete(&mut self, labels: &FileLabels<'_>) -> Result<()> {
+        self.is_required = labels.is_required;
         if let Some(mut writer) = self.writer.take() {
             assert_eq!(self.cells, writer.cells_written(), "a file has every cell that was passed");
             let catalog = self.shared.manifest.current();
@@ -145,19 +144,29 @@ impl<'a> UnfinishedFile<'a> {
             writer.set_info(GENERATION_KEY, catalog.generation.to_be_bytes().to_vec());
             writer.set_info(NAME_KEY, self.name.as_bytes().to_vec());
             writer.set_info(REGION_KEY, self.new.number.to_be_bytes().to_vec());
+            if let Some(stripe) = labels.stripe {
+                stripe.record(&mut writer);
+            }
             writer.finish(StoreFileInfo::compacted(
-                self.new.max_sequence,
+                labels.max_sequence,
                 self.new.major,
                 self.new.compacted_from.clone(),
             ))?;
         }
+        Ok(())
+    }
+
+    /// Moves the completed file to its store and opens it. `None` if it has no cell and is not
+    /// required.
+    pub(super) fn place(mut self) -> Result<Option<Arc<StoreFile>>> {
+        debug_assert!(self.writer.is_none(), "the file is complete");
         let (shared, fs) = (self.shared, &self.shared.env.fs);
         let (table, region) = (&self.new.region.table, &self.new.region.encoded_name);
         let directory = layout::family_directory(table, region, &self.new.family.name);
         let path = format!("{directory}/{}", self.name);
         let failed =
             |error| Error::io(format!("moving the new store file to {}/{path}", fs.root()), error);
-        if self.cells == 0 {
+        if self.cells == 0 && !self.is_required {
             self.is_temporary = false;
             fs.remove_file(&self.temporary).map_err(failed)?;
             return Ok(None);

@@ -118,15 +118,16 @@ fn expired_files_of_fifo_family_are_dropped_and_not_merged() {
 fn unbuilt_policies_are_refused_at_create_and_alter() {
     let engine = Engine::open(SimEnv::new(1).env(), Options::default()).unwrap();
     let table = || TableDescriptor::new(name()).family(FamilyDescriptor::new("f"));
-    let stripes = table().set("hbase.hstore.engine.class", format!("{PACKAGE}StripeStoreEngine"));
+    let custom =
+        table().set("hbase.hstore.engine.class", format!("{PACKAGE}CustomTieredStoreEngine"));
     let flush = table().set("FLUSH_POLICY", format!("{PACKAGE}FlushNonSloppyStoresFirstPolicy"));
-    for refused in [&stripes, &flush] {
+    for refused in [&custom, &flush] {
         let error = engine.create_table(refused.clone(), Vec::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     }
     let all = table().set("FLUSH_POLICY", format!("{PACKAGE}FlushAllStoresPolicy"));
     engine.create_table(all, Vec::new()).unwrap();
-    for refused in [stripes, flush] {
+    for refused in [custom, flush] {
         assert_eq!(engine.alter_table(refused).unwrap_err().kind(), ErrorKind::Unsupported);
     }
     let misspelt = table().set("FLUSH_POLICY", format!("{PACKAGE}FlushAllStorePolicy"));

@@ -18,6 +18,7 @@ mod parts;
 mod regions;
 mod scanning;
 mod split_policies;
+mod stripes;
 mod support;
 mod threads;
 mod timestamps;

@@ -9,8 +9,9 @@
 
 use halite_types::Result;
 
-use super::{CompactionPlan, CompactionPolicy, FileStats, best_run, expired_files};
-use crate::compaction::store_policy::StoreSettings;
+use super::exploring::{best_run, expired_files};
+use super::plan::{CompactionPlan, CompactionPolicy, FileStats};
+use crate::compaction::store_settings::StoreSettings;
 
 /// Windows that are examined, at most: a factor of 1 never reaches old timestamps.
 const MAX_WINDOWS: usize = 10_000;
@@ -256,6 +257,7 @@ mod tests {
         max_files: 10,
         ratio: 1.2,
         small_bytes: 0,
+        flush_bytes: 0,
         major_interval_ms: 0,
         now: 165,
         oldest_unexpired: None,
@@ -266,13 +268,17 @@ mod tests {
     fn files(times: &[(i64, i64)]) -> Vec<FileStats> {
         let file = |&(oldest, newest): &(i64, i64)| FileStats {
             bytes: 10,
+            cells: 1,
+            sequence: 1,
             is_reference: false,
             is_major: true,
             is_excluded: false,
+            is_claimed: false,
             oldest: Some(oldest),
             newest: Some(newest),
             has_deletes: false,
             created_ms: 100,
+            stripe: None,
         };
         times.iter().map(file).collect()
     }
