@@ -70,7 +70,7 @@ impl Region {
     /// Returns `true` if a compaction was requested.
     ///
     /// # Errors
-    /// `NoSuchRegion`, `NoSuchFamily`. A failure of the compaction itself is visible only in the
+    /// `NoSuchRegion`, `NoSuchFamily`; `Corrupt` if a damaged file prevents it. A failure of the compaction itself is visible only in the
     /// region's statistics.
     pub fn request_compaction(
         self: &Arc<Self>,
@@ -83,9 +83,16 @@ impl Region {
             CompactionKind::Major => !snapshot.stores[index].files.is_empty(),
             CompactionKind::Minor => self.compaction_plan(index).is_some(),
         };
-        let is_wanted = match family {
-            Some(family) => wanted(snapshot.family_index(family)?),
-            None => (0..snapshot.stores.len()).any(wanted),
+        let is_sound = |index: &usize| snapshot.stores[*index].check_files().is_ok();
+        let is_wanted = if let Some(family) = family {
+            let index = snapshot.family_index(family)?;
+            snapshot.stores[index].check_files()?;
+            wanted(index)
+        } else if (0..snapshot.stores.len()).filter(is_sound).any(wanted) {
+            true
+        } else {
+            self.check_files()?;
+            false
         };
         let is_asked_for = is_wanted && self.shared.scheduler.switches.compactions_enabled();
         if is_asked_for {
@@ -117,6 +124,10 @@ impl Region {
             Some(family) => vec![snapshot.family_index(family)?],
             None => (0..snapshot.families.len()).collect(),
         };
+        // The stores without damaged files first.
+        let (mut indexes, damaged): (Vec<_>, Vec<_>) =
+            indexes.into_iter().partition(|index| snapshot.stores[*index].check_files().is_ok());
+        indexes.extend(damaged.into_iter().filter(|_| kind == CompactionKind::Major));
         for index in indexes {
             let name = &snapshot.families[index].name;
             if finished.contains(name) {
@@ -203,6 +214,8 @@ impl Region {
     /// Returns the plan of the policy for a store at this time.
     pub(crate) fn compaction_plan(&self, index: usize) -> Option<CompactionPlan> {
         let snapshot = self.snapshot();
+        // Nothing may take the place of a file that is not merged.
+        snapshot.stores[index].check_files().ok()?;
         let family = &snapshot.families[index];
         let policy = CompactionPolicy::new(
             &self.shared.options,
@@ -219,6 +232,7 @@ impl Region {
 
     fn compact_store(&self, index: usize, plan: &CompactionPlan, haste: Haste) -> Result<()> {
         let snapshot = self.snapshot();
+        snapshot.stores[index].check_files()?;
         let files = oldest_first(&snapshot.stores[index]);
         let (inputs, keep_deletes): (Vec<Arc<StoreFile>>, bool) = match plan {
             CompactionPlan::Drop(places) => {

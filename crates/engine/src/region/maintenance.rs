@@ -4,11 +4,12 @@
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use halite_types::Result;
+use halite_types::{Error, Result};
 
 use super::{Region, SplitPolicy};
 use crate::block_cache::BlockReadOptions;
 use crate::catalog::{FileOrigin, layout};
+use crate::store::StoreSnapshot;
 
 impl Region {
     /// Returns `true` if the policy selects a compaction in any store.
@@ -30,6 +31,7 @@ impl Region {
         may && self.split_policy().should_split(sizes, self.regions_of_table())
             && self.shared.disk.check().is_ok()
             && !self.has_references()
+            && self.check_files().is_ok()
             && self.middle_row().is_ok_and(|row| row.is_some())
     }
 
@@ -70,11 +72,26 @@ impl Region {
         catalog.tables.get(&self.info.table).map_or(0, |table| table.regions.len() as u64)
     }
 
-    /// Returns `true` if the region can be split or merged now. It is open and none of its files is
-    /// a part of another region's file, which the first compaction after a split resolves (HBase's
+    /// Returns `true` if the region can be split or merged now. It is open, none of its files is
+    /// damaged, and none is a part of another region's file, which the first compaction after a split resolves (HBase's
     /// `isSplittable` and `isMergeable`).
     pub fn is_splittable(&self) -> bool {
-        self.check_open().is_ok() && !self.has_references()
+        self.check_open().is_ok() && !self.has_references() && self.check_files().is_ok()
+    }
+
+    /// Checks that all files of the region are open.
+    ///
+    /// # Errors
+    /// The damage of the first one that is not.
+    pub(crate) fn check_files(&self) -> Result<()> {
+        self.snapshot_ref().stores.iter().try_for_each(StoreSnapshot::check_files)
+    }
+
+    /// Returns the errors of the reads that damaged files prevent, one for each file.
+    pub(crate) fn damaged_files(&self) -> Vec<Error> {
+        let snapshot = self.snapshot_ref();
+        let files = snapshot.stores.iter().flat_map(|store| &store.damaged);
+        files.map(|file| file.error.clone()).collect()
     }
 
     /// Returns `true` if a store still has files that are parts of another region's.
@@ -94,9 +111,8 @@ impl Region {
     /// Damage or a failed read of an index.
     pub fn middle_row(&self) -> Result<Option<Bytes>> {
         let snapshot = self.snapshot();
-        let bytes = |store: &&crate::store::StoreSnapshot| {
-            store.files.iter().map(|file| file.bytes()).sum::<u64>()
-        };
+        let bytes =
+            |store: &&StoreSnapshot| store.files.iter().map(|file| file.bytes()).sum::<u64>();
         let Some(store) = snapshot.stores.iter().max_by_key(bytes) else { return Ok(None) };
         let Some(file) = store.files.iter().max_by_key(|file| file.bytes()) else {
             return Ok(None);
@@ -122,11 +138,10 @@ impl Region {
 
     /// Returns the origins of all its store files.
     pub(crate) fn origins(&self) -> Vec<FileOrigin> {
-        self.snapshot_ref()
-            .stores
-            .iter()
-            .flat_map(|store| &store.files)
-            .flat_map(|file| file.origins())
-            .collect()
+        let snapshot = self.snapshot_ref();
+        let sound = snapshot.stores.iter().flat_map(|store| &store.files);
+        let damaged = snapshot.stores.iter().flat_map(|store| &store.damaged);
+        let sound = sound.flat_map(|file| file.origins());
+        sound.chain(damaged.flat_map(|file| file.origins())).collect()
     }
 }
