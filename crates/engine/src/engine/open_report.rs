@@ -43,8 +43,8 @@ pub struct OpenReport {
     /// each as text with its table and that name. Their new files are written without an encoding.
     pub unknown_encodings: Vec<String>,
     /// Store files of enabled tables whose damage prevents reads of their family in one region: the
-    /// error of these reads, one for each file. Nothing in the quarantine is removed while there are
-    /// any.
+    /// error of these reads, one for each file. Nothing in the quarantine is removed while there
+    /// are any.
     pub damaged_files: Vec<Error>,
 }
 

@@ -73,8 +73,8 @@ impl Region {
     }
 
     /// Returns `true` if the region can be split or merged now. It is open, none of its files is
-    /// damaged, and none is a part of another region's file, which the first compaction after a split resolves (HBase's
-    /// `isSplittable` and `isMergeable`).
+    /// damaged, and none is a part of another region's file, which the first compaction after a
+    /// split resolves (HBase's `isSplittable` and `isMergeable`).
     pub fn is_splittable(&self) -> bool {
         self.check_open().is_ok() && !self.has_references() && self.check_files().is_ok()
     }

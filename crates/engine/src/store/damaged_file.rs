@@ -2,7 +2,7 @@
 //!
 //! Its region is open without it. Reads of the family fail, because they would miss its cells, and
 //! nothing replaces the file: it is neither compacted nor referenced by a split or merge. HBase
-//! does not open such a region at all, and its master retries for ever.
+//! does not open such a region at all, and its master retries indefinitely.
 
 use halite_types::key::to_string_binary;
 use halite_types::{Error, RegionInfo};

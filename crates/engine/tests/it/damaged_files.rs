@@ -99,7 +99,7 @@ fn damaged_load_on_open_block_stops_reads_of_its_family_only() {
         engine.close().unwrap();
         assert_eq!(sim.fs.read(&path).unwrap(), damaged, "nothing changes the file");
 
-        // The id of the mended file's cells is below that of later writes.
+        // The id of the restored file's cells is below that of later writes.
         sim.fs.write(&path, whole).unwrap();
         let engine = open(&sim);
         assert!(engine.open_report().damaged_files.is_empty());
