@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use halite::{CellRef, FamilyDescriptor, TableDescriptor, TableName, to_string_binary};
 use halite_engine::env::Env;
-use halite_engine::hfile::{Cursor, DirectBlocks, StoreFileInfo, Writer, WriterOptions};
+use halite_engine::hfile::{Cursor, DirectBlocks, StoreFileInfo, Writer, WriterOptions, info_key};
 use halite_hbase_dir::{HbaseFile, mob_file};
 use halite_types::cell::{tags, write_tag};
 
@@ -227,7 +227,11 @@ impl<'a> NewFile<'a> {
         };
         let path = format!("{}/{name}", env.fs.root());
         let created = env.fs.create(&name).with_context(|| format!("creating {path}"))?;
-        Ok(Self { env, writer: Writer::create(created, &path, options)?, name, info })
+        let mut writer = Writer::create(created, &path, options)?;
+        if let Some(loaded) = reader.info().get(info_key::BULK_LOAD_TIME) {
+            writer.set_info(info_key::BULK_LOAD_TIME, loaded.to_vec());
+        }
+        Ok(Self { env, writer, name, info })
     }
 
     fn finish(self) -> anyhow::Result<(PathBuf, u64)> {
