@@ -31,7 +31,7 @@ pub fn read_snapshot(root: &Path, name: &str) -> Result<HbaseTable> {
     let directory = root.join(".hbase-snapshot").join(name);
     let about = directory.join(".snapshotinfo");
     let Some(description) = read_bare::<SnapshotDescription>(&about)? else {
-        let text = format!("there is no snapshot {name}: no file {}", about.display());
+        let text = format!("it does not exist: there is no file {}", about.display());
         return Err(Error::new(ErrorKind::NoSuchSnapshot, text));
     };
     if description.version != Some(MANIFEST_LAYOUT) {
@@ -72,6 +72,9 @@ fn read_manifests(directory: &Path) -> Result<(TableDescriptor, Vec<SnapshotRegi
             .and_then(|descriptor| descriptor.check().map(|()| descriptor))
             .map_err(|why| damaged(&path, why.message()))?;
         return Ok((descriptor, manifest.region_manifests));
+    }
+    if !directory.join(".tabledesc").is_dir() {
+        return Err(damaged(&path, "the manifest of the snapshot is missing; restore it"));
     }
     let descriptor = read_descriptor(directory)?;
     let mut manifests = Vec::new();

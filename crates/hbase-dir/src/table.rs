@@ -71,12 +71,12 @@ pub enum Liveness<'a> {
 pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Result<HbaseTable> {
     if name.namespace() == SYSTEM_NAMESPACE {
         return Err(Error::invalid(format!(
-            "table {name} is one of HBase's own tables, which are not imported"
+            "it is one of HBase's own tables, which are not imported"
         )));
     }
     let directory = table_directory(root, name);
     if !directory.is_dir() {
-        let text = format!("there is no table {name}: no directory {}", directory.display());
+        let text = format!("it does not exist: there is no directory {}", directory.display());
         return Err(Error::new(ErrorKind::NoSuchTable, text));
     }
     let descriptor = read_descriptor(&directory)?;

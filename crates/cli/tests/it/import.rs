@@ -201,6 +201,29 @@ fn missing_or_damaged_mob_file_ends_import_without_a_change() {
 }
 
 #[test]
+fn cut_or_missing_snapshot_manifest_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let path = mob_sample(folder).join(".hbase-snapshot/saved/data.manifest");
+    let whole = fs::read(&path).unwrap();
+    for bytes in [None, Some(&whole[..0]), Some(&whole[..700])] {
+        match bytes {
+            None => fs::remove_file(&path).unwrap(),
+            Some(bytes) => fs::write(&path, bytes).unwrap(),
+        }
+        let (ok, printed) = import(folder, &["--snapshot", "saved"]);
+        assert!(
+            !ok && printed.contains("data.manifest: ") && printed.contains("restore"),
+            "{printed}"
+        );
+    }
+    let (_, printed) = import(folder, &["nosuch"]);
+    assert!(printed.contains("halite: table nosuch: it does not exist: "), "{printed}");
+    let (_, printed) = import(folder, &["--snapshot", "nosuch"]);
+    assert!(printed.contains("halite: snapshot nosuch: it does not exist: "), "{printed}");
+}
+
+#[test]
 fn bare_files_that_refer_to_mob_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

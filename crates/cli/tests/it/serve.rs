@@ -569,7 +569,16 @@ fn config_file_and_hbase_names_configure_server() {
     );
     std::fs::write(&file, "zookeeper-prot = 1").unwrap();
     let (code, stdout) = refused(&["--config", file.to_str().unwrap()]);
-    assert!(code == Some(1) && stdout.contains("did you mean zookeeper-port?"), "{stdout}");
+    assert!(code == Some(2) && stdout.contains("did you mean zookeeper-port?"), "{stdout}");
+    for (flag, value, text) in [
+        ("--compaction-threads", "0", "--compaction-threads must be from 1 to 64"),
+        ("--max-compaction-rate", "0", "--max-compaction-rate is 0 bytes per second, below comp"),
+        ("--idle-compaction-ratio", "1e400", "give a number above 0"),
+        ("--io-threads", "0", "--io-threads must be from 1"),
+    ] {
+        let (code, stdout) = refused(&[flag, value]);
+        assert!(code == Some(2) && stdout.contains(text), "{code:?} {stdout}");
+    }
     let (code, stdout) = refused(&["--data", "x", "--ephemeral"]);
     assert!(code == Some(2) && stdout.contains("leave out --data or --ephemeral"), "{stdout}");
 }

@@ -156,7 +156,9 @@ impl DateTiered {
         Some(window.start + run.start..window.start + run.end)
     }
 
-    /// Returns the first timestamps of the files that a compaction writes, in ascending order: a
+    /// Returns the first timestamps of the files that a compaction writes, in ascending order. These
+    /// files have one sequence id, and a later run may merge some of them only. Reads are right
+    /// nevertheless: cells keep their own ids in every file, which decide among equal keys. A
     /// cell is written to the last file that does not begin after it. `is_major` is `true` if all
     /// files of the store are merged.
     pub(crate) fn output_bounds(&self, inputs: &[FileStats], is_major: bool, now: i64) -> Vec<i64> {
