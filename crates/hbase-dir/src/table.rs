@@ -70,9 +70,7 @@ pub enum Liveness<'a> {
 /// `NoSuchTable`; `InvalidRequest` for one of HBase's own tables; `Corrupt`, with the path; or the file system's error.
 pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Result<HbaseTable> {
     if name.namespace() == SYSTEM_NAMESPACE {
-        return Err(Error::invalid(format!(
-            "it is one of HBase's own tables, which are not imported"
-        )));
+        return Err(Error::invalid("it is one of HBase's own tables, which are not imported"));
     }
     let directory = table_directory(root, name);
     if !directory.is_dir() {

@@ -355,7 +355,7 @@ fn ephemeral_store_leaves_no_files() {
     let without_file = ["--ephemeral", "--listen-addr", "127.0.0.1", "--config", "/no/such/file"];
     assert_eq!(
         (output(serve(&without_file).env("TMPDIR", folder.path())).status.code(), entries()),
-        (Some(1), 0)
+        (Some(2), 0)
     );
     let mut command = program::halite();
     let command = command.args([
