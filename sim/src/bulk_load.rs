@@ -1,11 +1,8 @@
 //! Bulk loading: one file per family of a row, all loaded in one call. After a crash either all
 //! files are loaded, or none is and they are at their original paths.
 
-use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use bytes::Bytes;
-use halite_engine::env::FileWriter;
+use halite_engine::env::MemoryFile;
 use halite_engine::hfile::{StoreFileInfo, Writer, WriterOptions};
 use halite_types::{CellRef, Error, Put, Result, RowOp};
 
@@ -80,35 +77,12 @@ impl World {
 
 /// Returns the bytes of a store file as output formats write it.
 fn write_file(cells: &[CellRef<'_>]) -> Result<Vec<u8>> {
-    let memory = Memory::default();
+    // Not on the simulated disk, because its writer is not under test.
+    let memory = MemoryFile::default();
     let options =
         WriterOptions { include_sequence_ids: false, block_bytes: 64, ..WriterOptions::default() };
     let mut writer = Writer::create(Box::new(memory.clone()), "to load", options)?;
     cells.iter().try_for_each(|cell| writer.append(*cell))?;
     writer.finish(StoreFileInfo::default())?;
-    let bytes = memory.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    Ok(bytes)
-}
-
-/// File in memory, not on the simulated disk, because its writer is not under test.
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl FileWriter for Memory {
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn truncate(&mut self, bytes: u64) -> io::Result<()> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .truncate(usize::try_from(bytes).unwrap_or(usize::MAX));
-        Ok(())
-    }
+    Ok(memory.take_bytes())
 }

@@ -109,6 +109,9 @@ fn report_losses(report: &OpenReport, path: &Path) {
              alter DATA_BLOCK_ENCODING of {family}"
         );
     }
+    for damage in &report.damaged_files {
+        eprintln!("halite: warning: {damage}");
+    }
     let (files, root) = (report.unlogged_files, path.display());
     if files > 0 {
         eprintln!(

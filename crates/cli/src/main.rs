@@ -60,5 +60,17 @@ fn main() -> ExitCode {
 )]
 fn report(error: &anyhow::Error) -> ExitCode {
     eprintln!("halite: {error:#}");
-    ExitCode::FAILURE
+    if error.is::<WrongArguments>() { ExitCode::from(2) } else { ExitCode::FAILURE }
 }
+
+/// Error of a value that was given, for which the command exits as for an unknown flag.
+#[derive(Debug)]
+struct WrongArguments(anyhow::Error);
+
+impl std::fmt::Display for WrongArguments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#}", self.0)
+    }
+}
+
+impl std::error::Error for WrongArguments {}

@@ -12,12 +12,11 @@
 )]
 
 use std::hint::black_box;
-use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
-use halite_engine::env::{Env, FileWriter};
+use halite_engine::env::{Env, MemoryFile};
 use halite_engine::hfile::{
     Compression, Cursor, DEFAULT_PART_BYTES, DataBlockEncoding, DirectBlocks, IndexInMemory,
     PartsWith, Reader, StoreFileInfo, Writer, WriterOptions,
@@ -44,26 +43,6 @@ const ENCODINGS: [DataBlockEncoding; 5] = [
 ];
 const CODECS: [Compression; 5] =
     [Compression::None, Compression::Gz, Compression::Snappy, Compression::Lz4, Compression::Zstd];
-
-/// File in memory.
-#[derive(Clone, Default)]
-struct MemoryFile(Arc<Mutex<Vec<u8>>>);
-
-impl FileWriter for MemoryFile {
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn truncate(&mut self, bytes: u64) -> io::Result<()> {
-        self.0.lock().unwrap().truncate(usize::try_from(bytes).unwrap());
-        Ok(())
-    }
-}
 
 /// Cells of one kind of table.
 struct Data {
@@ -111,13 +90,13 @@ impl Data {
             part_bytes: Some(DEFAULT_PART_BYTES),
             ..WriterOptions::default()
         };
-        let file = MemoryFile(Arc::new(Mutex::new(Vec::with_capacity(self.key_value_bytes * 2))));
+        let file = MemoryFile::with_capacity(self.key_value_bytes * 2);
         let mut writer = Writer::create(Box::new(file.clone()), "memory", options).unwrap();
         for (number, (key, value)) in (1..).zip(self.keys.iter().zip(&self.values)) {
             writer.append(CellRef::new(key, value, &self.tags, number)).unwrap();
         }
         writer.finish(StoreFileInfo::flushed(1)).unwrap();
-        std::mem::take(&mut *file.0.lock().unwrap())
+        file.take_bytes()
     }
 
     fn seek(&self, reader: &Arc<Reader>) {

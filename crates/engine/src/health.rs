@@ -4,6 +4,7 @@ use halite_types::Error;
 
 use crate::env::DiskSpace;
 use crate::shared::EngineInner;
+use crate::store::BloomFailures;
 
 /// Request handling state of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +40,15 @@ pub struct Health {
     /// Operation that the last panic ended, and the consequence. A panic in a log write is the
     /// reason of the state instead.
     pub last_panic: Option<Error>,
+    /// Store files whose damage prevents reads: the error of these reads, one for each file.
+    pub damaged_files: Vec<Error>,
+    /// Bloom filters that could not be read.
+    pub bloom_failures: BloomFailures,
 }
 
 impl Health {
-    /// Checks the disk and the lock, and collects all recorded failures.
+    /// Checks the disk and the lock, and collects all recorded failures, but not the damaged files
+    /// of regions.
     pub(crate) fn from_engine(shared: &EngineInner) -> Self {
         let disk = shared.disk.refresh();
         // A lost lock is reported by the write failure below. A lock that cannot be examined is
@@ -70,6 +76,8 @@ impl Health {
             compaction_failure: shared.scheduler.compaction_failure(),
             panics: panics + shared.wal.panics(),
             last_panic,
+            damaged_files: Vec::new(),
+            bloom_failures: shared.files.bloom_failures(),
         }
     }
 }

@@ -45,4 +45,5 @@ pub use histogram::Histogram;
 pub use maintenance_stats::{CompactionStats, MaintenanceStats};
 pub use options::{Options, PartReads, WalRecovery, WalSync};
 pub use region::{BatchResult, Region, empty_range_hint, split_policy_classes};
+pub use store::BloomFailures;
 pub use wal::{Nonce, WalStats, WalTruncation};

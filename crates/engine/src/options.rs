@@ -219,15 +219,19 @@ impl Options {
             ("compaction_ratio", self.compaction_ratio),
             ("idle_compaction_ratio", self.idle_compaction_ratio),
         ] {
-            if ratio.is_nan() || ratio <= 0.0 {
-                return wrong(&format!("{name} must be above 0"));
+            if !ratio.is_finite() || ratio <= 0.0 {
+                return wrong(&format!("{name} is {ratio}; give a number above 0, as in 1.2"));
             }
         }
         if !(1..=MAX_COMPACTION_THREADS).contains(&self.compaction_threads) {
             return wrong("compaction_threads must be from 1 to 64");
         }
         if self.max_compaction_rate < self.compaction_rate {
-            return wrong("max_compaction_rate must not be below compaction_rate");
+            let (most, rate) = (self.max_compaction_rate, self.compaction_rate);
+            return wrong(&format!(
+                "max_compaction_rate is {most} bytes per second, below compaction_rate, which is \
+                 {rate}; give at least that, or set compaction_rate to 0 for no limit"
+            ));
         }
         if self.memstore_chunk_bytes < 4096 {
             return wrong("memstore_chunk_bytes is below 4096; give at least that");

@@ -18,6 +18,20 @@ use crate::small_file::{damaged, list, read, unsupported};
 /// Name of the setting.
 pub(crate) const TRACKER: &str = "hbase.store.file-tracker.impl";
 
+/// Removes what describes HBase's directory: where it lists the store files of the table.
+pub(crate) fn without_tracker(mut table: TableDescriptor) -> TableDescriptor {
+    table.attributes.remove(TRACKER);
+    table.configuration.remove(TRACKER);
+    let families: Vec<_> = table.families().cloned().collect();
+    for mut family in families {
+        let removed = [family.configuration.remove(TRACKER), family.attributes.remove(TRACKER)];
+        if removed.iter().any(Option::is_some) {
+            table.set_family(family);
+        }
+    }
+    table
+}
+
 /// Returns the names in a family's directory.
 ///
 /// # Errors

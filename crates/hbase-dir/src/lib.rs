@@ -5,7 +5,8 @@
 //! in which a killed HBase has left cells, and `wal/` reads them. `region_set.rs` selects the live
 //! regions, by `hbase:meta` (`meta.rs`) where it is there. `locate.rs` finds the file behind a name
 //! in a family's directory (`store_file_name.rs`). `messages.rs` has HBase's protobuf messages,
-//! `small_file.rs` reads the files that contain them.
+//! `small_file.rs` reads the files that contain them. `mob.rs` finds the
+//! values that are not in store files.
 //!
 //! Only names, small files and logs are read here, no store file. Nothing is written. Every file
 //! may be damaged or hostile: names are parsed before they become parts of a path, and a small file
@@ -20,7 +21,7 @@ mod locate;
 mod logs;
 pub mod messages;
 mod meta;
-mod refused;
+mod mob;
 mod region_set;
 mod small_file;
 mod snapshot;
@@ -40,6 +41,7 @@ pub use logs::{LogFile, list_logs, list_meta_logs, recorded_sequence};
 pub use meta::{
     LiveRegions, META_FAMILY, META_REGION, META_STATE, MetaFiles, find_meta, live_region,
 };
+pub use mob::mob_file;
 pub use snapshot::read_snapshot;
 pub use table::{Liveness, list_tables, read_table};
 
@@ -48,6 +50,9 @@ pub use table::{Liveness, list_tables, read_table};
 pub struct HbaseTable {
     /// Descriptor, without the attributes that describe HBase's directory only.
     pub descriptor: TableDescriptor,
+    /// Families whose large values are in files of their own: their store files have references to
+    /// them, which [`mob_file`] resolves. The descriptor is without `IS_MOB`.
+    pub mob_families: Vec<Bytes>,
     /// Live regions by start key. Whether they cover all rows is not checked.
     pub regions: Vec<HbaseRegion>,
     /// Number of regions that were left out because newer ones have their rows: not `hbase:meta`,

@@ -1,9 +1,11 @@
 //! The file with the cells behind a name in a family's directory.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use halite_types::{Result, TableName};
+use halite_types::{FamilyDescriptor, RegionInfo, Result, TableName};
+use md5::{Digest as _, Md5};
 
 use crate::HbaseFile;
 use crate::messages::ReferenceMessage;
@@ -97,7 +99,7 @@ impl FamilyPlace<'_> {
     }
 }
 
-fn place(data: &Path, table: &TableName, region: &str, directory: &str) -> PathBuf {
+pub(crate) fn place(data: &Path, table: &TableName, region: &str, directory: &str) -> PathBuf {
     data.join(table.namespace()).join(table.qualifier()).join(region).join(directory)
 }
 
@@ -115,4 +117,24 @@ fn rows_of(reference: &ReferenceMessage, shown: &Path) -> Result<(Bytes, Bytes)>
         BOTTOM => Err(damaged(shown, "the reference has no rows")),
         other => Err(damaged(shown, format_args!("the reference has the range {other}"))),
     }
+}
+
+/// Returns the name of a region's directory. That in `info` is not used.
+pub(crate) fn directory_name(info: &RegionInfo) -> String {
+    let mut name = String::new();
+    for byte in Md5::digest(info.name_prefix()) {
+        write!(name, "{byte:02x}").expect("writing to a string");
+    }
+    name
+}
+
+/// Returns the name of a family's directory.
+///
+/// # Errors
+/// `Corrupt` if the family's name is no name of a directory.
+pub(crate) fn family_directory<'a>(family: &'a FamilyDescriptor, path: &Path) -> Result<&'a str> {
+    std::str::from_utf8(family.name())
+        .ok()
+        .filter(|name| !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']))
+        .ok_or_else(|| damaged(path, "the name of a family is no name of a directory"))
 }

@@ -7,13 +7,12 @@
 //! one with a greater id. If this leaves a gap, the importer refuses the table.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use halite_types::{Error, RegionInfo, Result, TableName};
-use md5::{Digest as _, Md5};
 
+use crate::locate::directory_name;
 use crate::messages::RegionInfoMessage;
 use crate::meta::LiveRegions;
 use crate::small_file::damaged;
@@ -71,11 +70,7 @@ pub(crate) fn encoded_name(message: &RegionInfoMessage, table: &TableName) -> St
         region_id: message.region_id,
         encoded_name: String::new(),
     };
-    let mut name = String::new();
-    for byte in Md5::digest(info.name_prefix()) {
-        write!(name, "{byte:02x}").expect("writing to a string");
-    }
-    name
+    directory_name(&info)
 }
 
 /// Returns the live regions of a table by start key; every one of them must be a candidate.

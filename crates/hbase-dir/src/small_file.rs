@@ -113,7 +113,15 @@ fn read_up_to(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>> {
 /// As [`read`]; `Corrupt` if it is no such message.
 pub(crate) fn read_bare<M: Message + Default>(path: &Path) -> Result<Option<M>> {
     let Some(bytes) = read_up_to(path, MAX_MANIFEST_BYTES)? else { return Ok(None) };
-    M::decode(&bytes[..]).map(Some).map_err(|why| damaged(path, why))
+    if bytes.is_empty() {
+        return Err(damaged(path, "this file is empty; restore it"));
+    }
+    M::decode(&bytes[..]).map(Some).map_err(|why| undecodable(path, bytes.len(), &why))
+}
+
+/// Returns the error for a message that is cut or damaged; the decoder's words are about fields.
+fn undecodable(path: &Path, bytes: usize, why: &prost::DecodeError) -> Error {
+    damaged(path, format_args!("its {bytes} bytes are cut or damaged ({why}); restore this file"))
 }
 
 /// Reads a file that contains `PBUF` and a message.
@@ -121,12 +129,14 @@ pub(crate) fn read_bare<M: Message + Default>(path: &Path) -> Result<Option<M>> 
 /// # Errors
 /// As [`read`]; `Corrupt` if it does not exist or is no such message.
 pub(crate) fn read_pbuf<M: Message + Default>(path: &Path) -> Result<M> {
-    M::decode(&body(path)?[..]).map_err(|why| damaged(path, why))
+    let body = body(path)?;
+    M::decode(&body[..]).map_err(|why| undecodable(path, body.len(), &why))
 }
 
 /// As [`read_pbuf`] with the message's length before it.
 pub(crate) fn read_delimited_pbuf<M: Message + Default>(path: &Path) -> Result<M> {
-    M::decode_length_delimited(&body(path)?[..]).map_err(|why| damaged(path, why))
+    let body = body(path)?;
+    M::decode_length_delimited(&body[..]).map_err(|why| undecodable(path, body.len(), &why))
 }
 
 fn body(path: &Path) -> Result<Vec<u8>> {

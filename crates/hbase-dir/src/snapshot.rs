@@ -7,11 +7,12 @@ use halite_types::{
     Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName, schema,
 };
 
+use crate::file_list::without_tracker;
 use crate::locate::FamilyPlace;
 use crate::messages::{
     FamilyFiles, SnapshotDataManifest, SnapshotDescription, SnapshotRegionManifest,
 };
-use crate::refused::{check_families, without_tracker};
+use crate::mob::{mob_region, without_mob};
 use crate::region_set::{RegionCandidate, derived_regions};
 use crate::small_file::{damaged, list, read_bare, unsupported};
 use crate::table::{read_descriptor, read_region};
@@ -23,14 +24,14 @@ const MANIFEST_LAYOUT: i32 = 2;
 /// Reads a snapshot: the table at that time.
 ///
 /// # Errors
-/// `NoSuchSnapshot`; `InvalidRequest` for an illegal name; `Unsupported` for MOB and for the layout
+/// `NoSuchSnapshot`; `InvalidRequest` for an illegal name; `Unsupported` for the layout
 /// before manifests; `Corrupt`, with the path; or the file system's error.
 pub fn read_snapshot(root: &Path, name: &str) -> Result<HbaseTable> {
     schema::check_qualifier("snapshot", name)?;
     let directory = root.join(".hbase-snapshot").join(name);
     let about = directory.join(".snapshotinfo");
     let Some(description) = read_bare::<SnapshotDescription>(&about)? else {
-        let text = format!("there is no snapshot {name}: no file {}", about.display());
+        let text = format!("it does not exist: there is no file {}", about.display());
         return Err(Error::new(ErrorKind::NoSuchSnapshot, text));
     };
     if description.version != Some(MANIFEST_LAYOUT) {
@@ -56,9 +57,9 @@ pub fn read_snapshot(root: &Path, name: &str) -> Result<HbaseTable> {
             format_args!("it is of table {table}, and the data of {other}"),
         ));
     }
-    check_families(&directory, &descriptor)?;
     let regions = read_regions(root, &directory, &descriptor, &manifests)?;
-    Ok(HbaseTable { descriptor: without_tracker(descriptor), regions, replaced_regions: 0 })
+    let (descriptor, mob_families) = without_mob(without_tracker(descriptor));
+    Ok(HbaseTable { descriptor, mob_families, regions, replaced_regions: 0 })
 }
 
 /// Returns the table and the manifests of its regions, which are in one file or in one file each.
@@ -71,6 +72,9 @@ fn read_manifests(directory: &Path) -> Result<(TableDescriptor, Vec<SnapshotRegi
             .and_then(|descriptor| descriptor.check().map(|()| descriptor))
             .map_err(|why| damaged(&path, why.message()))?;
         return Ok((descriptor, manifest.region_manifests));
+    }
+    if !directory.join(".tabledesc").is_dir() {
+        return Err(damaged(&path, "the manifest of the snapshot is missing; restore it"));
     }
     let descriptor = read_descriptor(directory)?;
     let mut manifests = Vec::new();
@@ -90,12 +94,14 @@ fn read_regions(
 ) -> Result<Vec<HbaseRegion>> {
     let mut candidates = Vec::new();
     let mut by_name = BTreeMap::new();
+    let mob_region = mob_region(table.name());
     for manifest in manifests {
         let info = manifest
             .region_info
             .as_ref()
             .ok_or_else(|| damaged(directory, "the manifest of a region does not name it"))?;
-        if let Some(region) = RegionCandidate::new(info, table.name(), directory)? {
+        let region = RegionCandidate::new(info, table.name(), directory)?;
+        if let Some(region) = region.filter(|region| region.encoded_name != mob_region) {
             by_name.insert(region.encoded_name.clone(), manifest);
             candidates.push(region);
         }

@@ -5,10 +5,10 @@ use std::path::Path;
 use halite_types::schema::SYSTEM_NAMESPACE;
 use halite_types::{Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName};
 
-use crate::file_list::file_names;
-use crate::locate::FamilyPlace;
+use crate::file_list::{file_names, without_tracker};
+use crate::locate::{FamilyPlace, family_directory};
 use crate::messages::{RegionInfoMessage, TableSchema};
-use crate::refused::{check_families, without_tracker};
+use crate::mob::{mob_region, without_mob};
 use crate::region_set::{RegionCandidate, derived_regions, listed_regions, table_directory};
 use crate::small_file::{Entry, damaged, list, read_delimited_pbuf, read_pbuf};
 use crate::store_file_name::is_hex;
@@ -67,17 +67,14 @@ pub enum Liveness<'a> {
 /// Reads a table of a root directory.
 ///
 /// # Errors
-/// `NoSuchTable`; `InvalidRequest` for one of HBase's own tables; `Unsupported` for MOB;
-/// `Corrupt`, with the path; or the file system's error.
+/// `NoSuchTable`; `InvalidRequest` for one of HBase's own tables; `Corrupt`, with the path; or the file system's error.
 pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Result<HbaseTable> {
     if name.namespace() == SYSTEM_NAMESPACE {
-        return Err(Error::invalid(format!(
-            "table {name} is one of HBase's own tables, which are not imported"
-        )));
+        return Err(Error::invalid("it is one of HBase's own tables, which are not imported"));
     }
     let directory = table_directory(root, name);
     if !directory.is_dir() {
-        let text = format!("there is no table {name}: no directory {}", directory.display());
+        let text = format!("it does not exist: there is no directory {}", directory.display());
         return Err(Error::new(ErrorKind::NoSuchTable, text));
     }
     let descriptor = read_descriptor(&directory)?;
@@ -85,8 +82,8 @@ pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Resu
         let other = descriptor.name();
         return Err(damaged(&directory, format_args!("its descriptor is of table {other}")));
     }
-    check_families(&directory, &descriptor)?;
     let mut candidates = Vec::new();
+    let mob_region = mob_region(name);
     for entry in list(&directory, false)?.into_iter().filter(|entry| entry.is_directory) {
         if !is_hex(&entry.name) {
             return Err(damaged(&entry.path, "this is not a region's directory; move it away"));
@@ -98,7 +95,8 @@ pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Resu
             let text = format!("it describes region {}", other.encoded_name);
             return Err(damaged(&path, text));
         }
-        candidates.extend(candidate);
+        // A clone has a directory of it here.
+        candidates.extend(candidate.filter(|found| found.encoded_name != mob_region));
     }
     let count = candidates.len();
     let live = match liveness {
@@ -118,7 +116,8 @@ pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Resu
             })
         })
         .collect::<Result<_>>()?;
-    Ok(HbaseTable { descriptor: without_tracker(descriptor), regions, replaced_regions })
+    let (descriptor, mob_families) = without_mob(without_tracker(descriptor));
+    Ok(HbaseTable { descriptor, mob_families, regions, replaced_regions })
 }
 
 /// Returns a region with the files that `files` returns for each of its families.
@@ -141,17 +140,6 @@ pub(crate) fn read_region(
     }
     let RegionCandidate { start, end, encoded_name, .. } = region;
     Ok(HbaseRegion { start, end, encoded_name, files: found })
-}
-
-/// Returns the name of a family's directory.
-///
-/// # Errors
-/// `Corrupt` if the family's name is no name of a directory.
-pub(crate) fn family_directory<'a>(family: &'a FamilyDescriptor, path: &Path) -> Result<&'a str> {
-    std::str::from_utf8(family.name())
-        .ok()
-        .filter(|name| !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']))
-        .ok_or_else(|| damaged(path, "the name of a family is no name of a directory"))
 }
 
 /// Reads the newest descriptor below a table's or a snapshot's directory.

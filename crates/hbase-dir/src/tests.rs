@@ -12,7 +12,7 @@ use crate::messages::{
     SnapshotFile, SnapshotRegionManifest, StoreFileEntry, StoreFileList, TableNameMessage,
     TableSchema,
 };
-use crate::{Liveness, list_logs, read_snapshot, read_table, recorded_sequence};
+use crate::{Liveness, list_logs, mob_file, read_snapshot, read_table, recorded_sequence};
 
 const HEX: &str = "0123456789abcdef0123456789abcdef";
 
@@ -153,9 +153,27 @@ fn descriptor_with_the_highest_number_counts() {
     assert_eq!(table.descriptor.families().next().unwrap().attributes["VERSIONS"], "4");
     let bytes = schema(Some(("IS_MOB", "true")));
     write(&directory.join(format!(".tableinfo.0000000012.{}", bytes.len())), &bytes);
-    let error = read_table(folder.path(), &name, Liveness::Derived).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(error.message().contains("family f of table t has IS_MOB"), "{error}");
+    let table = read_table(folder.path(), &name, Liveness::Derived).unwrap();
+    assert_eq!(table.mob_families, ["f"]);
+    assert_eq!(table.descriptor.families().next().unwrap().attributes.get("IS_MOB"), None);
+}
+
+#[test]
+fn mob_file_is_found_in_archive_and_odd_names_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = "mob".parse().unwrap();
+    let family = FamilyDescriptor::new("f");
+    let find = |name: &str| mob_file(folder.path(), &table, &family, name);
+    // As named by HBase 2.6.4 for this table.
+    let region = "default/mob/d03fd4b3e06fa777620047d45772c63d/f";
+    let error = find("a_b").unwrap_err();
+    assert!(error.message().contains(&format!("mobdir/data/{region}/a_b")), "{error}");
+    let path = folder.path().join("archive/data").join(region).join("a_b");
+    write(&path, b"x");
+    assert_eq!(find("a_b").unwrap(), path);
+    for name in ["", "../a", "a/b", "a=b", "."] {
+        assert_eq!(find(name).unwrap_err().kind(), ErrorKind::Corrupt, "{name}");
+    }
 }
 
 #[test]

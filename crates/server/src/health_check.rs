@@ -78,6 +78,8 @@ struct HealthLogger {
     flush_fails: bool,
     compaction_fails: bool,
     panics: u64,
+    damaged_files: Vec<Error>,
+    bloom_failures: usize,
 }
 
 impl HealthLogger {
@@ -133,6 +135,20 @@ impl HealthLogger {
                 format!("{panics} panics since the last look, the newest: {last}"),
             ));
         }
+        news.extend(self.damage(health));
+        news
+    }
+
+    /// Returns the damage of files that was not there at the last check.
+    fn damage(&mut self, health: &Health) -> Vec<(Level, String)> {
+        let damaged = std::mem::replace(&mut self.damaged_files, health.damaged_files.clone());
+        let new = health.damaged_files.iter().filter(|file| !damaged.contains(file));
+        let mut news: Vec<_> = new.map(|file| (Level::ERROR, file.to_string())).collect();
+        let failures = &health.bloom_failures.first;
+        let logged = std::mem::replace(&mut self.bloom_failures, failures.len());
+        news.extend(failures.iter().skip(logged).map(|error| {
+            (Level::ERROR, format!("a file is read without its Bloom filter: {error}"))
+        }));
         news
     }
 }
@@ -150,6 +166,8 @@ fn work_change(what: &str, fails: &mut bool, failure: Option<&Error>) -> Option<
 
 #[cfg(test)]
 mod tests {
+    use halite_engine::BloomFailures;
+
     use super::*;
 
     #[test]
@@ -166,6 +184,8 @@ mod tests {
                 compaction_failure: None,
                 panics: 0,
                 last_panic: None,
+                damaged_files: Vec::new(),
+                bloom_failures: BloomFailures::default(),
             };
             change(&mut health);
             logger
@@ -198,6 +218,16 @@ mod tests {
         );
         assert_eq!(look(&panicked), ["ERROR 2 panics since the last look, the newest: flushing"]);
         assert!(look(&panicked).is_empty());
+        let damaged = |health: &mut Health| {
+            panicked(health);
+            health.damaged_files = vec![Error::corrupt("file a")];
+            health.bloom_failures.first = vec![Error::corrupt("file b")];
+        };
+        assert_eq!(
+            look(&damaged),
+            ["ERROR file a", "ERROR a file is read without its Bloom filter: file b"]
+        );
+        assert!(look(&damaged).is_empty());
         let stopped = |health: &mut Health| {
             panicked(health);
             (health.state, health.reason) = (StoreState::Stopped, full());

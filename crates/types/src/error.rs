@@ -165,6 +165,8 @@ impl fmt::Debug for Error {
     }
 }
 
+impl Eq for Error {}
+
 impl PartialEq for Error {
     fn eq(&self, other: &Self) -> bool {
         self.inner.kind == other.inner.kind && self.inner.message == other.inner.message

@@ -208,9 +208,10 @@ impl WriteArgs {
 }
 
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("measured").required(true).args(["file", "table"]))]
 struct CostArgs {
     /// Store file to measure instead of a table
-    #[arg(value_name = "FILE", required_unless_present = "table", conflicts_with = "table")]
+    #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Table to measure
     #[arg(long, value_name = "TABLE")]

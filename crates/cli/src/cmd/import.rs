@@ -66,7 +66,7 @@ impl ImportArgs {
         let (root, mut sources) = self.read(&directory)?;
         let note = |text: String| drop(writeln!(std::io::stderr().lock(), "note: {text}"));
         if self.dry_run {
-            self.check(root.as_ref(), &mut sources, note)?;
+            self.check(root.as_ref(), &directory, &mut sources, note)?;
             import::print_plan(&sources, &self.data)?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -89,6 +89,7 @@ impl ImportArgs {
                 if let Some(root) = &root {
                     import::recover(root, &mut sources, Some(recovered.path()), note)?;
                 }
+                import::inline_mob(&directory, &mut sources, Some(recovered.path()), note)?;
                 import::import_all(store, &sources, !self.no_verify, print_imported)
             });
         let closed = backend.close();
@@ -101,6 +102,7 @@ impl ImportArgs {
     fn check(
         &self,
         root: Option<&HbaseRoot>,
+        directory: &Path,
         sources: &mut Vec<ImportSource>,
         note: impl Fn(String),
     ) -> anyhow::Result<()> {
@@ -115,6 +117,7 @@ impl ImportArgs {
             if let Some(root) = root {
                 import::recover(root, sources, None, &note)?;
             }
+            import::inline_mob(directory, sources, None, &note)?;
             import::check_all(store, sources)
         });
         let closed = backend.close();

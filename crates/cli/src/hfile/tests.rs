@@ -105,3 +105,23 @@ fn check_reports_ok_or_error_with_location() {
         "{said}"
     );
 }
+
+#[test]
+fn foreign_file_and_directory_are_named_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    let error = |path: &Path| format!("{:#}", open(path).err().unwrap());
+    for bytes in [&b"hello\n"[..], &[], &[7; 9000]] {
+        std::fs::write(&path, bytes).unwrap();
+        assert!(
+            error(&path)
+                .ends_with("notes.txt: this is no HFile: it neither begins nor ends as one")
+        );
+    }
+    let whole = std::fs::read(sample("bloom-row")).unwrap();
+    for cut in [&whole[..whole.len() - 1], &whole[1..]] {
+        std::fs::write(&path, cut).unwrap();
+        assert!(error(&path).contains("the file is damaged"), "{}", error(&path));
+    }
+    assert!(error(folder.path()).ends_with("this is a directory; give the path of a file in it"));
+}

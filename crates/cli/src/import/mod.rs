@@ -1,10 +1,11 @@
 //! Import of tables from a directory of HBase into a store.
 //!
 //! `source.rs` and `root.rs` read what is to be imported, `recovery.rs` the cells in logs of a killed
-//! HBase, `plan.rs` prints it. Here the tables are created.
+//! HBase, `mob.rs` values outside the store files, `plan.rs` prints it. Here the tables are created.
 
 mod log_codec;
 mod meta_rows;
+mod mob;
 mod plan;
 mod progress;
 mod recovery;
@@ -21,6 +22,7 @@ use halite_engine::ImportReport;
 use halite_hbase_dir::HbaseFile;
 use indicatif::ProgressBar;
 
+pub(crate) use mob::inline_mob;
 pub(crate) use plan::print_plan;
 use progress::progress;
 pub(crate) use recovery::recover;

@@ -24,6 +24,10 @@ pub(crate) struct Recovered {
 pub(crate) struct ImportSource {
     pub(crate) descriptor: TableDescriptor,
     pub(crate) regions: Vec<HbaseRegion>,
+    /// Families whose store files have references to MOB files.
+    pub(super) mob_families: Vec<Bytes>,
+    /// Name of the table in HBase, whose MOB files are those of references without a table.
+    original_name: TableName,
     /// True for bare files, which may be loaded into an existing table.
     pub(crate) is_bare: bool,
     /// Regions that were left out without knowledge of `hbase:meta`.
@@ -35,7 +39,9 @@ pub(crate) struct ImportSource {
 impl ImportSource {
     pub(super) fn new(table: HbaseTable) -> Self {
         Self {
+            original_name: table.descriptor.name().clone(),
             descriptor: table.descriptor,
+            mob_families: table.mob_families,
             regions: table.regions,
             replaced_regions: table.replaced_regions,
             is_bare: false,
@@ -66,6 +72,7 @@ impl ImportSource {
     /// Returns an error if there are none, or the directory has other contents.
     pub(crate) fn read_bare_files(directory: &Path, table: TableName) -> anyhow::Result<Self> {
         let mut files = read_bare_files(directory)?;
+        let original_name = table.clone();
         let mut descriptor = TableDescriptor::new(table);
         for file in &mut files {
             descriptor.set_family(FamilyDescriptor::new(file.family.clone()));
@@ -75,11 +82,23 @@ impl ImportSource {
         let (start, end) = (Bytes::new(), Bytes::new());
         let regions = vec![HbaseRegion { start, end, encoded_name: String::new(), files }];
         let recovered = Recovered::default();
-        Ok(Self { descriptor, regions, is_bare: true, replaced_regions: 0, recovered })
+        Ok(Self {
+            descriptor,
+            regions,
+            mob_families: Vec::new(),
+            original_name,
+            is_bare: true,
+            replaced_regions: 0,
+            recovered,
+        })
     }
 
     pub(crate) fn name(&self) -> &TableName {
         self.descriptor.name()
+    }
+
+    pub(super) fn original_name(&self) -> &TableName {
+        &self.original_name
     }
 
     /// Returns the files of all regions.

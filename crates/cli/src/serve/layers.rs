@@ -3,13 +3,17 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
+use halite::Error;
 
 use super::config::ServeConfig;
 use super::config_file;
 use super::flags::ServeFlags;
 use super::hbase_settings::{self, SetResult};
 use super::options;
+
+/// Maximum number of I/O threads. More are a mistake and may exceed the system's limits.
+const MAX_IO_THREADS: usize = 4096;
 
 /// Effective configuration and warnings for the operator.
 #[derive(Debug)]
@@ -38,8 +42,14 @@ pub(crate) fn resolve(flags: &ServeFlags) -> anyhow::Result<LayeredConfig> {
     // The engine stores on disk what the server holds in memory.
     layered.config.engine.nonce_grace_period_ms =
         layered.config.server.limits.nonce_grace_period_ms;
-    layered.config.engine.check()?;
-    layered.config.server.check()?;
+    let of_flag = |name: &str| flags.options.iter().any(|(given, _)| *given == name);
+    let named = |error: Error| anyhow!(options::with_option_names(error.message(), of_flag));
+    layered.config.engine.check().map_err(named)?;
+    layered.config.server.check().map_err(named)?;
+    if !(1..=MAX_IO_THREADS).contains(&layered.config.io_threads) {
+        let text = format!("io_threads must be from 1 to {MAX_IO_THREADS}");
+        bail!(options::with_option_names(&text, of_flag));
+    }
     Ok(layered)
 }
 
@@ -147,7 +157,7 @@ mod tests {
         ));
         assert!(
             said(&flags(&[("global-memstore-size", "1")], &[], None))
-                .contains("global_memstore_bytes is below 65536")
+                .starts_with("--global-memstore-size is below 65536")
         );
         assert!(
             said(&flags(&[("master-port", "9"), ("regionserver-port", "9")], &[], None))

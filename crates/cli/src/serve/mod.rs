@@ -34,8 +34,8 @@ use data_dir::DataDir;
 use layers::LayeredConfig;
 use signals::ShutdownSignal;
 
-/// Maximum number of I/O threads. More are a mistake and may exceed the system's limits.
-const MAX_IO_THREADS: usize = 4096;
+use crate::WrongArguments;
+
 /// Maximum time to close connections, or to finish opening a store after a stop request.
 /// Acknowledged writes are in the log by then.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -46,7 +46,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Returns an error for invalid options, a store that cannot be opened, a port in use, or a failed
 /// write at the end.
 pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<()> {
-    let LayeredConfig { config: settings, warnings } = layers::resolve(flags)?;
+    let LayeredConfig { config: settings, warnings } =
+        layers::resolve(flags).map_err(WrongArguments)?;
     tracing_subscriber::fmt()
         .with_max_level(settings.log_level)
         .with_ansi(false)
@@ -55,10 +56,6 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<()> {
         .init();
     warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     open_files::raise_limit(settings.server.limits.max_connections);
-    anyhow::ensure!(
-        (1..=MAX_IO_THREADS).contains(&settings.io_threads),
-        "io-threads must be from 1 to {MAX_IO_THREADS}"
-    );
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(settings.io_threads)
         .enable_all()

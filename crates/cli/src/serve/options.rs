@@ -254,7 +254,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "max-compaction-rate",
         "BYTES",
         Bytes(|s| &mut s.engine.max_compaction_rate),
-        "Bytes per second that automatic compactions read while many wait",
+        "Bytes per second that automatic compactions read while many wait; at least compaction-rate",
     ),
     option(
         "major-compaction-interval",
@@ -463,6 +463,39 @@ pub(crate) fn find(name: &str) -> Option<&'static ServeOption> {
     OPTIONS.iter().find(|option| option.name == name)
 }
 
+/// Returns a message of the library with the names of options in place of the fields of its
+/// settings: `compaction-threads` for `compaction_threads`. Those that `is_flag` holds for are shown
+/// as flags.
+pub(super) fn with_option_names(message: &str, is_flag: impl Fn(&str) -> bool) -> String {
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut text = String::with_capacity(message.len());
+    let mut rest = message;
+    while !rest.is_empty() {
+        let end = rest.find(|c| !is_in_name(c)).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(end);
+        match option_of_field(word) {
+            Some(name) if is_flag(name) => text.extend(["--", name]),
+            Some(name) => text.push_str(name),
+            None => text.push_str(word),
+        }
+        let next = behind.find(is_in_name).unwrap_or(behind.len());
+        text.push_str(&behind[..next]);
+        rest = &behind[next..];
+    }
+    text
+}
+
+/// Returns the option with the name of a field: units are not in the names of options, as its
+/// values have them.
+fn option_of_field(field: &str) -> Option<&'static str> {
+    let name = field.contains('_').then(|| field.replace('_', "-"))?;
+    let bytes = name.strip_suffix("-bytes").map(|name| format!("{name}-size"));
+    let ms = name.strip_suffix("-ms");
+    let times = ms.into_iter().flat_map(|name| [name.to_owned(), format!("{name}-time")]);
+    let mut names = [name.clone()].into_iter().chain(bytes).chain(times);
+    names.find_map(|name| find(&name)).map(|option| option.name)
+}
+
 impl ServeOption {
     /// Sets the option from text.
     ///
@@ -489,8 +522,11 @@ impl ServeOption {
                     i64::try_from(parse_ms(text)?).map_err(|_| "a time that is shorter")?;
             }
             Ratio(at) => {
-                *at(settings) =
-                    text.trim_end_matches(['f', 'F']).parse().map_err(|_| "a number, as in 1.2")?;
+                let number = text.trim_end_matches(['f', 'F']).parse();
+                *at(settings) = number
+                    .ok()
+                    .filter(|number: &f64| number.is_finite())
+                    .ok_or("a number above 0, as in 1.2")?;
             }
             Other(set, _) => set(settings, text)?,
         }
@@ -693,6 +729,25 @@ mod tests {
         }
     }
 
+    /// Every option whose setting has a field of its own, by the source of this file.
+    #[test]
+    fn messages_name_options_in_place_of_fields() {
+        let mut fields = 0;
+        for entry in include_str!("options.rs").split("    option(\n").skip(1) {
+            let name = entry.split('"').nth(1).unwrap();
+            let Some((_, behind)) = entry.split_once("&mut s.") else { continue };
+            let field = behind.split(')').next().unwrap().rsplit('.').next().unwrap();
+            if find(name).is_some() && field.contains('_') {
+                fields += 1;
+                let text = with_option_names(&format!("x, {field}: y"), |_| false);
+                assert_eq!(text, format!("x, {name}: y"));
+            }
+        }
+        assert!(fields > 40, "{fields}");
+        assert_eq!(with_option_names("max_cell_bytes is 0", |_| true), "--max-cell-size is 0");
+        assert_eq!(with_option_names("no_such_field", |_| true), "no_such_field");
+    }
+
     #[test]
     fn invalid_value_is_rejected_with_accepted_values() {
         for (name, value, expected) in [
@@ -706,6 +761,8 @@ mod tests {
             ("ephemeral", "yes", "true or false"),
             ("bulkload-dirs", "/a,b", "whole paths"),
             ("scanner-timeout", "-1", "a time"),
+            ("idle-compaction-ratio", "1e400", "a number above 0"),
+            ("compaction-ratio", "nan", "a number above 0"),
         ] {
             let error = find(name).unwrap().set(&mut ServeConfig::default(), value).unwrap_err();
             assert!(error.contains(expected), "{name}={value}: {error}");

@@ -122,6 +122,12 @@ impl<'a> Shell<'a> {
         if statements::begins(&self.pending) {
             return self.feed_statement();
         }
+        if let Some(meant) = statements::misspelled_beginning(&self.pending) {
+            let shown = self.point_at(0);
+            self.cancel();
+            let text = format!("there is no such statement (did you mean {meant}?)\n{shown}");
+            return self.finish(Err(Interrupt::Problem(text)));
+        }
         let variables = self.session.variables.keys().cloned().collect();
         match parser::parse(&self.pending, &variables) {
             Err(SyntaxProblem::Incomplete { quote }) => {

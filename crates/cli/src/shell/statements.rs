@@ -9,6 +9,7 @@ use halite::rowkey::language::{
     Progress, SplitClause, Statement, TableDeclaration, progress, statements,
 };
 use halite::rowkey::split::SplitNote;
+use halite_types::suggest::misspelled;
 use halite_types::{Bytes, TableName};
 
 use super::adopt::adopt;
@@ -38,6 +39,27 @@ pub(super) fn begins(text: &str) -> bool {
             && (rest.is_empty()
                 || rest.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '"'))
     })
+}
+
+/// Returns the beginning that the input misspells: `SHOW CREATE TABLE` for `show create tabel t;`.
+pub(super) fn misspelled_beginning(text: &str) -> Option<String> {
+    let meant = |words: &&&[&str]| {
+        let mut rest = text.trim_start();
+        let mut is_exact = true;
+        for word in **words {
+            let (given, behind) = rest.split_at(
+                rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len()),
+            );
+            let given = given.to_ascii_uppercase();
+            is_exact &= given == *word;
+            if misspelled(&given, std::iter::once(*word)).is_none() && given != *word {
+                return false;
+            }
+            rest = behind.trim_start();
+        }
+        !is_exact && rest.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '"')
+    };
+    BEGINNINGS.iter().find(meant).map(|words| words.join(" "))
 }
 
 /// Returns the reason why `line` cannot continue the statement in the lines `before`: its semicolon
@@ -193,6 +215,21 @@ mod tests {
             "create tables t",
         ] {
             assert_eq!(begins(text), text == "create table", "{text}");
+        }
+    }
+
+    #[test]
+    fn misspelled_beginnings_are_recognized() {
+        for (text, meant) in [
+            ("show create tabel t;", Some("SHOW CREATE TABLE")),
+            ("CRAETE TABLE t (", Some("CREATE TABLE")),
+            ("alter tabel \"t\" ADOPT", Some("ALTER TABLE")),
+            ("create table t", None),
+            ("create tabel, 'f'", None),
+            ("create 'tabel', 'f'", None),
+            ("scan t", None),
+        ] {
+            assert_eq!(misspelled_beginning(text).as_deref(), meant, "{text}");
         }
     }
 

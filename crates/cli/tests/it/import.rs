@@ -25,8 +25,16 @@ fn copy_tree(from: &Path, to: &Path) {
 }
 
 fn sample(folder: &Path) -> PathBuf {
+    sample_of(folder, concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/hbase-root"))
+}
+
+/// Sample with values in MOB files: a table `blobs`, its snapshot `saved`, and the clone `copied`.
+fn mob_sample(folder: &Path) -> PathBuf {
+    sample_of(folder, concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/hbase-mob"))
+}
+
+fn sample_of(folder: &Path, path: &str) -> PathBuf {
     let root = folder.join("root");
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/hbase-root");
     copy_tree(Path::new(path), &root);
     // As HBase leaves it when it stops.
     fs::create_dir_all(root.join("WALs/s,1,2")).unwrap();
@@ -50,7 +58,8 @@ fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// Runs the command and returns whether it succeeded, and everything it printed.
 fn import(folder: &Path, arguments: &[&str]) -> (bool, String) {
     let mut command = halite();
-    command.args(["import", "root", "--data", "store"]).args(arguments).current_dir(folder);
+    let data = if arguments.contains(&"--data") { &[][..] } else { &["--data", "store"] };
+    command.args(["import", "root"]).args(data).args(arguments).current_dir(folder);
     let output = output(&mut command);
     let printed = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(printed).unwrap())
@@ -123,6 +132,109 @@ fn imported_snapshots_have_the_cells_of_hbase() {
     }
     let (ok, printed) = import(folder, &["--snapshot", "../data"]);
     assert!(!ok && printed.contains("snapshot name"), "{printed}");
+}
+
+/// Returns the MOB files of the sample, but those of the clone.
+fn mob_files(root: &Path) -> Vec<PathBuf> {
+    contents(&root.join("mobdir/data/default/blobs")).into_keys().collect()
+}
+
+#[test]
+fn values_in_mob_files_are_imported_as_plain_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let before = contents(&mob_sample(folder));
+    let note = "table copied: family f had IS_MOB and is without it here: 4 values (721 bytes)";
+    for arguments in [&["--dry-run"][..], &[]] {
+        let (ok, printed) = import(folder, arguments);
+        assert!(ok && printed.contains(note), "{printed}");
+    }
+    let (ok, printed) = import(folder, &["--snapshot", "saved", "again"]);
+    assert!(ok, "{printed}");
+    for (table, list) in
+        [("blobs", "blobs.raw.tsv"), ("copied", "copied.raw.tsv"), ("again", "blobs.raw.tsv")]
+    {
+        assert_eq!(raw_cells(folder, table), listed(folder, list), "{table}");
+    }
+    assert_eq!(contents(&folder.join("root")), before);
+    let store = halite::open(folder.join("store")).unwrap();
+    let descriptor = store.table("blobs").unwrap().descriptor().unwrap();
+    let attributes = &descriptor.find_family(b"f").unwrap().attributes;
+    assert!(!attributes.keys().any(|name| name.contains("MOB")), "{attributes:?}");
+    store.close().unwrap();
+}
+
+#[test]
+fn missing_or_damaged_mob_file_ends_import_without_a_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = mob_sample(folder);
+    let before = contents(&root);
+    let mut errors = 0;
+    for path in mob_files(&root) {
+        let whole = fs::read(&path).unwrap();
+        let mut damaged = whole.clone();
+        damaged[60] ^= 1;
+        for bytes in [None, Some(damaged), Some(whole[..200].to_vec())] {
+            match bytes {
+                None => fs::remove_file(&path).unwrap(),
+                Some(bytes) => fs::write(&path, bytes).unwrap(),
+            }
+            let (ok, printed) = import(folder, &["blobs", "--data", "other"]);
+            if ok {
+                // No cell is left that refers to it.
+                fs::remove_dir_all(folder.join("other")).unwrap();
+                continue;
+            }
+            errors += 1;
+            let name = path.file_name().unwrap().to_str().unwrap();
+            for part in ["cell of row '", "column f:big", name, "restore"] {
+                assert!(printed.contains(part), "{part} is not in: {printed}");
+            }
+            assert!(!folder.join("other/data/default/blobs").exists());
+            assert_eq!(contents(&folder.join("other/staging")), BTreeMap::new());
+        }
+        fs::write(&path, whole).unwrap();
+    }
+    assert_eq!(errors, 6, "the store files refer to two MOB files");
+    assert_eq!(contents(&root), before);
+}
+
+#[test]
+fn cut_or_missing_snapshot_manifest_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let path = mob_sample(folder).join(".hbase-snapshot/saved/data.manifest");
+    let whole = fs::read(&path).unwrap();
+    for bytes in [None, Some(&whole[..0]), Some(&whole[..700])] {
+        match bytes {
+            None => fs::remove_file(&path).unwrap(),
+            Some(bytes) => fs::write(&path, bytes).unwrap(),
+        }
+        let (ok, printed) = import(folder, &["--snapshot", "saved"]);
+        assert!(
+            !ok && printed.contains("data.manifest: ") && printed.contains("restore"),
+            "{printed}"
+        );
+    }
+    let (_, printed) = import(folder, &["nosuch"]);
+    assert!(printed.contains("halite: table nosuch: it does not exist: "), "{printed}");
+    let (_, printed) = import(folder, &["--snapshot", "nosuch"]);
+    assert!(printed.contains("halite: snapshot nosuch: it does not exist: "), "{printed}");
+}
+
+#[test]
+fn bare_files_that_refer_to_mob_files_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = mob_sample(folder);
+    let region = root.join("data/default/blobs/5b88c6a3760af34bb1020927453f2b9a");
+    fs::remove_file(region.join(".regioninfo")).unwrap();
+    fs::rename(region, folder.join("bare")).unwrap();
+    fs::remove_dir_all(&root).unwrap();
+    fs::rename(folder.join("bare"), &root).unwrap();
+    let (ok, printed) = import(folder, &["--hfiles", "t"]);
+    assert!(!ok && printed.contains("refers to values in MOB files"), "{printed}");
 }
 
 #[test]

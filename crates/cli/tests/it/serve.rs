@@ -355,7 +355,7 @@ fn ephemeral_store_leaves_no_files() {
     let without_file = ["--ephemeral", "--listen-addr", "127.0.0.1", "--config", "/no/such/file"];
     assert_eq!(
         (output(serve(&without_file).env("TMPDIR", folder.path())).status.code(), entries()),
-        (Some(1), 0)
+        (Some(2), 0)
     );
     let mut command = program::halite();
     let command = command.args([
@@ -569,7 +569,16 @@ fn config_file_and_hbase_names_configure_server() {
     );
     std::fs::write(&file, "zookeeper-prot = 1").unwrap();
     let (code, stdout) = refused(&["--config", file.to_str().unwrap()]);
-    assert!(code == Some(1) && stdout.contains("did you mean zookeeper-port?"), "{stdout}");
+    assert!(code == Some(2) && stdout.contains("did you mean zookeeper-port?"), "{stdout}");
+    for (flag, value, text) in [
+        ("--compaction-threads", "0", "--compaction-threads must be from 1 to 64"),
+        ("--max-compaction-rate", "0", "--max-compaction-rate is 0 bytes per second, below comp"),
+        ("--idle-compaction-ratio", "1e400", "give a number above 0"),
+        ("--io-threads", "0", "--io-threads must be from 1"),
+    ] {
+        let (code, stdout) = refused(&[flag, value]);
+        assert!(code == Some(2) && stdout.contains(text), "{code:?} {stdout}");
+    }
     let (code, stdout) = refused(&["--data", "x", "--ephemeral"]);
     assert!(code == Some(2) && stdout.contains("leave out --data or --ephemeral"), "{stdout}");
 }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use halite_types::Cells;
+use halite_types::{Cells, Error, ErrorKind};
 use halite_wire::rpc::ResponseBody;
 use halite_wire::service::RpcMethod;
 use rustc_hash::FxHashMap;
@@ -110,8 +110,13 @@ impl ResponseFuture {
     pub(crate) async fn response<C: RpcMethod>(self) -> Result<(C::Response, Cells), RpcError> {
         let connection = Arc::clone(&self.connection);
         let answer = self.body().await?;
+        if let Err(fault) = answer.check_decoded_size(C::METHOD, connection.limits()) {
+            // Another attempt would get the same answer.
+            let failure = Error::new(ErrorKind::InvalidRequest, fault.to_string());
+            connection.end(&RpcError::from(fault));
+            return Err(RpcErrorKind::Final(failure).into());
+        }
         let read = || {
-            answer.check_decoded_size(C::METHOD, connection.limits())?;
             Ok((
                 answer.message()?,
                 answer.cells(connection.format(), connection.limits())?.unwrap_or_default(),

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use halite_types::Error;
+use halite_types::{Error, ErrorKind};
 use halite_wire::exception::{Exception, ExceptionKind};
-use halite_wire::rpc::{CONNECTION_CALL_ID, FrameStatus, decode_response, next_frame};
+use halite_wire::rpc::{
+    CONNECTION_CALL_ID, FrameStatus, ResponseBody, decode_response, next_frame, response_call_id,
+};
 use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
@@ -18,6 +20,8 @@ use crate::net::Reader;
 const MAX_RETAINED_BYTES: usize = 1 << 20;
 /// Initial capacity of the read buffer.
 const READ_BYTES: usize = 64 << 10;
+/// Bytes of a frame after which the call that it answers is known.
+const MAX_CALL_ID_BYTES: usize = 20;
 /// First bytes of a TLS alert record, found instead of a length.
 const TLS_ALERT: [u8; 2] = [0x15, 0x03];
 
@@ -97,7 +101,7 @@ pub(super) async fn read(connection: Arc<Connection>, mut socket: Reader) {
             () = connection.closed.notified() => return,
         };
         match read {
-            Ok(0) => break closed(&connection),
+            Ok(0) => break closed(&connection, &mut buffer),
             Err(error) => break RpcError::lost(format!("reading failed: {error}")),
             Ok(_) => connection.lock().last_received = Some(Instant::now()),
         }
@@ -118,7 +122,11 @@ fn make_room(buffer: &mut BytesMut, need: usize) {
 }
 
 /// Returns the error for a closed connection. HBase closes one silently if its start is invalid.
-fn closed(connection: &Connection) -> RpcError {
+fn closed(connection: &Connection, buffer: &mut BytesMut) -> RpcError {
+    // An answer that is too large, and ends before the call that it is for.
+    if let Ok(FrameStatus::TooBig(bytes)) = next_frame(buffer, &connection.limits) {
+        return RpcError::lost(too_large(connection, bytes));
+    }
     RpcError::lost(match connection.lock().last_received {
         Some(_) => "the server closed the connection",
         None => {
@@ -147,14 +155,37 @@ fn take_responses(connection: &Connection, buffer: &mut BytesMut) -> Result<usiz
             FrameStatus::Ping => {}
             FrameStatus::Need(bytes) => return Ok(bytes),
             FrameStatus::TooBig(bytes) => {
-                let most = connection.limits.max_frame_bytes;
-                return Err(RpcError::lost(format!(
-                    "the server announces an answer of {bytes} bytes, and {most} are allowed \
-                     (max_frame_bytes)"
-                )));
+                let call = response_call_id(buffer);
+                if call.is_none() && buffer.len() < MAX_CALL_ID_BYTES {
+                    return Ok(READ_BYTES);
+                }
+                return refuse_answer(connection, call, bytes);
             }
         }
     }
+}
+
+/// Ends a connection whose next answer is too large. The call of that answer would get it again, so
+/// it fails for good; the other calls are repeated.
+fn refuse_answer(
+    connection: &Connection,
+    call: Option<u32>,
+    bytes: usize,
+) -> Result<usize, RpcError> {
+    let text = too_large(connection, bytes);
+    if let Some(call) = call {
+        let error = Error::new(ErrorKind::InvalidRequest, text.clone());
+        hand_over(connection, call, Err(RpcErrorKind::Final(error).into()));
+    }
+    Err(RpcError::lost(text))
+}
+
+fn too_large(connection: &Connection, bytes: usize) -> String {
+    let most = connection.limits.max_frame_bytes;
+    format!(
+        "the server announces an answer of {bytes} bytes, and {most} are allowed; ask for less in \
+         one call, or raise max_frame_bytes"
+    )
 }
 
 fn complete(connection: &Connection, frame: &Bytes) -> Result<(), RpcError> {
@@ -171,14 +202,19 @@ fn complete(connection: &Connection, frame: &Bytes) -> Result<(), RpcError> {
         }
         answer => answer.map_err(RpcError::from),
     };
-    let (is_waited_for, waker) = connection.lock().calls.complete(response.call_id, answer);
+    hand_over(connection, response.call_id, answer);
+    Ok(())
+}
+
+/// Gives an answer to the call that waits for it.
+fn hand_over(connection: &Connection, call: u32, answer: Result<ResponseBody, RpcError>) {
+    let (is_waited_for, waker) = connection.lock().calls.complete(call, answer);
     if is_waited_for {
         connection.call_permits.add_permits(1);
     }
     if let Some(waker) = waker {
         waker.wake();
     }
-    Ok(())
 }
 
 /// Returns the error that an exception about the connection itself causes for its calls.

@@ -191,6 +191,14 @@ fn region_of_other_table_or_empty_range_is_rejected() {
 }
 
 #[test]
+fn answer_larger_than_limit_is_not_requested_again() {
+    let fake = Fake::with_region_at(None, |_| value(&"v".repeat(100_000)));
+    let error = get(&fake, |config| config.max_frame_bytes = 10_000).unwrap_err();
+    assert_message(&error, &["table t, region t,,7.", "raise max_frame_bytes"]);
+    assert_eq!((error.kind(), fake.count(Method::ClientGet)), (ErrorKind::InvalidRequest, 1));
+}
+
+#[test]
 fn closing_and_http_servers_are_reported_as_such() {
     for (bytes, text) in [
         (Vec::new(), "without a word"),

@@ -152,7 +152,15 @@ impl Manifest {
         let mut history = self.history();
         self.sync_state.check()?;
         let mut next = Catalog::clone(&self.catalog.load());
-        next.generation += 1;
+        next.generation = next.generation.checked_add(1).ok_or_else(|| {
+            Error::corrupt(format!(
+                "the generation of manifest {}/{} is {}, which no store reaches; restore the \
+                 manifest from a copy",
+                self.env.fs.root(),
+                MANIFEST,
+                u64::MAX
+            ))
+        })?;
         let answer = change(&mut next)?;
         assert_eq!(next.generation, self.current().generation + 1, "generations rise by one");
         assert_eq!(next.store_id, self.current().store_id, "a store keeps its id");
@@ -235,4 +243,22 @@ pub(crate) fn read_copy(env: &Env, generation: u64) -> Result<Result<Catalog>> {
     Ok(decode(
         &bytes.map_err(|error| Error::io(format!("reading {}/{path}", env.fs.root()), error))?,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::sim::SimEnv;
+
+    #[test]
+    fn last_generation_is_an_error_and_changes_nothing() {
+        let env = SimEnv::new(1).env();
+        env.fs.create_dir_all(HALITE).unwrap();
+        let lock = Arc::new(StoreLock::take(&env).unwrap());
+        let last = Catalog { generation: u64::MAX, ..Catalog::default() };
+        let manifest = Manifest::create(&env, lock, last).unwrap();
+        let error = manifest.change(|_| Ok(())).unwrap_err();
+        assert!(error.message().contains("which no store reaches"), "{error}");
+        assert_eq!(manifest.current().generation, u64::MAX);
+    }
 }

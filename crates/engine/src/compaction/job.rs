@@ -99,14 +99,20 @@ impl Region {
     ) -> Result<()> {
         self.check_open()?;
         let snapshot = self.snapshot();
-        let names: Vec<Bytes> = match family {
-            Some(family) => vec![snapshot.families[snapshot.family_index(family)?].name.clone()],
-            None => snapshot.families.iter().map(|family| family.name.clone()).collect(),
+        let indexes = match family {
+            Some(family) => vec![snapshot.family_index(family)?],
+            None => (0..snapshot.families.len()).collect(),
         };
-        for name in names {
+        // The stores without damaged files first.
+        let (mut indexes, damaged): (Vec<_>, Vec<_>) =
+            indexes.into_iter().partition(|index| snapshot.stores[*index].check_files().is_ok());
+        indexes.extend(damaged.into_iter().filter(|_| kind == CompactionKind::Major));
+        for index in indexes {
+            let name = snapshot.families[index].name.clone();
             if finished.contains(&name) {
                 continue;
             }
+            snapshot.stores[index].check_files()?;
             if let Some((work, claim)) = self.claim(&name, kind) {
                 // The region's files may belong to successors now.
                 self.check_open()?;
@@ -127,6 +133,8 @@ impl Region {
         self.claims.claim(self.info(), family, is_major, |claimed| {
             let snapshot = self.snapshot();
             let index = snapshot.index_of(family)?;
+            // Nothing may take the place of a file that is not merged.
+            snapshot.stores[index].check_files().ok()?;
             let files = oldest_first(&snapshot.stores[index]);
             let plan = match kind {
                 CompactionKind::Major => CompactionPlan::Major,
@@ -153,8 +161,8 @@ impl Region {
     /// Returns `true` if a compaction was requested.
     ///
     /// # Errors
-    /// `NoSuchRegion`, `NoSuchFamily`. A failure of the compaction itself is visible only in the
-    /// region's statistics.
+    /// `NoSuchRegion`, `NoSuchFamily`; `Corrupt` if a damaged file prevents it. A failure of the
+    /// compaction itself is visible only in the region's statistics.
     pub fn request_compaction(
         self: &Arc<Self>,
         family: Option<&[u8]>,
@@ -166,14 +174,17 @@ impl Region {
             CompactionKind::Major => !snapshot.stores[index].files.is_empty(),
             CompactionKind::Minor => self.compaction_plan(index).is_some(),
         };
-        let indexes = match family {
-            Some(family) => {
-                let index = snapshot.family_index(family)?;
-                index..index + 1
-            }
-            None => 0..snapshot.stores.len(),
+        let is_sound = |index: &usize| snapshot.stores[*index].check_files().is_ok();
+        let indexes: Vec<usize> = if let Some(family) = family {
+            let index = snapshot.family_index(family)?;
+            snapshot.stores[index].check_files()?;
+            Some(index).filter(|index| wanted(*index)).into_iter().collect()
+        } else {
+            (0..snapshot.stores.len()).filter(is_sound).filter(|index| wanted(*index)).collect()
         };
-        let indexes: Vec<usize> = indexes.filter(|index| wanted(*index)).collect();
+        if indexes.is_empty() {
+            self.check_files()?;
+        }
         let is_asked_for =
             !indexes.is_empty() && self.shared.scheduler.switches.compactions_enabled();
         // One for each store, as in HBase: stores are compacted at the same time.
@@ -276,6 +287,8 @@ impl Region {
     /// this time.
     pub(crate) fn compaction_plan(&self, index: usize) -> Option<CompactionPlan> {
         let snapshot = self.snapshot();
+        // Nothing may take the place of a file that is not merged.
+        snapshot.stores[index].check_files().ok()?;
         let family = &snapshot.families[index];
         let claimed = self.claims.files_of(&family.name);
         self.plan(family, &oldest_first(&snapshot.stores[index]), &claimed)

@@ -35,6 +35,7 @@ struct MergedRows {
 impl Region {
     /// Executes a compaction whose files the caller has claimed, or whose caller excludes others.
     pub(super) fn run_compaction(&self, work: &StoreCompaction, haste: Haste) -> Result<()> {
+        work.snapshot.stores[work.index].check_files()?;
         let places = work.plan.places(work.files.len());
         let inputs = work.pick(&places);
         let policy = self.compaction_policy(work.family());

@@ -357,7 +357,10 @@ impl Engine {
 
     /// Returns the health of the store. Reads the disk space with a system call.
     pub fn health(&self) -> Health {
-        Health::from_engine(&self.shared)
+        let mut health = Health::from_engine(&self.shared);
+        let tables = self.tables.load();
+        health.damaged_files = tables.values().flat_map(|table| table.damaged_files()).collect();
+        health
     }
 
     /// Returns the reason that the store rejects writes until it is reopened; `None` if it accepts

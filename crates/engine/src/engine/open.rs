@@ -112,9 +112,13 @@ impl Engine {
         table_info::reconcile(&shared.env, &shared.manifest.current());
         // Operation continues without a copy; the next opening creates one.
         let _ = shared.manifest.keep_copy();
-        shared
-            .scheduler
-            .request_removals(quarantine::batches(&shared.env, &shared.manifest.current())?.0);
+        report.damaged_files = tables.values().flat_map(|table| table.damaged_files()).collect();
+        // A quarantined file may be one that a damaged file was merged from.
+        if report.damaged_files.is_empty() {
+            shared
+                .scheduler
+                .request_removals(quarantine::batches(&shared.env, &shared.manifest.current())?.0);
+        }
         let engine = Arc::new(Self {
             shared,
             tables: ArcSwap::from_pointee(tables),

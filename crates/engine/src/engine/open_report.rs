@@ -1,7 +1,7 @@
 //! Report of an opening: what was created, replayed, skipped, removed and quarantined.
 
 use halite_types::key::to_string_binary;
-use halite_types::{FamilyDescriptor, TableDescriptor};
+use halite_types::{Error, FamilyDescriptor, TableDescriptor};
 
 use crate::catalog::Catalog;
 use crate::hfile::DataBlockEncoding;
@@ -42,6 +42,10 @@ pub struct OpenReport {
     /// Families whose stored descriptor names a data block encoding that HBase 2.6 does not have,
     /// each as text with its table and that name. Their new files are written without an encoding.
     pub unknown_encodings: Vec<String>,
+    /// Store files of enabled tables whose damage prevents reads of their family in one region: the
+    /// error of these reads, one for each file. Nothing in the quarantine is removed while there
+    /// are any.
+    pub damaged_files: Vec<Error>,
 }
 
 /// Returns the text of [`OpenReport::unknown_encodings`].

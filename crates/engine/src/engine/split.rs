@@ -68,6 +68,7 @@ impl Engine {
     fn split_locked(&self, name: &str, at: Option<Bytes>) -> Result<Arc<Region>> {
         let _ddl = self.lock_ddl()?;
         let (table, region) = self.find_region(name)?;
+        region.check_files()?;
         self.shared.disk.admit()?;
         let at = at.map(|at| region.split_policy().requested_split_point(&at));
         if let Some(at) = &at {
@@ -202,6 +203,7 @@ impl Engine {
             );
             return Err(Error::invalid(text));
         }
+        between.iter().try_for_each(|region| region.check_files())?;
         let locks: Vec<_> = between.iter().map(|region| lock_to_replace(region)).collect();
         for region in &between {
             region.flush()?;
@@ -370,6 +372,7 @@ impl Engine {
         is_split: bool,
         entry: &mut RegionEntry,
     ) -> Result<()> {
+        region.check_files()?;
         let snapshot = region.snapshot();
         let parent = &region.info().encoded_name;
         for (family, store) in snapshot.families.iter().zip(&snapshot.stores) {

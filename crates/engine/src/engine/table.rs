@@ -81,6 +81,11 @@ impl Table {
         self.regions.load_full()
     }
 
+    /// Returns the errors of the reads that damaged store files prevent, one for each file.
+    pub(super) fn damaged_files(&self) -> Vec<Error> {
+        self.regions.load().iter().flat_map(|region| region.damaged_files()).collect()
+    }
+
     /// Returns the infos of the table's regions in key order.
     pub fn region_infos(&self) -> Vec<RegionInfo> {
         self.regions.load().iter().map(|region| RegionInfo::clone(region.info())).collect()

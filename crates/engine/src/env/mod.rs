@@ -11,10 +11,13 @@ use std::sync::Arc;
 
 mod file_lock;
 mod listing;
+mod memory_file;
 pub mod os;
 mod os_reader;
 pub mod rng;
 pub mod sim;
+
+pub use memory_file::{MemoryFile, MemoryReader};
 
 pub(crate) use listing::{list, list_if_exists, sync_directory};
 

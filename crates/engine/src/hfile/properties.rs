@@ -161,7 +161,7 @@ impl Reader {
     /// certain.
     ///
     /// # Errors
-    /// As the source's. HBase treats an unreadable filter as a "maybe".
+    /// As the source's, if a block of the filter cannot be read.
     pub fn may_contain_row(
         &self,
         source: &(impl BlockSource + ?Sized),

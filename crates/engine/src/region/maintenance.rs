@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use halite_types::Result;
+use halite_types::{Error, Result};
 
 use super::snapshot::Family;
 use super::{Region, SplitPolicy};
@@ -35,6 +35,7 @@ impl Region {
             && !self.claims.any()
             && self.shared.disk.check().is_ok()
             && !self.has_references()
+            && self.check_files().is_ok()
             && self.middle_row().is_ok_and(|row| row.is_some())
     }
 
@@ -75,11 +76,26 @@ impl Region {
         catalog.tables.get(&self.info.table).map_or(0, |table| table.regions.len() as u64)
     }
 
-    /// Returns `true` if the region can be split or merged now. It is open and none of its files is
-    /// a part of another region's file, which the first compaction after a split resolves (HBase's
-    /// `isSplittable` and `isMergeable`).
+    /// Returns `true` if the region can be split or merged now. It is open, none of its files is
+    /// damaged, and none is a part of another region's file, which the first compaction after a
+    /// split resolves (HBase's `isSplittable` and `isMergeable`).
     pub fn is_splittable(&self) -> bool {
-        self.check_open().is_ok() && !self.has_references()
+        self.check_open().is_ok() && !self.has_references() && self.check_files().is_ok()
+    }
+
+    /// Checks that all files of the region are open.
+    ///
+    /// # Errors
+    /// The damage of the first one that is not.
+    pub(crate) fn check_files(&self) -> Result<()> {
+        self.snapshot_ref().stores.iter().try_for_each(StoreSnapshot::check_files)
+    }
+
+    /// Returns the errors of the reads that damaged files prevent, one for each file.
+    pub(crate) fn damaged_files(&self) -> Vec<Error> {
+        let snapshot = self.snapshot_ref();
+        let files = snapshot.stores.iter().flat_map(|store| &store.damaged);
+        files.map(|file| file.error.clone()).collect()
     }
 
     /// Returns `true` if a store still has files that are parts of another region's.
@@ -144,11 +160,10 @@ impl Region {
 
     /// Returns the origins of all its store files.
     pub(crate) fn origins(&self) -> Vec<FileOrigin> {
-        self.snapshot_ref()
-            .stores
-            .iter()
-            .flat_map(|store| &store.files)
-            .flat_map(|file| file.origins())
-            .collect()
+        let snapshot = self.snapshot_ref();
+        let sound = snapshot.stores.iter().flat_map(|store| &store.files);
+        let damaged = snapshot.stores.iter().flat_map(|store| &store.damaged);
+        let sound = sound.flat_map(|file| file.origins());
+        sound.chain(damaged.flat_map(|file| file.origins())).collect()
     }
 }

@@ -16,10 +16,11 @@ impl Region {
         let files = || snapshot.stores.iter().flat_map(|store| &store.files);
         let sum = |figure: fn(&StoreFile) -> u64| files().map(|file| figure(file)).sum();
         let memstores = || snapshot.stores.iter().flat_map(crate::store::StoreSnapshot::memstores);
+        let damaged: usize = snapshot.stores.iter().map(|store| store.damaged.len()).sum();
         let flushed = self.flushed.load(Ordering::Acquire);
         let mut load = RegionLoad {
             stores: snapshot.stores.len() as u64,
-            store_files: files().count() as u64,
+            store_files: (files().count() + damaged) as u64,
             reference_files: files().filter(|file| file.is_reference()).count() as u64,
             store_file_bytes: sum(StoreFile::bytes),
             store_file_uncompressed_bytes: sum(StoreFile::uncompressed_bytes),

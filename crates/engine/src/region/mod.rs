@@ -68,7 +68,7 @@ use crate::commit::CommitPipeline;
 use crate::compaction::{CompactionClaims, CompactionProgress, Exclusion};
 use crate::ranked_lock::{LockRank, RankedGuard, RankedMutex};
 use crate::shared::EngineInner;
-use crate::store::{StoreFile, StoreSnapshot};
+use crate::store::{OpenedFile, StoreSnapshot};
 
 pub(crate) use bulk_load::{BulkLoadFile, verify};
 use counters::Counters;
@@ -127,20 +127,23 @@ impl Region {
         let mut stores = Vec::new();
         for family in descriptor.families() {
             let files = entry.families.get(family.name()).map(Vec::as_slice).unwrap_or_default();
-            let open = |file: &crate::catalog::FileEntry| {
-                shared.files.open(&entry.info, family.name(), file.clone())
-            };
-            let mut files = files.iter().map(open).collect::<Result<Vec<Arc<StoreFile>>>>()?;
-            StoreSnapshot::sort_files(&mut files);
-            stores.push(StoreSnapshot::new(shared.new_memtable(), files));
+            let (mut sound, mut damaged) = (Vec::new(), Vec::new());
+            for file in files {
+                match shared.files.open_if_sound(&entry.info, family.name(), file.clone())? {
+                    OpenedFile::Sound(file) => sound.push(file),
+                    OpenedFile::Damaged(file) => damaged.push(file),
+                }
+            }
+            StoreSnapshot::sort_files(&mut sound);
+            let store = StoreSnapshot::new(shared.new_memtable(), sound);
+            stores.push(StoreSnapshot { damaged, ..store });
         }
         directories::restore(&shared.env, &shared.lock, &entry.info, &descriptor)?;
-        let newest = stores
-            .iter()
-            .flat_map(|store| &store.files)
-            .map(|file| file.max_sequence())
-            .max()
-            .unwrap_or(0);
+        // The id of a damaged file is covered by the region's flushed one, or is in its entry.
+        let sound = stores.iter().flat_map(|store| &store.files).map(|file| file.max_sequence());
+        let damaged = stores.iter().flat_map(|store| &store.damaged);
+        let newest = sound.chain(damaged.filter_map(|file| file.entry.loaded_sequence)).max();
+        let newest = newest.unwrap_or(0);
         let row_check = shared.options.row_check(&descriptor);
         let snapshot = RegionSnapshot::new(descriptor, row_check, stores);
         let newest = entry.flushed_sequence.max(newest);

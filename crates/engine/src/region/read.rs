@@ -395,6 +395,7 @@ impl Region {
         read: StoreRead<'_>,
         blocks: Option<&Arc<BlockReadOptions>>,
     ) -> Result<StoreScanner> {
+        store.check_files()?;
         // If the order of writes decides, later writes count whatever their timestamp.
         let all_count = read.family.new_version_behavior;
         let time_range = if all_count {
@@ -480,15 +481,17 @@ fn may_contain(
     blocks: &Arc<BlockReadOptions>,
 ) -> Result<bool> {
     let Some(row) = read.row else { return Ok(true) };
-    let (reader, blocks) = (file.reader(), blocks.for_file(file.physical.id));
-    let columns = read.columns.as_ref().filter(|_| reader.bloom_type() == BloomType::RowCol);
-    let Some(columns) = columns else { return reader.may_contain_row(&blocks, row) };
-    for column in columns {
-        if reader.may_contain_column(&blocks, row, column)? {
-            return Ok(true);
+    let blocks = blocks.for_file(file.physical.id);
+    file.ask_bloom(|reader| {
+        let columns = read.columns.as_ref().filter(|_| reader.bloom_type() == BloomType::RowCol);
+        let Some(columns) = columns else { return reader.may_contain_row(&blocks, row) };
+        for column in columns {
+            if reader.may_contain_column(&blocks, row, column)? {
+                return Ok(true);
+            }
         }
-    }
-    Ok(false)
+        Ok(false)
+    })
 }
 
 /// Returns the condition under which the seek in a file may be deferred, so that reading the file
@@ -505,8 +508,8 @@ fn lazy_seek(
         return Ok(None);
     };
     let Some(times) = file.reader().time_range() else { return Ok(None) };
-    let has_marker =
-        file.reader().may_contain_delete_family(&blocks.for_file(file.physical.id), row)?;
+    let blocks = blocks.for_file(file.physical.id);
+    let has_marker = file.ask_bloom(|reader| reader.may_contain_delete_family(&blocks, row))?;
     Ok((!has_marker).then(|| LazySeek {
         key: first_on_column(row, &read.family.name, column),
         newest: *times.end(),

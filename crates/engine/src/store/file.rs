@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use halite_types::{Error, RegionInfo, Result};
+use halite_types::{Error, ErrorKind, RegionInfo, Result};
 
-use super::BlockClasses;
 use super::file_label::check_name;
+use super::{BlockClasses, DamagedFile};
 use crate::block_cache::{BlockCache, BlockReadOptions};
 use crate::catalog::{FileEntry, FileOrigin};
 use crate::env::{Env, FileReader};
@@ -40,6 +40,9 @@ pub(crate) struct PhysicalFile {
     cache: Arc<BlockCache>,
     /// `true` once its blocks were read into the cache.
     is_prefetched: AtomicBool,
+    /// `true` once a block of its Bloom filters could not be read; they are then ignored.
+    is_bloom_faulty: AtomicBool,
+    bloom_failures: Arc<RankedMutex<BloomFailures>>,
 }
 
 /// A reopened file has another id in the cache, so these blocks are no longer reachable.
@@ -47,6 +50,24 @@ impl Drop for PhysicalFile {
     fn drop(&mut self) {
         self.cache.evict_files(|file| file == self.id);
     }
+}
+
+/// Bloom filters that could not be read since the store was opened.
+#[derive(Clone, Debug, Default)]
+pub struct BloomFailures {
+    /// Files that are read without their filter.
+    pub files: u64,
+    /// Errors of the first of these files, one each.
+    pub first: Vec<Error>,
+}
+
+/// Number of errors in [`BloomFailures::first`].
+const MAX_BLOOM_ERRORS: usize = 100;
+
+/// Result of opening a file that the manifest names.
+pub(crate) enum OpenedFile {
+    Sound(Arc<StoreFile>),
+    Damaged(Arc<DamagedFile>),
 }
 
 /// A region's use of a file: the file itself, or, by a link or reference, one that was created
@@ -60,6 +81,43 @@ pub(crate) struct StoreFile {
 }
 
 impl StoreFile {
+    fn new(
+        region: &RegionInfo,
+        entry: FileEntry,
+        physical: Arc<PhysicalFile>,
+        origins: [FileOrigin; 2],
+    ) -> Arc<Self> {
+        let clip =
+            entry.is_part().then(|| Clip { start: region.start.clone(), end: region.end.clone() });
+        Arc::new(Self { entry, physical, clip, origins })
+    }
+
+    /// Returns the answer of a Bloom filter, or `true`, "maybe", if the filter cannot be read: the
+    /// file is then read without it from now on (HBase's
+    /// `StoreFileReader.setBloomFilterFaulty`).
+    ///
+    /// # Errors
+    /// `WouldBlock` of a source that may not read the disk.
+    pub(crate) fn ask_bloom(&self, answer: impl FnOnce(&Reader) -> Result<bool>) -> Result<bool> {
+        let physical = &self.physical;
+        if physical.is_bloom_faulty.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        match answer(&physical.reader) {
+            Err(error) if error.kind() != ErrorKind::WouldBlock => {
+                if !physical.is_bloom_faulty.swap(true, Ordering::Relaxed) {
+                    let mut failures = physical.bloom_failures.lock();
+                    failures.files += 1;
+                    if failures.first.len() < MAX_BLOOM_ERRORS {
+                        failures.first.push(error);
+                    }
+                }
+                Ok(true)
+            }
+            answer => answer,
+        }
+    }
+
     pub(crate) fn reader(&self) -> &Arc<Reader> {
         &self.physical.reader
     }
@@ -147,6 +205,7 @@ pub(crate) struct StoreFiles {
     cache: Arc<BlockCache>,
     next_id: AtomicU64,
     open: RankedMutex<OpenFiles>,
+    bloom_failures: Arc<RankedMutex<BloomFailures>>,
 }
 
 #[derive(Default)]
@@ -169,7 +228,14 @@ impl OpenFiles {
 impl StoreFiles {
     /// Returns a registry without open files.
     pub(crate) fn new(env: Env, store_id: [u8; 16], cache: Arc<BlockCache>) -> Self {
-        Self { env, store_id, cache, next_id: AtomicU64::new(1), open: RankedMutex::default() }
+        Self {
+            env,
+            store_id,
+            cache,
+            next_id: AtomicU64::new(1),
+            open: RankedMutex::default(),
+            bloom_failures: Arc::default(),
+        }
     }
 
     /// Opens the file of an entry that is, or is about to be, in the manifest.
@@ -183,19 +249,45 @@ impl StoreFiles {
         entry: FileEntry,
     ) -> Result<Arc<StoreFile>> {
         let homes = [entry.local_origin(region, family), entry.origin(region, family)];
-        let physical = self.open_physical(&homes[1])?;
-        let clip =
-            entry.is_part().then(|| Clip { start: region.start.clone(), end: region.end.clone() });
-        Ok(Arc::new(StoreFile { entry, physical, clip, origins: homes }))
+        let physical = self.open_physical(&homes[1])??;
+        Ok(StoreFile::new(region, entry, physical, homes))
     }
 
-    fn open_physical(&self, home: &FileOrigin) -> Result<Arc<PhysicalFile>> {
+    /// As [`StoreFiles::open`], but the damage of a file that exists is a result.
+    ///
+    /// # Errors
+    /// `Corrupt` for a missing file or one with the name of another, `NewerFormat`, or the file
+    /// system's; the text names the file.
+    pub(crate) fn open_if_sound(
+        &self,
+        region: &RegionInfo,
+        family: &Bytes,
+        entry: FileEntry,
+    ) -> Result<OpenedFile> {
+        let homes = [entry.local_origin(region, family), entry.origin(region, family)];
+        Ok(match self.open_physical(&homes[1])? {
+            Ok(physical) => OpenedFile::Sound(StoreFile::new(region, entry, physical, homes)),
+            Err(damage) => {
+                OpenedFile::Damaged(Arc::new(DamagedFile::new(entry, region, homes, &damage)))
+            }
+        })
+    }
+
+    /// The inner error is that of a damaged file, the outer one any other.
+    fn open_physical(&self, home: &FileOrigin) -> Result<Result<Arc<PhysicalFile>>> {
         let mut open = self.open.lock();
         if let Some(file) = open.by_origin.get(home).and_then(Weak::upgrade) {
-            return Ok(file);
+            return Ok(Ok(file));
         }
         let (file, name) = self.find(home)?;
-        let reader = Arc::new(Reader::open(file, &name)?);
+        let reader = match Reader::open(file, &name) {
+            // The trailer has no checksum: damage of a name in it is an unsupported one. A newer
+            // format is that of the whole store.
+            Err(damage) if matches!(damage.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) => {
+                return Ok(Err(damage));
+            }
+            opened => Arc::new(opened?),
+        };
         reader.expect_random_reads();
         check_name(reader.info(), &self.store_id, &home.name, &name)?;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
@@ -204,9 +296,16 @@ impl StoreFiles {
             reader,
             cache: Arc::clone(&self.cache),
             is_prefetched: AtomicBool::new(false),
+            is_bloom_faulty: AtomicBool::new(false),
+            bloom_failures: Arc::clone(&self.bloom_failures),
         });
         open.insert(home.clone(), &file);
-        Ok(file)
+        Ok(Ok(file))
+    }
+
+    /// Returns the Bloom filters that could not be read since the store was opened.
+    pub(crate) fn bloom_failures(&self) -> BloomFailures {
+        self.bloom_failures.lock().clone()
     }
 
     /// Returns [`StoreFile::bytes`] for the file of an entry, without registering it as open.

@@ -2,6 +2,7 @@
 
 mod archiver;
 mod cache_settings;
+mod damaged_file;
 mod divided_files;
 mod division;
 pub(crate) mod external_file;
@@ -14,14 +15,17 @@ use std::sync::Arc;
 
 pub(crate) use archiver::{FileArchiver, remove_region_directory};
 pub(crate) use cache_settings::{BlockClasses, CacheSettings};
+pub(crate) use damaged_file::DamagedFile;
 pub(crate) use divided_files::write_files;
 pub(crate) use division::{Division, StripeFile};
-pub(crate) use file::{Clip, StoreFile, StoreFiles};
+pub use file::BloomFailures;
+pub(crate) use file::{Clip, OpenedFile, StoreFile, StoreFiles};
 pub(crate) use file_label::{STORE_ID_KEY, check_name, generation_of, name_of, region_number_of};
 pub(crate) use stripe_bounds::StripeBounds;
 pub(crate) use write::{NewFile, write_file, writer_options};
 
 use crate::memstore::MemTable;
+use halite_types::Result;
 
 /// All sources of a store's cells at one moment. Readers hold it; a write to the active memstore
 /// appears in it, under a newer sequence id.
@@ -34,12 +38,29 @@ pub(crate) struct StoreSnapshot {
     pub(crate) frozen: Vec<Arc<MemTable>>,
     /// Store files, the one with the highest sequence ids first.
     pub(crate) files: Vec<Arc<StoreFile>>,
+    /// Files that cannot be opened; the store is not read while there are any.
+    pub(crate) damaged: Vec<Arc<DamagedFile>>,
 }
 
 impl StoreSnapshot {
     /// Returns a store without frozen memstores.
     pub(crate) fn new(active: Arc<MemTable>, files: Vec<Arc<StoreFile>>) -> Self {
-        Self { active, in_memory_compacted_bytes: 0, frozen: Vec::new(), files }
+        Self {
+            active,
+            in_memory_compacted_bytes: 0,
+            frozen: Vec::new(),
+            files,
+            damaged: Vec::new(),
+        }
+    }
+
+    /// Checks that all files are open, so that a read finds every cell.
+    ///
+    /// # Errors
+    /// The damage of the first file that is not.
+    #[inline]
+    pub(crate) fn check_files(&self) -> Result<()> {
+        self.damaged.first().map_or(Ok(()), |file| Err(file.error.clone()))
     }
 
     /// Returns `true` if the active memstore has grown to `bytes_min` bytes and half of its cells

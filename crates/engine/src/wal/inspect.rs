@@ -51,7 +51,14 @@ pub(crate) fn inspect(
             {
                 segment.torn = Some("it was being begun".into());
             }
-            Err(error) => segment.damage = Some(format!("its header cannot be read ({error:?})")),
+            Err(HeaderError::Short) => {
+                let bytes = bytes.len();
+                segment.damage = Some(format!("it ends inside its header, after {bytes} bytes"));
+            }
+            Err(HeaderError::Damaged) => segment.damage = Some("its header is damaged".into()),
+            Err(HeaderError::Version(version)) => {
+                segment.damage = Some(format!("it has format version {version}, a newer one"));
+            }
             Ok((header, _)) if header.store_id != store_id => {
                 segment.damage = Some("it belongs to another store".into());
             }

@@ -149,3 +149,36 @@ fn misspelt_setting_with_an_effect_is_refused() {
     engine.create_table(table("my.own.setting"), Vec::new()).unwrap();
     assert!(engine.alter_table(table("hbase.hstore.compacton.min")).is_err());
 }
+
+/// Minor compactions then write two files with one sequence id, and later ones merge one of them.
+#[test]
+fn newest_value_is_read_after_minor_compactions_with_several_files() {
+    let sim = SimEnv::new(1);
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    let prefix = "hbase.hstore.compaction.date.tiered";
+    let family = FamilyDescriptor::new("f")
+        .set("hbase.hstore.engine.class", format!("{PACKAGE}DateTieredStoreEngine"))
+        .set(format!("{prefix}.base.window.millis"), HOUR_MS)
+        .set(format!("{prefix}.incoming.window.min"), 2)
+        .set(format!("{prefix}.single.output.for.minor.compaction"), "false");
+    engine.create_table(TableDescriptor::new(name()).family(family), Vec::new()).unwrap();
+    write(&engine, &[2000, 1000], "old");
+    let hours = [0, 1, 3, 9, 30, 100];
+    let mut expected = std::collections::BTreeMap::new();
+    let mut compacted = 0;
+    for round in 0..60_usize {
+        let value: &'static str = format!("v{round}").leak();
+        let chosen = [hours[round % 6], hours[(round / 2) % 6], hours[(round * 5 + 1) % 4]];
+        write(&engine, &chosen, value);
+        expected.extend(chosen.iter().map(|hour| (format!("r{hour:03}"), value)));
+        let before = files(&engine);
+        run_jobs(&engine);
+        compacted += u32::from(files(&engine) < before);
+        let found = rows(&engine, &Scan::all()).0;
+        let wanted: Vec<String> =
+            expected.iter().map(|(row, value)| format!("{row}={value}")).collect();
+        let found: Vec<String> = found.into_iter().filter(|row| !row.ends_with("=old")).collect();
+        assert_eq!(found, wanted, "after round {round}");
+    }
+    assert!(compacted > 10, "{compacted}");
+}

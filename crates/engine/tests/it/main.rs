@@ -3,6 +3,7 @@
 
 mod caching;
 mod compaction_policies;
+mod damaged_files;
 mod disorder;
 mod encodings;
 mod gets;

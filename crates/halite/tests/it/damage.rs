@@ -300,7 +300,10 @@ fn damaged_store_file_error_names_file_and_block() {
     sim.fs.kill();
     let length = sim.fs.read(&file).unwrap().len();
     sim.fs.cut(&file, length - 10).unwrap();
-    assert_error(&open(&sim).err().unwrap(), ErrorKind::Corrupt, &[&file]);
+    let store = reopen(&sim);
+    let error = store.table("t").unwrap().get(Get::new("k0000")).unwrap_err();
+    assert_error(&error, ErrorKind::Corrupt, &[&file, "restore"]);
+    drop(store);
     sim.env().fs.remove_file(&file).unwrap();
     assert_error(
         &open(&sim).err().unwrap(),

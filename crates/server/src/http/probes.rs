@@ -52,6 +52,8 @@ struct HealthPage<'a> {
     panics: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_panic: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damaged_store_files: Option<usize>,
 }
 
 fn body(health: &Health) -> String {
@@ -69,5 +71,6 @@ fn body(health: &Health) -> String {
         last_compaction_error: text(health.compaction_failure.as_ref()),
         panics: (health.panics > 0).then_some(health.panics),
         last_panic: text(health.last_panic.as_ref()),
+        damaged_store_files: Some(health.damaged_files.len()).filter(|files| *files > 0),
     })
 }

@@ -262,6 +262,16 @@ fn health(health: &Health) -> Vec<Family> {
             "Panics in background jobs, the WAL writer or a region change",
             health.panics,
         ),
+        gauge(
+            "halite_damaged_store_files",
+            "Store files whose damage prevents reads of a family in a region",
+            health.damaged_files.len() as u64,
+        ),
+        counter(
+            "halite_bloom_failures",
+            "Store files read without their Bloom filter, because it could not be read",
+            health.bloom_failures.files,
+        ),
     ];
     if let Some(disk) = health.disk {
         families.extend([

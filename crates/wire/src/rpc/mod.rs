@@ -34,7 +34,9 @@ pub use protocol_error::ProtocolError;
 pub use request::{
     Request, RequestOptions, check_decoded_size, decode_request, encode_request, refuse_too_big,
 };
-pub use response::{Response, ResponseBody, decode_response, encode_exception, encode_response};
+pub use response::{
+    Response, ResponseBody, decode_response, encode_exception, encode_response, response_call_id,
+};
 
 /// Call id of a response that concerns the connection and not a call: -1 in the 32 bits of the
 /// field.

@@ -58,6 +58,16 @@ pub struct ResponseBody {
     cells: Option<Bytes>,
 }
 
+/// Returns the call that a response answers, from the first bytes of its frame with their length;
+/// `None` if more bytes are needed, or it names no call first, as every server does.
+pub fn response_call_id(received: &[u8]) -> Option<u32> {
+    const CALL_ID_TAG: u8 = 1 << 3;
+    let mut header = received.get(4..)?;
+    prost::decode_length_delimiter(&mut header).ok()?;
+    let mut id = header.strip_prefix(&[CALL_ID_TAG])?;
+    prost::encoding::decode_varint(&mut id).ok().and_then(|id| u32::try_from(id).ok())
+}
+
 /// Splits the frame of a response into its parts.
 ///
 /// # Errors

@@ -163,6 +163,17 @@ fn preambles_round_trip_and_invalid_ones_get_hbase_errors() {
 }
 
 #[test]
+fn call_of_response_is_known_from_its_first_bytes() {
+    let mut frame = BytesMut::new();
+    encode_response(70_000, &pb::GetResponse::default(), None, &mut frame).unwrap();
+    assert_eq!(response_call_id(&frame), Some(70_000));
+    for bytes in 0..8 {
+        assert_eq!(response_call_id(&frame[..bytes]), None);
+    }
+    assert_eq!(response_call_id(b"\0\0\0\x09HTTP/1.1"), None);
+}
+
+#[test]
 fn fatal_response_has_call_id_minus_one() {
     let fault = Preamble::decode(*b"HBas\x01P").unwrap_err();
     let (call_id, exception) = fault.exception().unwrap();

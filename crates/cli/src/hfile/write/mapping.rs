@@ -224,6 +224,11 @@ fn cell_column(text: &str, names: &[String]) -> anyhow::Result<CellColumn> {
         .filter(|_| known(source).is_none())
         .and_then(|(column, ty)| Some((column, ValueType::from_name(ty)?)));
     let (column, ty) = typed.unwrap_or((source, ValueType::Text));
+    if let Some((column, ty)) = column.rsplit_once(':').filter(|_| known(column).is_none())
+        && known(column).is_some()
+    {
+        bail!("--column {text}: {}", ValueType::unknown(ty));
+    }
     let input = find(names, column).with_context(|| format!("--column {text}"))?;
     let (family, qualifier) = (family.to_owned().into(), qualifier.to_owned().into());
     Ok(CellColumn { input, family, qualifier, ty })
@@ -270,6 +275,21 @@ mod tests {
         assert_eq!(found.key, KeySource::Fields(vec![Some(3), Some(0)]));
         let inputs: Vec<_> = found.cells.iter().map(|cell| cell.input).collect();
         assert_eq!(inputs, [1, 2]);
+    }
+
+    #[test]
+    fn unknown_type_is_refused_with_nearest() {
+        let arguments = MappingArgs {
+            keys: list(&["device"]),
+            columns: list(&["d:temp=temp:duoble"]),
+            ..Default::default()
+        };
+        let error = format!("{:#}", mapping(&arguments, None).unwrap_err());
+        assert!(
+            error.starts_with("--column d:temp=temp:duoble: there is no type duoble"),
+            "{error}"
+        );
+        assert!(error.ends_with("hex, binary (did you mean double?)"), "{error}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use halite::to_bytes_binary;
+use halite_types::suggest::{closest_match, did_you_mean};
 
 /// Type of the values of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +39,13 @@ impl ValueType {
         Self::ALL.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, ty)| ty)
     }
 
+    /// Returns the message for a name of no type.
+    pub(super) fn unknown(name: &str) -> String {
+        let names = Self::ALL.map(|(name, _)| name);
+        let near = closest_match(name, names.into_iter());
+        format!("there is no type {name}; types are {}{}", names.join(", "), did_you_mean(near))
+    }
+
     /// Returns the bytes of a value.
     ///
     /// # Errors
@@ -59,7 +67,10 @@ impl ValueType {
                 _ => None,
             },
             Self::Hex => hex(trimmed),
-            Self::Binary => Some(to_bytes_binary(&shown)),
+            Self::Binary => {
+                check_escapes(&shown)?;
+                Some(to_bytes_binary(&shown))
+            }
         }
         .ok_or_else(refused)
     }
@@ -70,6 +81,23 @@ impl fmt::Display for ValueType {
         let name = Self::ALL.iter().find(|(_, ty)| ty == self).map_or("", |(name, _)| name);
         f.write_str(name)
     }
+}
+
+/// Checks that every backslash begins `\xNN`, which is how the shell prints a backslash, too.
+fn check_escapes(text: &str) -> Result<(), String> {
+    for (at, _) in text.match_indices('\\') {
+        let is_digits = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+        let escape = text.as_bytes().get(at + 2..at + 4);
+        if text.as_bytes().get(at + 1) != Some(&b'x') || !escape.is_some_and(is_digits) {
+            let number = text[..at].chars().count() + 1;
+            let broken: String = text[at..].chars().take(4).collect();
+            return Err(format!(
+                "character {number}: {broken} is no \\xNN with two hexadecimal digits; a backslash \
+                 itself is \\x5C"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
@@ -104,6 +132,19 @@ mod tests {
             let error = ValueType::from_name(name).unwrap().encode(text.as_bytes()).unwrap_err();
             assert!(error.ends_with(&format!("is no {name}")), "{error}");
         }
+        for (text, part) in [
+            ("a\\xZ0", "character 2: \\xZ0 is no \\xNN"),
+            ("a\\x0", "character 2: \\x0 is no"),
+            ("\u{e4}b\\", "character 3: \\ is no"),
+            ("\\n", "character 1: \\n is no"),
+        ] {
+            let error = ValueType::Binary.encode(text.as_bytes()).unwrap_err();
+            assert!(error.starts_with(part), "{error}");
+        }
         assert_eq!(ValueType::from_name("string"), None);
+        assert!(
+            ValueType::unknown("lnog")
+                .contains("double, boolean, hex, binary (did you mean long?)")
+        );
     }
 }

@@ -160,6 +160,9 @@ impl DateTiered {
     /// Returns the first timestamps of the files that a compaction writes, in ascending order: a
     /// cell is written to the last file that does not begin after it. `is_major` is `true` if all
     /// files of the store are merged.
+    ///
+    /// The files have one sequence id, and a later run may merge some of them only. Reads are right
+    /// nevertheless: cells keep their own ids in every file, and these decide among equal keys.
     pub(crate) fn output_bounds(&self, inputs: &[FileStats], is_major: bool, now: i64) -> Vec<i64> {
         if is_major {
             return self.bounds_down_to(oldest_of(inputs), now);

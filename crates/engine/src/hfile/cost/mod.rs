@@ -4,17 +4,15 @@
 //! Only bytes are measured here. A caller that also wants times takes them around
 //! [`SampleFile::write`], [`SampleFile::scan`] and [`SampleFile::seek`], which touch no disk.
 
-mod memory_file;
-
 use std::sync::Arc;
 
 use halite_types::{CellRef, Result};
 
-use self::memory_file::MemoryFile;
 use super::{
     BlockKind, Compression, Cursor, DirectBlocks, IndexInMemory, PartsWith, Reader, StoreFileInfo,
     Writer, WriterOptions,
 };
+use crate::env::{MemoryFile, MemoryReader};
 
 /// Codecs that are written, the fastest first.
 pub const CODECS: [Compression; 5] =
@@ -91,7 +89,8 @@ impl SampleFile {
             plain_bytes += (lengths + cell.key().len() + cell.value().len()) as u64;
         }
         writer.finish(StoreFileInfo::default())?;
-        let reader = Arc::new(Reader::open(Arc::new(file.into_reader()), "(sample)")?);
+        let reader =
+            Arc::new(Reader::open(Arc::new(MemoryReader::new(file.take_bytes())), "(sample)")?);
         Ok(Self { reader, index: Arc::default(), plain_bytes })
     }
 

@@ -1,5 +1,6 @@
 //! Files that HBase wrote: every cell, every lookup, every filter, and identical bytes when
 //! rewritten.
+use halite_engine::env::MemoryFile;
 use halite_engine::hfile::{
     ChecksumType, Comparator, Cursor, DataBlockEncoding, DirectBlocks, HashKind, Reader,
     StoreFileInfo, Writer, WriterOptions, info_key,
@@ -10,8 +11,7 @@ use halite_types::cell::{
 use halite_types::{BloomType, ErrorKind};
 
 use super::support::{
-    MemoryFile, OwnedCell, dump, is_before, line, open, parse_line, read_all, sample, sample_cells,
-    write,
+    OwnedCell, dump, is_before, line, open, parse_line, read_all, sample, sample_cells, write,
 };
 
 pub(super) const SAMPLES: [&str; 55] = [
@@ -317,7 +317,7 @@ fn rewrite(name: &str, reader: &Reader, cells: &[OwnedCell]) -> Vec<u8> {
             .map(|_| reader.info().compacted_from()),
     };
     if plain { writer.finish_plain() } else { writer.finish(store) }.unwrap();
-    file.bytes()
+    file.take_bytes()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use halite_engine::env::MemoryFile;
 use halite_engine::hfile::{
     Block, BlockHandle, BlockKind, BlockSource, Comparator, Compression, Cursor, DataBlockEncoding,
     DirectBlocks, DirectParts, Reader, StoreFileInfo, Writer, WriterOptions,
@@ -10,7 +11,7 @@ use halite_types::cell::{compare_cells, compare_keys, make_key};
 use halite_types::{BloomType, Error, ErrorKind};
 use proptest::prelude::*;
 
-use super::support::{MemoryFile, OwnedCell, is_before, open, read_all, write};
+use super::support::{OwnedCell, is_before, open, read_all, write};
 
 /// Few distinct rows and qualifiers, so that columns get several versions, and with shared
 /// beginnings.
@@ -261,7 +262,7 @@ fn unordered_cells_are_rejected_and_earlier_cells_kept() {
     writer.append(good.view().with_sequence_id(3)).unwrap();
     assert!(writer.bytes_written() > 0 && writer.cells_written() == 3);
     writer.finish(StoreFileInfo::compacted(9, true, vec!["a".into(), "b".into()])).unwrap();
-    let reader = open(file.bytes()).unwrap();
+    let reader = open(file.take_bytes()).unwrap();
     let sequences: Vec<u64> =
         read_all(&reader, DirectBlocks).unwrap().iter().map(|cell| cell.sequence).collect();
     assert_eq!(sequences, [9, 9, 3]);

@@ -3,7 +3,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use halite_engine::env::FileReader;
+use halite_engine::env::{FileReader, MemoryReader};
 use halite_engine::hfile::{
     Compression, Cursor, DataBlockEncoding, DirectBlocks, DirectParts, Reader, StoreFileInfo,
     WriterOptions,
@@ -11,7 +11,7 @@ use halite_engine::hfile::{
 
 use halite_types::{FamilyDescriptor, TableDescriptor};
 
-use super::support::{MemoryReader, OwnedCell, open, read_all, write};
+use super::support::{OwnedCell, open, read_all, write};
 
 /// Codecs whose compressed blocks have parts.
 const WITH_PARTS: [Compression; 4] =
@@ -69,7 +69,7 @@ fn seek_reads_part_in_every_encoding_and_codec() {
         let name = format!("{encoding:?} {compression:?}");
         let bytes = write(&options(encoding, compression), &cells, StoreFileInfo::flushed(3));
         let read = Arc::new(AtomicU64::new(0));
-        let file = CountingFile { file: MemoryReader(bytes), read: Arc::clone(&read) };
+        let file = CountingFile { file: MemoryReader::new(bytes), read: Arc::clone(&read) };
         let reader = Arc::new(Reader::open(Arc::new(file), "counted").unwrap());
         let index_bytes = reader
             .walk_blocks()

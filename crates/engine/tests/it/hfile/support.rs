@@ -1,59 +1,14 @@
-//! Files in memory, cells with owners, and HBase's own dumps of its files.
-use std::io::{self, Read};
+//! Cells with owners, and HBase's own dumps of its files.
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use halite_engine::env::{FileReader, FileWriter};
+use halite_engine::env::{MemoryFile, MemoryReader};
 use halite_engine::hfile::{
     BlockSource, Comparator, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions,
 };
 use halite_types::CellRef;
 use halite_types::cell::{make_key, write_tag};
-
-/// A file that is written into memory; the bytes outlive the writer.
-#[derive(Clone, Default)]
-pub(super) struct MemoryFile(Arc<Mutex<Vec<u8>>>);
-
-impl MemoryFile {
-    pub(super) fn bytes(&self) -> Vec<u8> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-impl FileWriter for MemoryFile {
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn truncate(&mut self, bytes: u64) -> io::Result<()> {
-        self.0.lock().unwrap().truncate(usize::try_from(bytes).unwrap());
-        Ok(())
-    }
-}
-
-/// Bytes that are read like a file.
-pub(super) struct MemoryReader(pub(super) Vec<u8>);
-
-impl FileReader for MemoryReader {
-    fn len(&self) -> io::Result<u64> {
-        Ok(self.0.len() as u64)
-    }
-
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let bytes = start
-            .checked_add(buffer.len())
-            .and_then(|end| self.0.get(start..end))
-            .ok_or(io::ErrorKind::UnexpectedEof)?;
-        buffer.copy_from_slice(bytes);
-        Ok(())
-    }
-}
 
 /// A cell that owns its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +57,7 @@ pub(super) fn sample(name: &str) -> Vec<u8> {
 }
 
 pub(super) fn open(bytes: Vec<u8>) -> halite_types::Result<Arc<Reader>> {
-    Reader::open(Arc::new(MemoryReader(bytes)), "data/default/t/1f/f/9a").map(Arc::new)
+    Reader::open(Arc::new(MemoryReader::new(bytes)), "data/default/t/1f/f/9a").map(Arc::new)
 }
 
 pub(super) fn read_all<S: BlockSource>(
@@ -133,7 +88,7 @@ pub(super) fn write(options: &WriterOptions, cells: &[OwnedCell], store: StoreFi
         writer.append(cell.view()).unwrap();
     }
     let written = writer.finish(store).unwrap();
-    let bytes = file.bytes();
+    let bytes = file.take_bytes();
     assert_eq!((written.bytes, written.cells), (bytes.len() as u64, cells.len() as u64));
     bytes
 }

@@ -1,0 +1,313 @@
+//! Values that HBase keeps outside the store files of a family (MOB), taken into them.
+//!
+//! ```text
+//! cell of a store file: key, value: length of the real value i32 | name of the MOB file
+//!                       tags: 5 (reference), 6 (name of the table whose MOB file it is), others
+//! cell of the MOB file: the same key, the real value
+//! ```
+//! Store files with references are written again, with the real values and without these tags. One
+//! cell at a time is in memory.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use halite::{CellRef, FamilyDescriptor, TableDescriptor, TableName, to_string_binary};
+use halite_engine::env::Env;
+use halite_engine::hfile::{Cursor, DirectBlocks, StoreFileInfo, Writer, WriterOptions, info_key};
+use halite_hbase_dir::{HbaseFile, mob_file};
+use halite_types::cell::{tags, write_tag};
+
+use super::progress::progress;
+use super::source::ImportSource;
+use crate::hfile;
+use crate::text_table::grouped;
+
+/// Tags of a reference, as HBase's `TagType` numbers them.
+const TAG_REFERENCE: u8 = 5;
+const TAG_TABLE: u8 = 6;
+
+/// File info key of the MOB files that the cells of a store file refer to.
+const FILE_REFERENCES: &str = "MOB_FILE_REFS";
+
+/// MOB files that are open at a time. Their indexes are in memory.
+const MAX_OPEN_FILES: usize = 32;
+
+/// Replaces the store files that refer to MOB files by ones with the values, written into a
+/// directory; without one, the references are only checked. `note` is called with the families that
+/// were MOB. `root` is the directory that the sources were read from.
+///
+/// # Errors
+/// Returns an error with the cell and the MOB file if one is missing or damaged, or if a file
+/// cannot be written. No source has changed then.
+pub(crate) fn inline_mob(
+    root: &Path,
+    sources: &mut [ImportSource],
+    into: Option<&Path>,
+    mut note: impl FnMut(String),
+) -> anyhow::Result<()> {
+    sources.iter().filter(|source| source.is_bare).try_for_each(check_bare)?;
+    let env = into.map(Env::os).transpose()?;
+    let is_of_mob =
+        |source: &ImportSource, file: &HbaseFile| source.mob_families.contains(&file.family);
+    let bytes = sources.iter().flat_map(|source| {
+        source.files().filter(|file| is_of_mob(source, file)).map(|file| file.bytes)
+    });
+    let bar = progress("reading MOB values", bytes.sum());
+    let mut written = Vec::new();
+    for source in &*sources {
+        let mut files = InlinedFiles::new(root, source, env.as_ref());
+        for file in source.files().filter(|file| is_of_mob(source, file)) {
+            files.add(file, written.len()).with_context(|| format!("table {}", source.name()))?;
+            bar.inc(file.bytes);
+        }
+        written.push((files.by_path, files.sums));
+    }
+    bar.finish_and_clear();
+    for (source, (files, sums)) in sources.iter_mut().zip(written) {
+        for file in source.regions.iter_mut().flat_map(|region| &mut region.files) {
+            if let Some(Some((path, bytes))) = files.get(&file.path) {
+                file.path.clone_from(path);
+                file.bytes = *bytes;
+            }
+        }
+        for family in &source.mob_families {
+            let (values, bytes) = sums.get(family).copied().unwrap_or_default();
+            note(format!(
+                "table {}: family {} had IS_MOB and is without it here: {} values ({} bytes) of MOB \
+                 files are in its store files",
+                source.name(),
+                to_string_binary(family),
+                grouped(values),
+                grouped(bytes)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses bare files with references: where their MOB files are is unknown.
+fn check_bare(source: &ImportSource) -> anyhow::Result<()> {
+    for file in source.files() {
+        let reader = hfile::open(&file.path)?;
+        if reader.info().get(FILE_REFERENCES).is_some_and(|files| !files.is_empty()) {
+            bail!(
+                "store file {} refers to values in MOB files: import the table from HBase's root \
+                 directory, or a snapshot of it",
+                file.path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Files of a table written with their values.
+struct InlinedFiles<'a> {
+    source: &'a ImportSource,
+    env: Option<&'a Env>,
+    mob: MobFiles<'a>,
+    /// New path and bytes by old path; `None` for a file without references.
+    by_path: BTreeMap<PathBuf, Option<(PathBuf, u64)>>,
+    /// Values and their bytes, by family.
+    sums: BTreeMap<halite::Bytes, (u64, u64)>,
+}
+
+impl<'a> InlinedFiles<'a> {
+    fn new(root: &'a Path, source: &'a ImportSource, env: Option<&'a Env>) -> Self {
+        Self {
+            source,
+            env,
+            mob: MobFiles { root, open: Vec::new() },
+            by_path: BTreeMap::new(),
+            sums: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a file, unless another region has referred to it. `table` distinguishes the new files
+    /// of tables.
+    fn add(&mut self, file: &HbaseFile, table: usize) -> anyhow::Result<()> {
+        if self.by_path.contains_key(&file.path) {
+            return Ok(());
+        }
+        let new = match self.env {
+            // The name counts for the order of files with equal sequence ids.
+            Some(env) if hfile::open(&file.path)?.has_tags() => {
+                let directory = format!("mob-{table}-{}", self.by_path.len());
+                let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+                env.fs.create_dir_all(&directory).context("making a directory")?;
+                Some(NewFile::create(env, format!("{directory}/{name}"), self.source, file)?)
+            }
+            _ => None,
+        };
+        let new = self.copy(file, new)?;
+        self.by_path.insert(file.path.clone(), new);
+        Ok(())
+    }
+
+    /// Copies the cells of a file with their values. Returns the path and bytes of the new file;
+    /// `None` if there were no references.
+    fn copy(
+        &mut self,
+        file: &HbaseFile,
+        mut new: Option<NewFile<'_>>,
+    ) -> anyhow::Result<Option<(PathBuf, u64)>> {
+        let reader = hfile::open(&file.path)?;
+        if !reader.has_tags() {
+            return Ok(None);
+        }
+        let family = self.source.descriptor.find_family(&file.family).context("no such family")?;
+        let mut cursor = Cursor::new(reader, DirectBlocks);
+        let (mut values, mut bytes, mut other_tags) = (0_u64, 0_u64, Vec::new());
+        cursor.seek_to_first()?;
+        while let Some(cell) = cursor.peek() {
+            let mut copied = cell;
+            let cell_name = || {
+                let [row, family, qualifier] =
+                    [cell.row(), cell.family(), cell.qualifier()].map(to_string_binary);
+                format!(
+                    "store file {}: cell of row '{row}', column {family}:{qualifier}",
+                    file.path.display()
+                )
+            };
+            if tags(cell.tags()).any(|(kind, _)| kind == TAG_REFERENCE) {
+                let reference =
+                    MobReference::of(cell, self.source.original_name()).with_context(cell_name)?;
+                let value = self.mob.value(&reference, family, cell).with_context(cell_name)?;
+                other_tags.clear();
+                tags(cell.tags())
+                    .filter(|(kind, _)| ![TAG_REFERENCE, TAG_TABLE].contains(kind))
+                    .for_each(|(kind, data)| write_tag(&mut other_tags, kind, data));
+                copied = CellRef::new(cell.key(), value, &other_tags, cell.sequence_id());
+                values += 1;
+                bytes += value.len() as u64;
+            }
+            if let Some(new) = &mut new {
+                new.writer.append(copied)?;
+            }
+            cursor.advance()?;
+        }
+        let sum = self.sums.entry(file.family.clone()).or_default();
+        *sum = (sum.0 + values, sum.1 + bytes);
+        let Some(new) = new else { return Ok(None) };
+        if values == 0 {
+            return new.discard().map(|()| None);
+        }
+        new.finish().map(Some)
+    }
+}
+
+/// Store file that is being written.
+struct NewFile<'a> {
+    env: &'a Env,
+    writer: Writer,
+    name: String,
+    info: StoreFileInfo,
+}
+
+impl<'a> NewFile<'a> {
+    fn create(
+        env: &'a Env,
+        name: String,
+        source: &ImportSource,
+        of: &HbaseFile,
+    ) -> anyhow::Result<Self> {
+        let reader = hfile::open(&of.path)?;
+        let table: &TableDescriptor = &source.descriptor;
+        let family = table.find_family(&of.family).context("no such family")?;
+        let options = WriterOptions {
+            include_tags: true,
+            include_sequence_ids: reader.has_sequence_ids(),
+            created_ms: reader.created_ms().unwrap_or(0),
+            ..WriterOptions::for_bulk_load(table, family)
+        };
+        let info = StoreFileInfo {
+            max_sequence_id: reader.max_sequence_id(),
+            major_compaction: Some(reader.is_major()),
+            compacted_from: Some(Vec::new()),
+        };
+        let path = format!("{}/{name}", env.fs.root());
+        let created = env.fs.create(&name).with_context(|| format!("creating {path}"))?;
+        let mut writer = Writer::create(created, &path, options)?;
+        if let Some(loaded) = reader.info().get(info_key::BULK_LOAD_TIME) {
+            writer.set_info(info_key::BULK_LOAD_TIME, loaded.to_vec());
+        }
+        Ok(Self { env, writer, name, info })
+    }
+
+    fn finish(self) -> anyhow::Result<(PathBuf, u64)> {
+        let path = format!("{}/{}", self.env.fs.root(), self.name);
+        let written = self.writer.finish(self.info)?;
+        Ok((PathBuf::from(path), written.bytes))
+    }
+
+    fn discard(self) -> anyhow::Result<()> {
+        drop(self.writer);
+        self.env.fs.remove_file(&self.name).with_context(|| format!("removing {}", self.name))
+    }
+}
+
+/// Value of a cell that refers to a MOB file.
+struct MobReference<'a> {
+    table: TableName,
+    file: &'a str,
+    value_bytes: usize,
+}
+
+impl<'a> MobReference<'a> {
+    /// Reads the reference in a cell; `table` is that of references that name none.
+    fn of(cell: CellRef<'a>, table: &TableName) -> anyhow::Result<Self> {
+        let (length, file) =
+            cell.value().split_first_chunk::<4>().context("its reference to a MOB file is cut")?;
+        let value_bytes = usize::try_from(i32::from_be_bytes(*length))
+            .context("its reference to a MOB file has a negative length")?;
+        let file = std::str::from_utf8(file).context("the name of its MOB file is not UTF-8")?;
+        let table = match tags(cell.tags()).find(|(kind, _)| *kind == TAG_TABLE) {
+            None => table.clone(),
+            Some((_, name)) => std::str::from_utf8(name)
+                .context("the name of the table of its MOB file is not UTF-8")?
+                .parse()?,
+        };
+        Ok(Self { table, file, value_bytes })
+    }
+}
+
+/// Open MOB files, the one used last first.
+struct MobFiles<'a> {
+    root: &'a Path,
+    open: Vec<(PathBuf, Cursor<DirectBlocks>)>,
+}
+
+impl MobFiles<'_> {
+    /// Returns the value of a cell.
+    fn value(
+        &mut self,
+        reference: &MobReference<'_>,
+        family: &FamilyDescriptor,
+        cell: CellRef<'_>,
+    ) -> anyhow::Result<&[u8]> {
+        let MobReference { table, file, value_bytes } = reference;
+        let path = mob_file(self.root, table, family, file)?;
+        if let Some(place) = self.open.iter().position(|(open, _)| *open == path) {
+            self.open[..=place].rotate_right(1);
+        } else {
+            let cursor = Cursor::new(hfile::open(&path)?, DirectBlocks);
+            self.open.truncate(MAX_OPEN_FILES - 1);
+            self.open.insert(0, (path, cursor));
+        }
+        let (path, cursor) = &mut self.open[0];
+        cursor.seek(cell.key())?;
+        // HBase has one cell with this key in the file.
+        let found = cursor.peek().filter(|found| found.key() == cell.key());
+        let Some(found) = found else {
+            bail!("MOB file {} does not have its value; restore the right file", path.display());
+        };
+        let bytes = found.value().len();
+        ensure!(
+            bytes == *value_bytes,
+            "MOB file {} has a value of {bytes} bytes, and the reference says {value_bytes}; restore \
+             the right file",
+            path.display()
+        );
+        Ok(found.value())
+    }
+}
