@@ -5,6 +5,7 @@ mod caching;
 mod compaction_policies;
 mod disorder;
 mod encodings;
+mod family_flushes;
 mod gets;
 mod guards;
 mod half_done;
