@@ -21,7 +21,7 @@
 //! - a region or all memstores have grown too large: the table's policy (`flush_policy.rs`), which
 //!   never chooses only empty stores;
 //! - the log has too many segments: the families with cells in the oldest one (HBase:
-//!   `SequenceIdAccounting.findLower`);
+//!   `SequenceIdAccounting.findLower`), but all with `FlushAllStoresPolicy`;
 //! - a caller named families.
 //!
 //! The manifest has the flushed sequence id of every family. A store that was empty at the freeze
@@ -150,8 +150,10 @@ impl Region {
     /// Returns `true` for each store that a flush writes for the log, which waits for the cells up
     /// to `awaited`, or else to free memory.
     fn choose_stores(&self, snapshot: &RegionSnapshot, awaited: u64) -> Vec<bool> {
-        let is_awaited =
-            |store: &StoreSnapshot| store.has_cells() && store.flushed_sequence < awaited;
+        let policy = FlushPolicy::new(&snapshot.descriptor, &self.shared.options);
+        let is_awaited = |store: &StoreSnapshot| {
+            store.has_cells() && store.flushed_sequence < awaited && !policy.flushes_all()
+        };
         let for_log: Vec<bool> = snapshot.stores.iter().map(is_awaited).collect();
         if for_log.contains(&true) {
             return for_log;
@@ -167,7 +169,7 @@ impl Region {
             is_frozen: !store.frozen.is_empty(),
         };
         let states: Vec<StoreState> = snapshot.stores.iter().map(state).collect();
-        FlushPolicy::new(&snapshot.descriptor, &self.shared.options).choose(&states)
+        policy.choose(&states)
     }
 
     /// Requests a check of the region's files if there is something to do for it. Without it,

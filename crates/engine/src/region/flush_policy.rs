@@ -105,6 +105,11 @@ impl FlushPolicy {
         class_of(table).map_or(Ok(()), |class| POLICY.check(class).map(drop))
     }
 
+    /// Returns `true` if each flush writes all stores.
+    pub(super) fn flushes_all(&self) -> bool {
+        self.class == PolicyClass::All
+    }
+
     /// Returns `true` for each store that is flushed. At least one store with cells is, if there
     /// are any.
     pub(super) fn choose(&self, stores: &[StoreState]) -> Vec<bool> {
