@@ -9,10 +9,10 @@
 //! | HBase's name | meaning |
 //! |---|---|
 //! | `hbase.hregion.percolumnfamilyflush.size.lower.bound` | lower bound in bytes; otherwise it is the flush size divided by the number of families, at least the next one |
-//! | `hbase.hregion.percolumnfamilyflush.size.lower.bound.min` | 16 MiB |
+//! | `hbase.hregion.percolumnfamilyflush.size.lower.bound.min` | otherwise [`Options::min_family_flush_bytes`] |
 //! | `hbase.regionserver.flush.per.changes` | writes of the region, 30 million, after which a family is written whatever its size |
 //!
-//! They are settings of tables. As in HBase (`HRegion.initializeStores`), a family with in-memory
+//! They are settings of tables. Those without a class have that of [`Options::flush_policy`]. As in HBase (`HRegion.initializeStores`), a family with in-memory
 //! compaction selects `FlushNonSloppyStoresFirstPolicy` for its table. Two differences: sizes are
 //! those of the memory in use, as that which triggers the flush, where HBase adds up the cells
 //! alone; and age in time does not count, since nothing is flushed by time here.
@@ -21,35 +21,48 @@ use halite_types::schema::table_attribute as tab;
 use halite_types::{Result, TableDescriptor};
 
 use super::in_memory_compaction_rule::has_compacting_memstore;
-use crate::options::Options;
+use crate::options::{FlushPolicyClass, Options};
 use crate::table_class::{ClassAttribute, REGION_SERVER};
 
-/// Default of the smallest lower bound (HBase:
-/// `FlushLargeStoresPolicy.DEFAULT_HREGION_COLUMNFAMILY_FLUSH_SIZE_LOWER_BOUND_MIN`).
-const MIN_LOWER_BOUND_BYTES: u64 = 16 << 20;
 /// Default number of writes after which a family is flushed (HBase:
 /// `HRegion.DEFAULT_FLUSH_PER_CHANGES`).
 const MAX_UNFLUSHED_WRITES: u64 = 30_000_000;
 
-/// Classes of flush policies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PolicyClass {
-    All,
-    Large,
-    RegularFirst,
-}
-
 /// Attribute with the class of the policy.
-const POLICY: ClassAttribute<PolicyClass> = ClassAttribute {
+const POLICY: ClassAttribute<FlushPolicyClass> = ClassAttribute {
     name: tab::FLUSH_POLICY,
     package: REGION_SERVER,
     built: &[
-        ("FlushAllLargeStoresPolicy", PolicyClass::Large),
-        ("FlushAllStoresPolicy", PolicyClass::All),
-        ("FlushNonSloppyStoresFirstPolicy", PolicyClass::RegularFirst),
+        ("FlushAllLargeStoresPolicy", FlushPolicyClass::LargeStores),
+        ("FlushAllStoresPolicy", FlushPolicyClass::AllStores),
+        ("FlushNonSloppyStoresFirstPolicy", FlushPolicyClass::NonSloppyStoresFirst),
     ],
     unbuilt: &[],
 };
+
+impl FlushPolicyClass {
+    /// Returns the class with this name in HBase, with or without its package.
+    ///
+    /// # Errors
+    /// `InvalidRequest` with the allowed names.
+    pub fn from_name(name: &str) -> Result<Self> {
+        let name = name.trim();
+        if name.contains('.') {
+            POLICY.check(name)
+        } else {
+            POLICY.check(&format!("{REGION_SERVER}{name}"))
+        }
+    }
+
+    /// Returns the name in HBase, without the package.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LargeStores => "FlushAllLargeStoresPolicy",
+            Self::AllStores => "FlushAllStoresPolicy",
+            Self::NonSloppyStoresFirst => "FlushNonSloppyStoresFirstPolicy",
+        }
+    }
+}
 
 /// State of a store before a flush.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +79,7 @@ pub(super) struct StoreState {
 /// Flush policy of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FlushPolicy {
-    class: PolicyClass,
+    class: FlushPolicyClass,
     lower_bound_bytes: u64,
     max_unflushed_writes: u64,
     /// For each family, in order: `true` if its memstore is compacted.
@@ -81,13 +94,13 @@ impl FlushPolicy {
         let is_compacting: Vec<bool> =
             table.families().map(|family| has_compacting_memstore(table, family)).collect();
         let class = if is_compacting.contains(&true) {
-            PolicyClass::RegularFirst
+            FlushPolicyClass::NonSloppyStoresFirst
         } else {
-            class_of(table).and_then(|class| POLICY.find(class)).unwrap_or(PolicyClass::Large)
+            class_of(table).and_then(|class| POLICY.find(class)).unwrap_or(options.flush_policy)
         };
         let flush_bytes = table.memstore_flush_bytes().unwrap_or(options.memstore_flush_bytes);
         let average = flush_bytes / (is_compacting.len() as u64).max(1);
-        let least = number(tab::FLUSH_LOWER_BOUND_MIN).unwrap_or(MIN_LOWER_BOUND_BYTES);
+        let least = number(tab::FLUSH_LOWER_BOUND_MIN).unwrap_or(options.min_family_flush_bytes);
         Self {
             class,
             lower_bound_bytes: number(tab::FLUSH_LOWER_BOUND).unwrap_or(average.max(least)),
@@ -107,7 +120,7 @@ impl FlushPolicy {
 
     /// Returns `true` if each flush writes all stores.
     pub(super) fn flushes_all(&self) -> bool {
-        self.class == PolicyClass::All
+        self.class == FlushPolicyClass::AllStores
     }
 
     /// Returns `true` for each store that is flushed. At least one store with cells is, if there
@@ -120,9 +133,11 @@ impl FlushPolicy {
             stores.iter().enumerate().map(|(index, store)| choose(index, store)).collect()
         };
         let choices = match self.class {
-            PolicyClass::All => Vec::new(),
-            PolicyClass::Large => vec![which(&|_, store| is_large(store) || is_old(store))],
-            PolicyClass::RegularFirst => vec![
+            FlushPolicyClass::AllStores => Vec::new(),
+            FlushPolicyClass::LargeStores => {
+                vec![which(&|_, store| is_large(store) || is_old(store))]
+            }
+            FlushPolicyClass::NonSloppyStoresFirst => vec![
                 which(&|index, store| is_regular(index) && (is_large(store) || is_old(store))),
                 which(&|index, store| !is_regular(index) && is_large(store)),
             ],
@@ -248,6 +263,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn options_decide_for_tables_without_settings() {
+        let mut options = Options::default();
+        options.flush_policy = FlushPolicyClass::AllStores;
+        let store = |mib: u64| StoreState { bytes: mib << 20, ..StoreState::default() };
+        let chosen = |options: &Options, settings: &[(&str, &str)]| {
+            FlushPolicy::new(&table(&["a", "b"], settings), options).choose(&[store(70), store(65)])
+        };
+        assert_eq!(chosen(&options, &[]), [true, true]);
+        let (name, value) = class("FlushAllLargeStoresPolicy");
+        options.min_family_flush_bytes = 66 << 20;
+        assert_eq!(chosen(&options, &[(name, &value)]), [true, false]);
+        for policy in [options.flush_policy, FlushPolicyClass::LargeStores] {
+            assert_eq!(FlushPolicyClass::from_name(policy.name()).unwrap(), policy);
+            let full = format!("{PACKAGE}{}", policy.name());
+            assert_eq!(FlushPolicyClass::from_name(&full).unwrap(), policy);
+        }
+        assert!(FlushPolicyClass::from_name("FlushSomeStoresPolicy").is_err());
     }
 
     #[test]

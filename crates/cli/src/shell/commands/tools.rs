@@ -111,8 +111,11 @@ fn process_list(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult 
 
 fn flush(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let table = arguments.table()?;
-    family(session, arguments, &table)?;
-    session.cluster().flush(&table).with_hint(session, &table)?;
+    let flushed = match family(session, arguments, &table)? {
+        Some(family) => session.cluster().flush_family(&table, family),
+        None => session.cluster().flush(&table),
+    };
+    flushed.with_hint(session, &table)?;
     Ok(Value::Nil)
 }
 
