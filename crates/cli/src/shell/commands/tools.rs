@@ -16,9 +16,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: true,
         options: &[],
         synopsis: "flush 'table' [, 'family']",
-        about: "Writes what a table holds in memory to store files. The families of a region are \
-                flushed together.",
-        examples: &["flush 't1'"],
+        about: "Writes what a table holds in memory to store files: of all families, or of one.",
+        examples: &["flush 't1'", "flush 't1', 'f1'"],
         run: flush,
     },
     ShellCommand {
