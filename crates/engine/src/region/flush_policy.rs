@@ -267,8 +267,8 @@ mod tests {
 
     #[test]
     fn options_decide_for_tables_without_settings() {
-        let mut options = Options::default();
-        options.flush_policy = FlushPolicyClass::AllStores;
+        let mut options =
+            Options { flush_policy: FlushPolicyClass::AllStores, ..Options::default() };
         let store = |mib: u64| StoreState { bytes: mib << 20, ..StoreState::default() };
         let chosen = |options: &Options, settings: &[(&str, &str)]| {
             FlushPolicy::new(&table(&["a", "b"], settings), options).choose(&[store(70), store(65)])

@@ -361,7 +361,7 @@ impl CleanRun {
     }
 
     /// Lets the machine lose power at a call, and checks what the next start finds: every
-    /// acknowledged write, and perhaps the next one, once and whole; and their nonces.
+    /// acknowledged write, and the next one or not, once and whole; and their nonces.
     fn check_power_loss(&self, call: u64) {
         let at = format!("seed {}, call {call}", self.seed);
         let sim = SimEnv::new(self.seed);
