@@ -22,6 +22,9 @@ const MIN_VERSIONS_FAMILY: &str = "d";
 /// Possible families of a table; every table has the first two.
 const FAMILIES: [&str; 5] = ["a", "b", "c", MIN_VERSIONS_FAMILY, "k"];
 const ROWS: u64 = 14;
+/// Setting with the size from which a family is flushed without the others.
+const FLUSH_LOWER_BOUND: &str = "hbase.hregion.percolumnfamilyflush.size.lower.bound";
+const ALL_STORES: &str = "org.apache.hadoop.hbase.regionserver.FlushAllStoresPolicy";
 
 /// Kinds of calls that fail in random runs.
 const FAILING_CALLS: [FsCall; 11] = [
@@ -117,7 +120,13 @@ impl Generator {
                 .set("COMPRESSION", self.one_of(codecs));
             table.set_family(self.with_store_engine(rules));
         }
-        table
+        if self.mixes_durability {
+            table.set("FLUSH_POLICY", ALL_STORES)
+        } else if self.rng.one_in(2) {
+            table.set(FLUSH_LOWER_BOUND, 512 << self.below(6))
+        } else {
+            table
+        }
     }
 
     /// Returns a family of which some have small stripes, or short windows of time.
@@ -171,7 +180,10 @@ impl Generator {
             720..838 => Step::Scan(self.scan(now)),
             838..850 => self.snapshot_step(now),
             850..853 => Step::Load(self.put_to_load(now)),
-            853..883 => Step::Flush,
+            853..868 => Step::Flush,
+            // A write that skips the log would be reverted in some families only.
+            868..883 if self.mixes_durability => Step::Flush,
+            868..883 => Step::FlushFamilies(1 + self.below((1 << self.families.len()) - 1)),
             883..895 => Step::CompactMinor,
             895..903 => Step::CompactMajor,
             903..908 => Step::Split(self.row()),

@@ -23,6 +23,8 @@ pub enum Step {
     Scan(Scan),
     /// Flushes the memstores to files.
     Flush,
+    /// Flushes the memstores of the families whose bits, by their order, are set.
+    FlushFamilies(u64),
     /// Compacts some files into one.
     CompactMinor,
     /// Flushes, and then compacts all files of each store into one.

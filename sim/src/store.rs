@@ -243,6 +243,14 @@ impl Store {
         self.engine.flush(&self.table)
     }
 
+    /// Flushes the memstores of some families.
+    ///
+    /// # Errors
+    /// Returns an error of the engine.
+    pub fn flush_families(&self, families: &[Bytes]) -> Result<()> {
+        self.engine.flush_families(&self.table, families)
+    }
+
     /// Compacts every store.
     ///
     /// # Errors

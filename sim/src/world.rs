@@ -39,6 +39,8 @@ pub struct RunStats {
     pub in_flight_survived: u64,
     /// Flushes, counted at the end of a process.
     pub flushes: u64,
+    /// Requested flushes of some families.
+    pub family_flushes: u64,
     /// In-memory compactions of memstores.
     pub in_memory_compactions: u64,
     /// Compactions, counted at the end of a process.
@@ -68,6 +70,7 @@ impl RunStats {
         self.in_flight += other.in_flight;
         self.in_flight_survived += other.in_flight_survived;
         self.flushes += other.flushes;
+        self.family_flushes += other.family_flushes;
         self.in_memory_compactions += other.in_memory_compactions;
         self.compactions += other.compactions;
         self.region_changes += other.region_changes;
@@ -95,8 +98,9 @@ impl fmt::Display for RunStats {
         )?;
         write!(
             f,
-            "{} flushes, {} memstores compacted in memory, {} compactions, ",
-            self.flushes, self.in_memory_compactions, self.compactions
+            "{} flushes, {} requests for some families, {} memstores compacted in memory, {} \
+             compactions, ",
+            self.flushes, self.family_flushes, self.in_memory_compactions, self.compactions
         )?;
         write!(
             f,
@@ -248,6 +252,7 @@ impl World {
             Step::Burst(acts, end) => self.burst(acts, *end),
             Step::WriteOnce(op, nonce) => self.write_once(op, *nonce),
             Step::Flush => self.flush(),
+            Step::FlushFamilies(chosen) => self.flush_families(*chosen),
             Step::CompactMinor => Ok(self.store()?.compact(CompactionKind::Minor)?),
             Step::CompactMajor => self.compact_all(),
             Step::Split(row) => self.change_regions(|store| {
@@ -402,6 +407,24 @@ impl World {
             self.find_entries(Disruption::Failure)?;
         }
         self.mark_all_safe();
+        Ok(())
+    }
+
+    /// Flushes some families. That makes nothing safe that was not before: the others still need
+    /// the log.
+    fn flush_families(&mut self, chosen: u64) -> StepResult {
+        let families = self.table.families().enumerate();
+        let families: Vec<Bytes> = families
+            .filter(|(index, _)| chosen >> index & 1 == 1)
+            .map(|(_, family)| family.name().clone())
+            .collect();
+        self.store()?.flush_families(&families)?;
+        self.stats.family_flushes += 1;
+        if self.has_late_entries() {
+            // As in [`World::flush`].
+            self.record_rewrites(true);
+            self.find_entries(Disruption::Failure)?;
+        }
         Ok(())
     }
 

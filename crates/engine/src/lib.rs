@@ -43,7 +43,7 @@ pub use engine::{
 pub use health::{Health, StoreState};
 pub use histogram::Histogram;
 pub use maintenance_stats::{CompactionStats, MaintenanceStats};
-pub use options::{Options, PartReads, WalRecovery, WalSync};
+pub use options::{FlushPolicyClass, Options, PartReads, WalRecovery, WalSync};
 pub use region::{BatchResult, Region, empty_range_hint, split_policy_classes};
 pub use store::BloomFailures;
 pub use wal::{Nonce, WalStats, WalTruncation};

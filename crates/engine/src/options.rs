@@ -42,6 +42,20 @@ pub enum PartReads {
     Never,
 }
 
+/// Class of the flush policy: the families of a region that are flushed because it has grown large,
+/// or all memstores together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlushPolicyClass {
+    /// The large families, or all if none is large: `FlushAllLargeStoresPolicy`.
+    #[default]
+    LargeStores,
+    /// All families: `FlushAllStoresPolicy`.
+    AllStores,
+    /// As `LargeStores`, but families with in-memory compaction only if no other one is large:
+    /// `FlushNonSloppyStoresFirstPolicy`.
+    NonSloppyStoresFirst,
+}
+
 /// Maximum of [`Options::compaction_threads`].
 const MAX_COMPACTION_THREADS: usize = 64;
 
@@ -71,6 +85,12 @@ pub struct Options {
     /// Size of a region's memstores that triggers a flush. Default: 128 MiB. A table may override
     /// it.
     pub memstore_flush_bytes: u64,
+    /// Flush policy of tables without `FLUSH_POLICY`. Default: [`FlushPolicyClass::LargeStores`].
+    pub flush_policy: FlushPolicyClass,
+    /// Size of the memstores of a family up to which it is small for the flush policy, even if that
+    /// is more than its share of the flush size. Default: 16 MiB. A table may override it
+    /// (`hbase.hregion.percolumnfamilyflush.size.lower.bound.min`).
+    pub min_family_flush_bytes: u64,
     /// Multiple of the flush size at which writers to the region wait. Default: 4.
     pub memstore_block_multiplier: u64,
     /// Total size of all memstores above which the largest is flushed. Writers wait at one and a
@@ -150,6 +170,8 @@ impl Default for Options {
             max_wal_segments: 32,
             disk_reserve_bytes: None,
             memstore_flush_bytes: 128 << 20,
+            flush_policy: FlushPolicyClass::default(),
+            min_family_flush_bytes: 16 << 20,
             memstore_block_multiplier: 4,
             global_memstore_bytes: 1 << 30,
             in_memory_compaction_bytes: 16 << 20,

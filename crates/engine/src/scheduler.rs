@@ -9,7 +9,7 @@
 //! values, such as the region to flush; equal ones are merged, and the queue selects the next by
 //! kind.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Weak};
 use std::time::Duration;
@@ -226,16 +226,20 @@ impl JobScheduler {
         }
     }
 
-    /// Requests flushes of the open regions with these numbers.
-    pub(crate) fn request_flushes_of(&self, numbers: &HashSet<u64>) {
+    /// Requests flushes of the open regions with these numbers, at least of the cells up to the
+    /// sequence id of each.
+    pub(crate) fn request_flushes_of(&self, sequences: &HashMap<u64, u64>) {
         let mut list = self.queue();
         let regions: Vec<_> = list
             .regions
             .iter()
             .filter_map(Weak::upgrade)
-            .filter(|region| numbers.contains(&region.number))
+            .filter_map(|region| Some((*sequences.get(&region.number)?, region)))
             .collect();
-        regions.into_iter().for_each(|region| list.add_flush(region));
+        for (sequence, region) in regions {
+            region.awaited_flush_sequence.fetch_max(sequence, Ordering::AcqRel);
+            list.add_flush(region);
+        }
         drop(list);
         self.added.notify_all();
     }
@@ -305,7 +309,7 @@ impl JobScheduler {
             let list = self.queue();
             let fullest = if is_region_full() { list.find(region) } else { list.largest() };
             drop(list);
-            return fullest.map_or(Ok(()), |region| region.flush().map(|_| ()));
+            return fullest.map_or(Ok(()), |region| region.flush_by_policy());
         }
         let is_full = || is_region_full() || is_all_full();
         let mut seen = self.queue().flushes_finished;

@@ -352,6 +352,11 @@ impl Admin for StoreAdmin {
         self.run(move |engine| engine.flush(&table))
     }
 
+    fn flush_family(&self, table: &TableName, family: Bytes) -> BoxFuture<'_, Result<()>> {
+        let table = table.clone();
+        self.run(move |engine| engine.flush_families(&table, &[family]))
+    }
+
     fn compact(
         &self,
         table: &TableName,

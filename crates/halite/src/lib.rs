@@ -140,7 +140,8 @@ pub use halite_client::{
 };
 pub use halite_engine::env::DiskSpace;
 pub use halite_engine::{
-    Health, OpenReport, Options, PartReads, StoreState, WalRecovery, WalSync, WalTruncation,
+    FlushPolicyClass, Health, OpenReport, Options, PartReads, StoreState, WalRecovery, WalSync,
+    WalTruncation,
 };
 pub use halite_rowkey as rowkey;
 #[cfg(feature = "derive")]

@@ -7,7 +7,7 @@ use crate::suggest::misspelled;
 const NAMES: &str = include_str!("hbase_names.txt");
 
 /// Settings of tables and families that are acted on, and are not in [`NAMES`] as a whole.
-const OF_TABLES: [&str; 33] = [
+const OF_TABLES: [&str; 38] = [
     tab::MAX_CELL_SIZE,
     tab::SPLIT_POLICY_SETTING,
     tab::SPLIT_INITIAL_SIZE,
@@ -20,11 +20,16 @@ const OF_TABLES: [&str; 33] = [
     tab::SPLIT_RESTRICTION_PREFIX_LENGTH,
     tab::SPLIT_RESTRICTION_DELIMITER,
     tab::LOAD_FAMILIES_ON_DEMAND,
+    tab::FLUSH_POLICY_SETTING,
+    tab::FLUSH_LOWER_BOUND,
+    tab::FLUSH_LOWER_BOUND_MIN,
+    tab::FLUSH_PER_CHANGES,
     fam::ZSTD_LEVEL,
     fam::HADOOP_ZSTD_LEVEL,
     fam::ZSTD_CODEC,
     fam::GZ_LEVEL,
     fam::IN_MEMORY_COMPACTION_SETTING,
+    fam::SYSTEM_IN_MEMORY_COMPACTION_SETTING,
     fam::CACHE_DATA_ON_WRITE_SETTING,
     fam::CACHE_INDEX_ON_WRITE_SETTING,
     fam::CACHE_BLOOMS_ON_WRITE_SETTING,

@@ -205,6 +205,9 @@ pub mod family_attribute {
     pub const IN_MEMORY_COMPACTION: &str = "IN_MEMORY_COMPACTION";
     /// Setting in place of [`IN_MEMORY_COMPACTION`].
     pub const IN_MEMORY_COMPACTION_SETTING: &str = "hbase.hregion.compacting.memstore.type";
+    /// Setting in place of both, for the tables of the namespace `hbase`.
+    pub const SYSTEM_IN_MEMORY_COMPACTION_SETTING: &str =
+        "hbase.systemtables.compacting.memstore.type";
     pub const CACHE_DATA_ON_WRITE: &str = "CACHE_DATA_ON_WRITE";
     pub const CACHE_INDEX_ON_WRITE: &str = "CACHE_INDEX_ON_WRITE";
     pub const CACHE_BLOOMS_ON_WRITE: &str = "CACHE_BLOOMS_ON_WRITE";
@@ -558,6 +561,15 @@ pub mod table_attribute {
     pub const MERGE_ENABLED: &str = "MERGE_ENABLED";
     pub const SPLIT_POLICY: &str = "SPLIT_POLICY";
     pub const FLUSH_POLICY: &str = "FLUSH_POLICY";
+    /// Setting in place of the attribute.
+    pub const FLUSH_POLICY_SETTING: &str = "hbase.regionserver.flush.policy";
+    /// Setting: bytes above which a family is flushed although others are not.
+    pub const FLUSH_LOWER_BOUND: &str = "hbase.hregion.percolumnfamilyflush.size.lower.bound";
+    /// Setting: minimum of the former if it is computed.
+    pub const FLUSH_LOWER_BOUND_MIN: &str =
+        "hbase.hregion.percolumnfamilyflush.size.lower.bound.min";
+    /// Setting: writes to a region after which a family is flushed.
+    pub const FLUSH_PER_CHANGES: &str = "hbase.regionserver.flush.per.changes";
     /// Setting in place of the attribute.
     pub const SPLIT_POLICY_SETTING: &str = "hbase.regionserver.region.split.policy";
     /// Setting, in bytes.

@@ -266,6 +266,11 @@ pub trait Admin: Send + Sync {
     /// # Errors
     /// `NoSuchTable`.
     fn flush(&self, table: &TableName) -> BoxFuture<'_, Result<()>>;
+    /// Writes the memstores of one family to store files, and leaves the others in memory.
+    ///
+    /// # Errors
+    /// `NoSuchTable`, `NoSuchFamily`.
+    fn flush_family(&self, table: &TableName, family: Bytes) -> BoxFuture<'_, Result<()>>;
     /// Compacts a table's stores, or one family's, and returns after completion.
     ///
     /// # Errors

@@ -64,6 +64,15 @@ pub(crate) const HBASE_SETTINGS: &[HBaseSetting] = &[
     setting("hbase.catalogjanitor.interval", Alias("catalog-janitor-interval")),
     setting("hbase.quota.enabled", Alias("quota-enabled")),
     setting("hbase.hregion.memstore.flush.size", Alias("memstore-flush-size")),
+    setting("hbase.regionserver.flush.policy", Alias("flush-policy")),
+    setting(
+        "hbase.hregion.percolumnfamilyflush.size.lower.bound.min",
+        Alias("min-family-flush-size"),
+    ),
+    setting(
+        "hbase.hregion.percolumnfamilyflush.size.lower.bound",
+        Ignored("only tables have it; set it there, or give min-family-flush-size"),
+    ),
     setting("hbase.hregion.memstore.block.multiplier", Alias("memstore-block-multiplier")),
     setting("hbase.hregion.memstore.mslab.chunksize", Alias("memstore-chunk-size")),
     setting("hfile.block.cache.memory.size", Alias("block-cache-size")),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use halite::{WalRecovery, WalSync};
+use halite::{FlushPolicyClass, WalRecovery, WalSync};
 use halite_server::Advertise;
 
 use super::config::ServeConfig;
@@ -152,6 +152,27 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "BYTES",
         Bytes(|s| &mut s.engine.memstore_flush_bytes),
         "Size of the memstores of a region that triggers a flush",
+    ),
+    option(
+        "flush-policy",
+        "CLASS",
+        Other(
+            |s, text| {
+                let class = FlushPolicyClass::from_name(text);
+                s.engine.flush_policy = class.map_err(|error| error.message().to_owned())?;
+                Ok(())
+            },
+            |s| s.engine.flush_policy.name().to_owned(),
+        ),
+        "Families that a flush writes in tables without FLUSH_POLICY: HBase's class \
+         FlushAllLargeStoresPolicy, FlushAllStoresPolicy or FlushNonSloppyStoresFirstPolicy",
+    ),
+    option(
+        "min-family-flush-size",
+        "BYTES",
+        Bytes(|s| &mut s.engine.min_family_flush_bytes),
+        "Size of the memstores of a family up to which FlushAllLargeStoresPolicy leaves it in memory, \
+         or more if its share of memstore-flush-size is more",
     ),
     option(
         "memstore-block-multiplier",

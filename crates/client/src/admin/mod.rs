@@ -110,7 +110,12 @@ impl Admin for RemoteAdmin {
 
     fn flush(&self, table: &TableName) -> BoxFuture<'_, Result<()>> {
         let table = table.clone();
-        self.run(async move { regions::flush(&self.shared, &table).await })
+        self.run(async move { regions::flush(&self.shared, &table, None).await })
+    }
+
+    fn flush_family(&self, table: &TableName, family: Bytes) -> BoxFuture<'_, Result<()>> {
+        let table = table.clone();
+        self.run(async move { regions::flush(&self.shared, &table, Some(family)).await })
     }
 
     fn compact(

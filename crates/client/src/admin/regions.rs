@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use halite_types::{Bytes, CompactionKind, Error, ErrorKind, RegionInfo, Result, Table, TableName};
+use halite_types::{
+    Bytes, CompactionKind, Error, ErrorKind, RegionInfo, Result, Table, TableDescriptor, TableName,
+};
 use halite_wire::convert::meta::{self, RegionRow};
 use halite_wire::convert::{region, schema};
 use halite_wire::proto as pb;
@@ -24,31 +26,46 @@ const POLL_INTERVAL: PollInterval =
 /// Signature of table flushes in masters before 2.6.
 const FLUSH_PROCEDURE: &str = "flush-table-proc";
 
-pub(super) async fn flush(shared: &ClientInner, table: &TableName) -> Result<()> {
-    tables::descriptor(shared, table).await?;
+/// Flushes all families of a table, or one.
+pub(super) async fn flush(
+    shared: &ClientInner,
+    table: &TableName,
+    family: Option<Bytes>,
+) -> Result<()> {
+    let descriptor = tables::descriptor(shared, table).await?;
+    check_family(&descriptor, family.as_ref())?;
     let (nonce_group, nonce) = procedure::nonces(shared);
     let request = pb::FlushTableRequest {
         table_name: schema::table_name_to_proto(table),
+        column_family: family.iter().cloned().collect(),
         nonce_group,
         nonce,
-        ..pb::FlushTableRequest::default()
     };
     match master::call::<call::MasterFlushTable>(shared, &request).await {
         Ok(response) => {
             procedure::finish(shared, response.proc_id, &format!("flushing table {table}")).await
         }
         Err(error) if error.message().contains("UnsupportedOperationException") => {
-            flush_legacy(shared, table).await
+            flush_legacy(shared, table, family).await
         }
         Err(error) => Err(error),
     }
 }
 
-async fn flush_legacy(shared: &ClientInner, table: &TableName) -> Result<()> {
+async fn flush_legacy(
+    shared: &ClientInner,
+    table: &TableName,
+    family: Option<Bytes>,
+) -> Result<()> {
     let instance = Some(table.to_string());
+    let family = family.map(|family| pb::NameStringPair {
+        name: "family".to_owned(),
+        value: String::from_utf8_lossy(&family).into_owned(),
+    });
     let procedure = pb::ProcedureDescription {
         signature: FLUSH_PROCEDURE.to_string(),
         instance,
+        configuration: family.into_iter().collect(),
         ..pb::ProcedureDescription::default()
     };
     master::call::<call::MasterExecProcedure>(
@@ -71,6 +88,20 @@ async fn flush_legacy(shared: &ClientInner, table: &TableName) -> Result<()> {
     Ok(())
 }
 
+/// Checks that a table has a family, if one is given.
+fn check_family(table: &TableDescriptor, family: Option<&Bytes>) -> Result<()> {
+    match family.filter(|family| table.find_family(family).is_none()) {
+        None => Ok(()),
+        Some(family) => {
+            let (table, name) = (table.name(), halite_types::key::to_string_binary(family));
+            Err(Error::new(
+                ErrorKind::NoSuchFamily,
+                format!("table {table} has no family {name}; look at describe '{table}'"),
+            ))
+        }
+    }
+}
+
 pub(super) async fn compact(
     shared: &Arc<ClientInner>,
     table: &TableName,
@@ -78,15 +109,7 @@ pub(super) async fn compact(
     kind: CompactionKind,
 ) -> Result<()> {
     let descriptor = tables::descriptor(shared, table).await?;
-    if let Some(family) = &family
-        && descriptor.find_family(family).is_none()
-    {
-        let name = halite_types::key::to_string_binary(family);
-        return Err(Error::new(
-            ErrorKind::NoSuchFamily,
-            format!("table {table} has no family {name}; look at describe '{table}'"),
-        ));
-    }
+    check_family(&descriptor, family.as_ref())?;
     let handle = RemoteTable::new(Arc::clone(shared), table);
     let regions = handle.regions().await?;
     let known = shared.meta_cache.table(table);

@@ -119,6 +119,13 @@ fn regions_are_listed_flushed_compacted_split_and_merged() {
             described.families().map(FamilyDescriptor::max_versions).collect::<Vec<_>>(),
             [3, 1]
         );
+        assert_eq!(
+            kind(admin.flush_family(&name(), "nosuch".into()).await),
+            Some(ErrorKind::NoSuchFamily)
+        );
+        // The rows are in the other one.
+        admin.flush_family(&name(), "g".into()).await.unwrap();
+        assert_eq!(server.engine.status().regions.iter().map(|load| load.flushes).sum::<u64>(), 0);
         admin.flush(&name()).await.unwrap();
         server.fill(('a'..='z').map(String::from));
         admin.flush(&name()).await.unwrap();

@@ -21,8 +21,8 @@ use super::{
 
 const MAGIC: &[u8; 8] = b"HALMAN\r\n";
 /// Format version. Version 2 added snapshots and links, 3 bulk-loaded files, 4 properties, 5
-/// generations.
-const VERSION: u32 = 5;
+/// generations, 6 the flushed sequence ids of families.
+const VERSION: u32 = 6;
 const MIN_VERSION: u32 = 1;
 const HEADER_BYTES: usize = 8 + 4 + 8;
 
@@ -153,6 +153,9 @@ struct FamilyMessage {
     name: Vec<u8>,
     #[prost(message, repeated, tag = "2")]
     files: Vec<FileMessage>,
+    /// Flushed sequence id of the family if it is above the region's.
+    #[prost(uint64, optional, tag = "3")]
+    flushed_sequence: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -255,7 +258,12 @@ impl From<&RegionEntry> for RegionMessage {
         let family = |(name, files): (&Bytes, &FamilyFiles)| FamilyMessage {
             name: name.to_vec(),
             files: files.iter().map(file).collect(),
+            flushed_sequence: region.family_flushed.get(name).copied(),
         };
+        debug_assert!(
+            region.family_flushed.keys().all(|family| region.families.contains_key(family)),
+            "a family with a flushed sequence id is listed, even without files"
+        );
         Self {
             number: region.number,
             region_id: region.info.region_id,
@@ -323,14 +331,20 @@ impl TryFrom<TableMessage> for TableEntry {
                 region.end.into(),
                 region.region_id,
             );
-            let mut families = BTreeMap::new();
+            let (mut families, mut family_flushed) = (BTreeMap::new(), BTreeMap::new());
             for family in region.families {
+                let name = Bytes::from(family.name);
+                if let Some(flushed) =
+                    family.flushed_sequence.filter(|flushed| *flushed > region.flushed_sequence)
+                {
+                    family_flushed.insert(name.clone(), flushed);
+                }
                 let files = family
                     .files
                     .into_iter()
                     .map(|file| decode_file(file, &info))
                     .collect::<Result<FamilyFiles>>()?;
-                families.insert(Bytes::from(family.name), files);
+                families.insert(name, files);
             }
             let parent = |parent: ParentMessage| {
                 new_region(
@@ -346,6 +360,7 @@ impl TryFrom<TableMessage> for TableEntry {
                 info: Arc::new(info),
                 number: region.number,
                 flushed_sequence: region.flushed_sequence,
+                family_flushed,
                 families,
                 parents,
             })
@@ -464,7 +479,14 @@ mod tests {
             info: Arc::new(new_region(&name, Bytes::from_static(b"a"), Bytes::new(), 17)),
             number: 3,
             flushed_sequence: 99,
-            families: BTreeMap::from([(Bytes::from_static(b"f"), files)]),
+            family_flushed: BTreeMap::from([
+                (Bytes::from_static(b"f"), 120),
+                (Bytes::from_static(b"without files"), 130),
+            ]),
+            families: BTreeMap::from([
+                (Bytes::from_static(b"f"), files),
+                (Bytes::from_static(b"without files"), Vec::new()),
+            ]),
             parents: [("a", "b"), ("b", "")]
                 .map(|(start, end)| Arc::new(new_region(&name, start.into(), end.into(), 16)))
                 .to_vec(),
@@ -519,15 +541,32 @@ mod tests {
         }
     }
 
-    #[test]
-    fn newer_format_is_rejected_with_its_version() {
-        let mut bytes = encode(&catalog());
-        bytes[11] = 6;
+    /// Returns a manifest with another format version.
+    fn with_version(mut bytes: Vec<u8>, version: u8) -> Vec<u8> {
+        bytes[11] = version;
         let end = bytes.len() - 4;
         let crc = crc32c::crc32c(&bytes[..end]);
         bytes[end..].copy_from_slice(&crc.to_be_bytes());
-        let error = decode(&bytes).unwrap_err();
+        bytes
+    }
+
+    #[test]
+    fn older_format_is_flushed_alike_in_all_families() {
+        let mut older = catalog();
+        for table in older.tables.values_mut() {
+            table.regions[0].family_flushed.clear();
+        }
+        older.snapshots.clear();
+        let read = decode(&with_version(encode(&older), 5)).unwrap();
+        assert_eq!(read, older);
+        let region = &read.tables.values().next().unwrap().regions[0];
+        assert_eq!((region.flushed_sequence_of(b"f"), region.newest_flushed_sequence()), (99, 99));
+    }
+
+    #[test]
+    fn newer_format_is_rejected_with_its_version() {
+        let error = decode(&with_version(encode(&catalog()), 7)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NewerFormat);
-        assert!(error.message().contains("format version 6"), "{error}");
+        assert!(error.message().contains("format version 7"), "{error}");
     }
 }

@@ -61,6 +61,9 @@ pub(crate) struct RegionEntry {
     pub(crate) number: u64,
     /// Sequence id up to which everything is in store files.
     pub(crate) flushed_sequence: u64,
+    /// Families whose cells are in store files beyond that, and up to which sequence id: those that
+    /// a flush wrote while it left others in memory.
+    pub(crate) family_flushed: BTreeMap<Bytes, u64>,
     pub(crate) families: BTreeMap<Bytes, FamilyFiles>,
     /// Regions that this one was merged from, in key order, until they are cleared: HBase's merge
     /// qualifiers.
@@ -206,6 +209,46 @@ impl FileEntry {
 }
 
 impl RegionEntry {
+    /// Returns the entry of a region without files.
+    pub(crate) fn new(info: Arc<RegionInfo>, number: u64) -> Self {
+        Self {
+            info,
+            number,
+            flushed_sequence: 0,
+            family_flushed: BTreeMap::new(),
+            families: BTreeMap::new(),
+            parents: Vec::new(),
+        }
+    }
+
+    /// Returns the sequence id up to which all cells of a family are in store files.
+    pub(crate) fn flushed_sequence_of(&self, family: &[u8]) -> u64 {
+        self.family_flushed.get(family).copied().unwrap_or(self.flushed_sequence)
+    }
+
+    /// Returns the highest sequence id up to which the cells of any family are in store files.
+    pub(crate) fn newest_flushed_sequence(&self) -> u64 {
+        self.family_flushed.values().copied().max().unwrap_or(0).max(self.flushed_sequence)
+    }
+
+    /// Records up to which sequence id the cells of each family are in store files. Returns the
+    /// lowest one: up to it, everything is.
+    pub(crate) fn set_flushed_sequences(&mut self, families: BTreeMap<Bytes, u64>) -> u64 {
+        let lowest = families.values().copied().min().unwrap_or(self.flushed_sequence);
+        assert!(self.flushed_sequence <= lowest, "flushed cells stay flushed");
+        assert!(
+            families.iter().all(|(family, flushed)| self.flushed_sequence_of(family) <= *flushed),
+            "flushed cells of a family stay flushed"
+        );
+        self.flushed_sequence = lowest;
+        self.family_flushed = families;
+        self.family_flushed.retain(|_, flushed| *flushed > lowest);
+        for family in self.family_flushed.keys() {
+            self.families.entry(family.clone()).or_default();
+        }
+        lowest
+    }
+
     /// Returns the region's files with their families.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&Bytes, &FileEntry)> {
         self.families
@@ -308,10 +351,19 @@ impl Catalog {
     /// Returns `true` if the regions that are also in an earlier state have at least its flushed
     /// sequence ids.
     pub(crate) fn is_flushed_like(&self, before: &Self) -> bool {
-        let before = before.flushed_sequences();
-        self.flushed_sequences().iter().all(|(number, flushed)| {
-            before.get(number).is_none_or(|flushed_before| flushed_before <= flushed)
-        })
+        let regions = || before.tables.values().flat_map(|table| &table.regions);
+        let before: BTreeMap<u64, &RegionEntry> =
+            regions().map(|region| (region.number, region)).collect();
+        let is_like = |region: &RegionEntry, before: &RegionEntry| {
+            before.flushed_sequence <= region.flushed_sequence
+                && region.families.keys().all(|family| {
+                    before.flushed_sequence_of(family) <= region.flushed_sequence_of(family)
+                })
+        };
+        self.tables
+            .values()
+            .flat_map(|table| &table.regions)
+            .all(|region| before.get(&region.number).is_none_or(|before| is_like(region, before)))
     }
 
     /// Allocates a number for a new region.
@@ -366,11 +418,8 @@ mod tests {
     fn region(table: &str, files: Vec<FileEntry>) -> RegionEntry {
         let info = layout::new_region(&table.parse().unwrap(), Bytes::new(), Bytes::new(), 7);
         RegionEntry {
-            info: Arc::new(info),
-            number: 1,
-            flushed_sequence: 0,
             families: BTreeMap::from([(Bytes::from_static(b"f"), files)]),
-            parents: Vec::new(),
+            ..RegionEntry::new(Arc::new(info), 1)
         }
     }
 
@@ -387,6 +436,39 @@ mod tests {
 
     fn target(name: &str, whole: bool) -> LinkTarget {
         LinkTarget { table: "t".parse().unwrap(), region: "old".into(), name: name.into(), whole }
+    }
+
+    #[test]
+    fn lowest_flushed_sequence_of_families_is_the_regions() {
+        let mut region = region("t", Vec::new());
+        let mut set = |sequences: [(&'static str, u64); 3]| {
+            let sequences = sequences.map(|(family, flushed)| (Bytes::from(family), flushed));
+            let lowest = region.set_flushed_sequences(BTreeMap::from(sequences));
+            assert_eq!(lowest, region.flushed_sequence);
+            (["f", "g", "h"].map(|family| region.flushed_sequence_of(family.as_bytes())), lowest)
+        };
+        assert_eq!(set([("f", 7), ("g", 5), ("h", 5)]), ([7, 5, 5], 5));
+        assert_eq!(set([("f", 7), ("g", 9), ("h", 8)]), ([7, 9, 8], 7));
+        assert_eq!(set([("f", 9), ("g", 9), ("h", 9)]), ([9, 9, 9], 9));
+        assert!(region.family_flushed.is_empty() && region.newest_flushed_sequence() == 9);
+    }
+
+    #[test]
+    fn family_that_is_flushed_less_is_noticed() {
+        let mut before = Catalog::default();
+        before.tables.insert("t".parse().unwrap(), table("t", Vec::new()));
+        let with = |flushed: &[(&'static str, u64)]| {
+            let mut after = before.clone();
+            let region = &mut after.tables.values_mut().next().unwrap().regions[0];
+            for (family, flushed) in flushed {
+                region.families.entry(Bytes::from(*family)).or_default();
+                region.family_flushed.insert(Bytes::from(*family), *flushed);
+            }
+            after
+        };
+        assert!(with(&[("f", 6), ("g", 5)]).is_flushed_like(&with(&[("f", 5)])));
+        assert!(!with(&[("f", 5), ("g", 6)]).is_flushed_like(&with(&[("f", 6)])));
+        assert!(!with(&[]).is_flushed_like(&with(&[("f", 1)])));
     }
 
     #[test]

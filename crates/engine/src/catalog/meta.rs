@@ -237,7 +237,7 @@ fn region_cells(
     open_sequence: Option<u64>,
 ) -> Vec<MetaCell> {
     let created = region.info.region_id;
-    let sequence = open_sequence.unwrap_or(region.flushed_sequence + 1);
+    let sequence = open_sequence.unwrap_or_else(|| region.newest_flushed_sequence() + 1);
     let mut cells = vec![cell(
         b"regioninfo",
         pbuf(&RegionInfoMessage::from(&*region.info)),

@@ -131,7 +131,7 @@ impl Engine {
                 layout::new_region(name, of.info.start.clone(), of.info.end.clone(), region_id);
             copies.push(ClonedRegion {
                 info: Arc::new(info),
-                flushed_sequence: of.flushed_sequence,
+                flushed_sequence: of.newest_flushed_sequence(),
                 families: BTreeMap::new(),
                 open_files: Vec::new(),
             });
@@ -197,11 +197,9 @@ struct ClonedRegion {
 impl ClonedRegion {
     fn entry(&self, number: u64) -> RegionEntry {
         RegionEntry {
-            info: Arc::clone(&self.info),
-            number,
             flushed_sequence: self.flushed_sequence,
             families: self.families.clone(),
-            parents: Vec::new(),
+            ..RegionEntry::new(Arc::clone(&self.info), number)
         }
     }
 }

@@ -216,7 +216,9 @@ impl Engine {
                 entry.descriptor = Arc::clone(&descriptor);
                 entry.version = version;
                 for region in &mut entry.regions {
-                    region.families.retain(|family, _| descriptor.find_family(family).is_some());
+                    let stays = |family: &Bytes| descriptor.find_family(family).is_some();
+                    region.families.retain(|family, _| stays(family));
+                    region.family_flushed.retain(|family, _| stays(family));
                 }
                 Ok(before)
             })?;
@@ -407,11 +409,5 @@ impl Engine {
 }
 
 fn new_region_entry(number: u64, info: RegionInfo) -> RegionEntry {
-    RegionEntry {
-        info: Arc::new(info),
-        number,
-        flushed_sequence: 0,
-        families: BTreeMap::new(),
-        parents: Vec::new(),
-    }
+    RegionEntry::new(Arc::new(info), number)
 }

@@ -211,7 +211,7 @@ fn panicked(name: &str, after: &str, payload: &(dyn std::any::Any + Send)) -> Er
 
 fn do_job(shared: &Arc<EngineInner>, engine: &Engine, job: Job) -> Result<()> {
     match job {
-        Job::Flush(region) => region.flush_memstores().map(drop),
+        Job::Flush(region) => region.flush_chosen(),
         Job::InMemoryCompaction(region) => region.compact_memstores().map(drop),
         Job::Compact(region) => {
             region.prefetch();

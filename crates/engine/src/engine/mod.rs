@@ -7,6 +7,7 @@
 
 mod bulk_load;
 mod clone;
+pub(crate) mod coverage;
 mod ddl;
 pub(crate) mod directory;
 mod export;
@@ -290,6 +291,20 @@ impl Engine {
     pub fn flush(&self, name: &TableName) -> Result<()> {
         for region in self.table(name)?.regions().iter() {
             region.flush()?;
+        }
+        Ok(())
+    }
+
+    /// As [`Engine::flush`], for these families only; for all if there are none.
+    ///
+    /// # Errors
+    /// `NoSuchFamily`; as [`Engine::flush`].
+    pub fn flush_families(&self, name: &TableName, families: &[Bytes]) -> Result<()> {
+        if families.is_empty() {
+            return self.flush(name);
+        }
+        for region in self.table(name)?.regions().iter() {
+            region.flush_families(families)?;
         }
         Ok(())
     }

@@ -4,15 +4,15 @@
 //! reported, and then nothing is changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::Arc;
 
 use halite_types::{Error, Result};
 
+use super::coverage::RegionCoverage;
 use super::open_report::OpenReport;
 use super::quarantine::{self, UnreferencedFile};
 use crate::catalog::{Catalog, FileOrigin, Manifest, RequiredLocation, layout};
 use crate::env::{Env, list, list_if_exists};
-use crate::hfile::{Cursor, DirectBlocks, Reader};
+use crate::hfile::Reader;
 use crate::shared::EngineInner;
 use crate::store::{STORE_ID_KEY, generation_of, region_number_of};
 
@@ -97,54 +97,6 @@ struct UnreferencedCells {
     newest: u64,
 }
 
-/// Sequence ids of a region that are covered by files and by the log.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SequenceCoverage {
-    /// Sequence id up to which files contain everything.
-    pub(crate) flushed: u64,
-    /// First sequence id after that in the log, and the newest; `None` if the log has none.
-    pub(crate) logged: Option<(u64, u64)>,
-}
-
-impl SequenceCoverage {
-    /// Records a write in the log.
-    pub(crate) fn record(&mut self, sequence: u64) {
-        if sequence > self.flushed {
-            let (first, newest) = self.logged.unwrap_or((sequence, sequence));
-            self.logged = Some((first.min(sequence), newest.max(sequence)));
-        }
-    }
-
-    /// Returns `true` if a file with this newest sequence id contains cells that are missing from
-    /// the other files and the log. If the log was released up to a point, it starts after the
-    /// cells of a file from that time.
-    pub(crate) fn lacks(&self, env: &Env, path: &str, newest: u64) -> bool {
-        let Some((first, last)) = self.logged.filter(|_| newest > self.flushed) else {
-            return newest > self.flushed;
-        };
-        newest > last
-            || (first > self.flushed + 1
-                && oldest_after(env, path, self.flushed).is_none_or(|oldest| oldest < first))
-    }
-}
-
-/// Returns the oldest sequence id after `flushed` of a cell in a file; `None` if the file cannot be
-/// read.
-fn oldest_after(env: &Env, path: &str, flushed: u64) -> Option<u64> {
-    if let Some(sequence) = layout::loaded_sequence_of(path.rsplit('/').next().unwrap_or(path)) {
-        return Some(sequence);
-    }
-    let mut cursor =
-        Cursor::new(Arc::new(Reader::open(env.fs.open(path).ok()?, path).ok()?), DirectBlocks);
-    cursor.seek_to_first().ok()?;
-    let mut oldest = None;
-    while let Some(sequence) = cursor.peek().map(|cell| cell.sequence_id()) {
-        oldest = oldest.into_iter().chain((sequence > flushed).then_some(sequence)).min();
-        cursor.advance().ok()?;
-    }
-    oldest
-}
-
 /// Examines everything below `data` and `archive`.
 ///
 /// # Errors
@@ -195,16 +147,16 @@ impl ObsoleteFiles {
         &self,
         env: &Env,
         catalog: &Catalog,
-        covered: &BTreeMap<String, SequenceCoverage>,
+        covered: &BTreeMap<String, RegionCoverage>,
     ) -> BTreeSet<String> {
-        let live: BTreeSet<u64> = catalog.flushed_sequences().into_keys().collect();
+        let live = catalog.flushed_sequences();
         let is_alone = |cells: &&UnreferencedCells| match (covered.get(&cells.region), cells.number)
         {
             (Some(covered), _) => covered.lacks(env, &cells.path, cells.newest),
             // A dropped, split or merged region leaves an allocated number that no region has. A
             // file of a live region was moved here by an operator. A file with an unallocated
             // number belongs to a later manifest.
-            (None, Some(number)) => live.contains(&number) || number > catalog.next_region,
+            (None, Some(number)) => live.contains_key(&number) || number > catalog.next_region,
             (None, None) => false,
         };
         self.cells.iter().filter(is_alone).map(|cells| cells.path.clone()).collect()

@@ -8,8 +8,8 @@ use arc_swap::ArcSwap;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE};
 use halite_types::{Error, Result};
 
+use super::coverage::RegionCoverage;
 use super::directory::{self, DirectoryContent};
-use super::obsolete_files::SequenceCoverage;
 use super::open_report::{OpenReport, unknown_encodings};
 use super::region_watch::RegionWatch;
 use super::small_file::write_small;
@@ -205,7 +205,7 @@ fn replay(
     shared: &Arc<EngineInner>,
     tables: &BTreeMap<halite_types::TableName, Arc<Table>>,
     report: &mut OpenReport,
-) -> Result<(Vec<Nonce>, BTreeMap<String, SequenceCoverage>)> {
+) -> Result<(Vec<Nonce>, BTreeMap<String, RegionCoverage>)> {
     let regions: BTreeMap<u64, Arc<Region>> = tables
         .values()
         .flat_map(|table| table.regions().iter().cloned().collect::<Vec<_>>())
@@ -228,10 +228,9 @@ fn replay(
     let catalog = shared.manifest.current();
     let newest_region = catalog.next_region;
     let flushed = catalog.flushed_sequences();
-    let mut covered: BTreeMap<u64, SequenceCoverage> = flushed
-        .iter()
-        .map(|(number, flushed)| (*number, SequenceCoverage { flushed: *flushed, logged: None }))
-        .collect();
+    let named = || catalog.tables.values().flat_map(|table| &table.regions);
+    let mut covered: BTreeMap<u64, RegionCoverage> =
+        named().map(|region| (region.number, RegionCoverage::of_files(region))).collect();
     let mut recovered = wal::recover(&shared.env, &how, |write| {
         if write.region > newest_region {
             let what = format!(
@@ -268,13 +267,10 @@ fn replay(
         region.finish_recovery();
         shared.record_write(region);
     }
-    let named = catalog.tables.values().flat_map(|table| &table.regions);
-    Ok((
-        nonces,
-        named
-            .filter_map(|region| {
-                Some((region.info.encoded_name.clone(), *covered.get(&region.number)?))
-            })
-            .collect(),
-    ))
+    let covered = named()
+        .filter_map(|region| {
+            Some((region.info.encoded_name.clone(), covered.remove(&region.number)?))
+        })
+        .collect();
+    Ok((nonces, covered))
 }

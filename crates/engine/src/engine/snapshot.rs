@@ -28,8 +28,15 @@ impl Engine {
         check_is_new(&self.shared.manifest.current(), &snapshot.name)?;
         let table = self.find_table(&snapshot.table)?;
         let kind = if table.is_enabled() { snapshot.kind } else { SnapshotType::Disabled };
+        let regions = table.regions();
         if kind == SnapshotType::Flush {
-            table.regions().iter().try_for_each(|region| region.flush().map(|_| ()))?;
+            regions.iter().try_for_each(|region| region.flush().map(|_| ()))?;
+        }
+        // No family is flushed without the others until the snapshot is taken: it has whole writes.
+        let waits = || regions.iter().filter(|_| kind == SnapshotType::Flush);
+        let _maintenance: Vec<_> = waits().map(|region| region.lock_maintenance()).collect();
+        for region in waits().filter(|region| region.is_partly_flushed()) {
+            region.flush_maintained()?;
         }
         let descriptor = SnapshotDescriptor {
             kind,

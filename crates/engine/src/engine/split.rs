@@ -331,14 +331,8 @@ impl Engine {
             let is_merged = old.len() > 1 && keep == Keep::Rows;
             let parents =
                 old.iter().filter(|_| is_merged).map(|region| Arc::clone(region.info())).collect();
-            let families = std::collections::BTreeMap::new();
-            let mut entry = RegionEntry {
-                info: Arc::new(info.clone()),
-                number,
-                flushed_sequence: 0,
-                families,
-                parents,
-            };
+            let mut entry =
+                RegionEntry { parents, ..RegionEntry::new(Arc::new(info.clone()), number) };
             for region in old {
                 entry.flushed_sequence = entry.flushed_sequence.max(region.flushed_sequence());
                 if keep == Keep::Rows {

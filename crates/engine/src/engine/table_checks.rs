@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use halite_types::hbase_names;
 use halite_types::key::to_string_binary;
-use halite_types::schema::{
-    DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, family_attribute as fam, table_attribute as tab,
-};
+use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, family_attribute as fam};
 use halite_types::suggest::did_you_mean;
 use halite_types::{Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName};
 use prost::Message as _;
@@ -18,8 +16,7 @@ use crate::catalog::{Catalog, layout, meta};
 use crate::compaction::StorePolicy;
 use crate::hfile::{CodecSettings, Compression};
 use crate::options::Options;
-use crate::region::SplitPolicy;
-use crate::table_class::{ClassAttribute, REGION_SERVER};
+use crate::region::{FlushPolicy, SplitPolicy};
 
 /// Maximum bytes of a table's descriptor. The manifest contains all of them and is rewritten at
 /// every change.
@@ -169,27 +166,10 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
     }
 }
 
-/// Attribute with the class of the flush policy. A flush writes all families: the manifest has one
-/// mark of a region in the log.
-const FLUSH_POLICY: ClassAttribute<()> = ClassAttribute {
-    name: tab::FLUSH_POLICY,
-    package: REGION_SERVER,
-    built: &[("FlushAllStoresPolicy", ())],
-    unbuilt: &[
-        ("FlushAllLargeStoresPolicy", ALL_FAMILIES_ARE_FLUSHED),
-        ("FlushNonSloppyStoresFirstPolicy", ALL_FAMILIES_ARE_FLUSHED),
-    ],
-};
-const ALL_FAMILIES_ARE_FLUSHED: &str =
-    "a flush writes all families of a region; leave the attribute out";
-
 /// Checks the policies of a table. Those of `old`, the table until now, may be invalid too.
 fn check_policies(new: &TableDescriptor, old: Option<&TableDescriptor>) -> Result<()> {
-    let flush_policy = |table: &TableDescriptor| table.attributes.get(tab::FLUSH_POLICY).cloned();
-    if let Some(class) = flush_policy(new)
-        && old.and_then(flush_policy).as_ref() != Some(&class)
-    {
-        FLUSH_POLICY.check(&class)?;
+    if old.is_none_or(|old| FlushPolicy::check(old).is_ok()) {
+        FlushPolicy::check(new)?;
     }
     match old.map(SplitPolicy::check) {
         Some(Err(_)) => Ok(()),

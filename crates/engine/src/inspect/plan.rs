@@ -13,8 +13,9 @@ use super::planner::{LoggedWrites, Planner};
 use super::scan::DiskScan;
 use super::state::ManifestState;
 use super::{Severity, apply, expect_store, lock};
-use crate::catalog::{Catalog, NamespaceEntry, layout};
-use crate::engine::obsolete_files::{self, SequenceCoverage};
+use crate::catalog::{Catalog, NamespaceEntry, RegionEntry, layout};
+use crate::engine::coverage::RegionCoverage;
+use crate::engine::obsolete_files;
 use crate::env::{Env, FileKind};
 use crate::wal;
 
@@ -126,11 +127,11 @@ impl RepairPlan {
             return Err(Error::corrupt(text));
         };
         let base = state.newest(Some(store_id));
-        let flushed =
-            base.as_ref().map(|(_, catalog)| catalog.flushed_sequences()).unwrap_or_default();
-        let covered = |number: u64| SequenceCoverage {
-            flushed: flushed.get(&number).copied().unwrap_or(0),
-            logged: None,
+        let known = base.iter().flat_map(|(_, catalog)| catalog.tables.values());
+        let known: BTreeMap<u64, &RegionEntry> =
+            known.flat_map(|table| &table.regions).map(|region| (region.number, region)).collect();
+        let covered = |number: u64| {
+            known.get(&number).map(|region| RegionCoverage::of_files(region)).unwrap_or_default()
         };
         let mut logged: BTreeMap<u64, LoggedWrites> = BTreeMap::new();
         let segments = wal::inspect(env, store_id, |write| {

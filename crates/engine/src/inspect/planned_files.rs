@@ -8,7 +8,7 @@ use super::plan::Certainty;
 use super::planner::Planner;
 use super::scan::{DiskFile, DiskFileKind, DiskScan, FileLocation, FileProperties};
 use crate::catalog::{FileEntry, FileOrigin, RegionEntry, layout};
-use crate::engine::obsolete_files::SequenceCoverage;
+use crate::engine::coverage::RegionCoverage;
 use crate::engine::quarantine;
 
 /// Known files of a family of a region.
@@ -133,10 +133,9 @@ impl Planner<'_> {
         file: &DiskFile,
         facts: &FileProperties,
     ) -> bool {
-        let covered = self.logged.get(&region.number).map_or(
-            SequenceCoverage { flushed: region.flushed_sequence, logged: None },
-            |logged| logged.covered,
-        );
+        let of_files = || RegionCoverage::of_files(region);
+        let covered =
+            self.logged.get(&region.number).map_or_else(of_files, |logged| logged.covered.clone());
         let is_alone = || {
             facts.compacted_from.is_empty()
                 && covered.lacks(self.env, &file.path, facts.newest_cell)

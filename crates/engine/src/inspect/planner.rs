@@ -11,13 +11,13 @@ use super::regions::{ChosenRegion, choose};
 use super::scan::{DiskFile, DiskScan, DiskTable, FileLocation};
 use super::state::ManifestState;
 use crate::catalog::{Catalog, RegionEntry, TableEntry, layout};
-use crate::engine::obsolete_files::SequenceCoverage;
+use crate::engine::coverage::RegionCoverage;
 use crate::env::Env;
 
 /// Writes of one region in the log.
 pub(super) struct LoggedWrites {
     pub(super) writes: u64,
-    pub(super) covered: SequenceCoverage,
+    pub(super) covered: RegionCoverage,
 }
 
 /// Planner of the tables and regions of a repair.
@@ -238,18 +238,11 @@ impl Planner<'_> {
                 format!("region {} is restored from its directory", info.display_name()),
             );
         }
-        let mut entry = known.unwrap_or_else(|| RegionEntry {
-            info: Arc::clone(&info),
-            number: own
-                .iter()
-                .filter_map(|file| file.own(self.store_id)?.number)
-                .max()
-                .or(on_disk.and_then(|region| region.number))
-                .unwrap_or(0),
-            flushed_sequence: 0,
-            families: BTreeMap::new(),
-            parents: Vec::new(),
-        });
+        let number = || {
+            let of_files = own.iter().filter_map(|file| file.own(self.store_id)?.number);
+            of_files.max().or(on_disk.and_then(|region| region.number)).unwrap_or(0)
+        };
+        let mut entry = known.unwrap_or_else(|| RegionEntry::new(Arc::clone(&info), number()));
         if entry.number == 0 {
             unnumbered.push(info.encoded_name.clone());
         }
@@ -267,11 +260,12 @@ impl Planner<'_> {
                 family.name(),
                 FamilyInput { is_new, is_outdated, known, files: &files },
             );
-            if !found.is_empty() {
+            if !found.is_empty() || entry.family_flushed.contains_key(family.name()) {
                 entry.families.insert(family.name().clone(), found);
             }
         }
         entry.families.retain(|family, _| descriptor.find_family(family).is_some());
+        entry.family_flushed.retain(|family, _| descriptor.find_family(family).is_some());
         entry
     }
 

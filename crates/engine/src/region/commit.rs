@@ -130,8 +130,8 @@ impl Region {
         CommitTicket::new(&self.shared.wal, self.shared.wal.end(), fsync)
     }
 
-    /// Restores a write of the log into the memstores, at open, if it is in no store file yet.
-    /// Dropped families are skipped.
+    /// Restores a write of the log into the memstores, at open, except for the families whose files
+    /// already contain it. Dropped families are skipped.
     pub(crate) fn replay(&self, sequence: u64, cells: &[u8]) -> Result<()> {
         // Not the newest id of a file: a repaired region may have a file of one family while the
         // log has the write of another.
@@ -143,8 +143,10 @@ impl Region {
         while !rest.is_empty() {
             let (cell, behind) = halite_types::cell::read_cell(rest, sequence)
                 .map_err(|why| Error::new(ErrorKind::Corrupt, why.to_string()))?;
-            if let Some(index) = snapshot.index_of(cell.family()) {
-                snapshot.stores[index].active.insert(cell);
+            if let Some(store) = snapshot.index_of(cell.family()).map(|at| &snapshot.stores[at])
+                && sequence > store.flushed_sequence
+            {
+                store.active.insert(cell);
             }
             rest = behind;
         }

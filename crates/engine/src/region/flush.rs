@@ -1,27 +1,55 @@
 //! Flush: writes memstores to store files.
 //!
-//! 1. Under the commit lock, every active memstore is frozen and an empty one replaces it.
+//! 1. Under the commit lock, the active memstores of the chosen stores are frozen, and empty ones
+//!    replace them.
 //! 2. The log is written up to that point, so the files contain nothing that was not durable and
 //!    visible before. All of it is synced before any file is written, in every mode.
 //! 3. One file per store is written from its frozen memstores, without the cells that the versions
 //!    and times of the family drop.
-//! 4. One change of the manifest adds all files and the sequence id they reach. This is the commit
-//!    point of the flush.
+//! 4. One change of the manifest adds all files, and the sequence id that they reach to their
+//!    families. This is the commit point of the flush.
 //! 5. The snapshot replaces the frozen memstores by the files, and the log releases the region's
 //!    older segments.
 //!
 //! A failed flush leaves the memstores frozen; the next one includes them.
+//!
+//! ## Flushes of some families
+//!
+//! A flush that a caller requests without a family, and each one before a close, split, merge,
+//! alteration or bulk load, writes all families, as in HBase 2.6. Others choose:
+//!
+//! - a region or all memstores have grown too large: the table's policy (`flush_policy.rs`), which
+//!   never chooses only empty stores;
+//! - the log has too many segments: the families with cells in the oldest one (HBase:
+//!   `SequenceIdAccounting.findLower`), but all with `FlushAllStoresPolicy`;
+//! - a caller named families.
+//!
+//! The manifest has the flushed sequence id of every family. A store that was empty at the freeze
+//! counts as flushed up to it, too. The lowest of a region's ids is the region's own:
+//!
+//! ```text
+//!        log  | 1 a | 2 ab | 3 b | 4 a | 5 b | ...     writes to the families a and b
+//!                                   ^ flush of a:  a is flushed to 4, b to 0, the region to 0
+//! ```
+//!
+//! The log retains the segments with cells above the region's id. Replay skips the cells of a
+//! family up to the id of that family: after a crash, `a` has writes 1, 2 and 4 from its file, and
+//! `b` has 2, 3 and 5 from the log. Write 2 is whole, because its record was synced before the file
+//! of `a` was written (step 2) and is not released before `b` is flushed. A write that skips the
+//! log has no such record, so a crash may revert a part of it, as in HBase.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use bytes::Bytes;
 use halite_types::{ErrorKind, Result};
 
+use super::flush_policy::{FlushPolicy, StoreState};
 use super::snapshot::RegionSnapshot;
 use super::{Region, directories};
 use crate::commit::CommitGuard;
 use crate::compaction::{file_stats, oldest_first};
-use crate::memstore::MemTable;
 use crate::options::WalSync;
 use crate::scan::{CellSource, Matcher, MergingIterator, StoreLimits, StoreScanner};
 use crate::store::{NewFile, StoreFile, StoreSnapshot, write_files};
@@ -32,13 +60,39 @@ pub(super) struct FrozenMemstores {
     pub(super) sequence: u64,
     /// Position of the log at the freeze.
     position: u64,
+    /// For each store: `true` if its frozen memstores are flushed.
+    is_chosen: Vec<bool>,
+    /// For each store: the sequence id up to which its cells are in files after the flush.
+    flushed_sequences: Vec<u64>,
+}
+
+impl FrozenMemstores {
+    /// Returns a store with `files` in place of the memstores that were flushed into them.
+    fn replaced(
+        &self,
+        current: &StoreSnapshot,
+        index: usize,
+        files: Vec<Arc<StoreFile>>,
+    ) -> StoreSnapshot {
+        let mut store = current.clone();
+        store.flushed_sequence = self.flushed_sequences[index];
+        if self.is_chosen[index] {
+            let flushed = &self.snapshot.stores[index].frozen;
+            store
+                .frozen
+                .retain(|memstore| !flushed.iter().any(|known| Arc::ptr_eq(known, memstore)));
+        }
+        store.files.extend(files);
+        StoreSnapshot::sort_files(&mut store.files);
+        store
+    }
 }
 
 /// File that was created elsewhere, with the index of its store.
 pub(super) type LoadedFile = (usize, Arc<StoreFile>);
 
 impl Region {
-    /// Writes the memstores to files, and requests a compaction if there are now enough files.
+    /// Writes all memstores to files, and requests a compaction if there are now enough files.
     /// Returns `true` if there was anything to write.
     ///
     /// # Errors
@@ -51,10 +105,72 @@ impl Region {
         Ok(flushed)
     }
 
+    /// As [`Region::flush`], for these families only.
+    ///
+    /// # Errors
+    /// `NoSuchFamily`; as [`Region::flush`].
+    pub fn flush_families(self: &Arc<Self>, families: &[Bytes]) -> Result<bool> {
+        let _maintenance = self.lock_maintenance();
+        let snapshot = self.snapshot();
+        let mut is_chosen = vec![false; snapshot.stores.len()];
+        for family in families {
+            is_chosen[snapshot.family_index(family)?] = true;
+        }
+        let flushed = self.flush_stores(|_| is_chosen)?;
+        if flushed {
+            self.request_needed_compaction();
+        }
+        Ok(flushed)
+    }
+
     /// As [`Region::flush`], but requests no compaction.
     pub(crate) fn flush_memstores(&self) -> Result<bool> {
         let _maintenance = self.lock_maintenance();
         self.flush_maintained()
+    }
+
+    /// Flushes the families that the log waits for, otherwise those that the table's policy
+    /// chooses, and requests a compaction if there are now enough files.
+    pub(crate) fn flush_by_policy(self: &Arc<Self>) -> Result<()> {
+        self.flush_chosen()?;
+        self.request_needed_compaction();
+        Ok(())
+    }
+
+    /// As [`Region::flush_by_policy`], but requests no compaction.
+    pub(crate) fn flush_chosen(&self) -> Result<()> {
+        let _maintenance = self.lock_maintenance();
+        let awaited = self.awaited_flush_sequence.swap(0, Ordering::AcqRel);
+        self.flush_stores(|snapshot| self.choose_stores(snapshot, awaited)).map(drop).inspect_err(
+            |_| {
+                self.awaited_flush_sequence.fetch_max(awaited, Ordering::AcqRel);
+            },
+        )
+    }
+
+    /// Returns `true` for each store that a flush writes for the log, which waits for the cells up
+    /// to `awaited`, or else to free memory.
+    fn choose_stores(&self, snapshot: &RegionSnapshot, awaited: u64) -> Vec<bool> {
+        let policy = FlushPolicy::new(&snapshot.descriptor, &self.shared.options);
+        let is_awaited = |store: &StoreSnapshot| {
+            store.has_cells() && store.flushed_sequence < awaited && !policy.flushes_all()
+        };
+        let for_log: Vec<bool> = snapshot.stores.iter().map(is_awaited).collect();
+        if for_log.contains(&true) {
+            return for_log;
+        }
+        let applied = self.commits.mvcc().applied();
+        let state = |store: &StoreSnapshot| StoreState {
+            bytes: store.memstore_bytes() as u64,
+            unflushed_writes: if store.has_cells() {
+                applied.saturating_sub(store.flushed_sequence)
+            } else {
+                0
+            },
+            is_frozen: !store.frozen.is_empty(),
+        };
+        let states: Vec<StoreState> = snapshot.stores.iter().map(state).collect();
+        policy.choose(&states)
     }
 
     /// Requests a check of the region's files if there is something to do for it. Without it,
@@ -67,14 +183,32 @@ impl Region {
 
     /// As [`Region::flush`]; the caller holds the maintenance lock.
     pub(crate) fn flush_maintained(&self) -> Result<bool> {
+        self.flush_stores(|snapshot| vec![true; snapshot.stores.len()])
+    }
+
+    /// Flushes the stores for which `choose` returns `true`. Returns `false` if they have no cells.
+    /// The caller holds the maintenance lock.
+    fn flush_stores(&self, choose: impl FnOnce(&RegionSnapshot) -> Vec<bool>) -> Result<bool> {
         let commit = self.commits.lock();
-        if self.snapshot_ref().stores.iter().all(|store| store.memstores().next().is_none()) {
+        let current = self.snapshot();
+        let is_chosen = choose(&current);
+        let mut stores = current.stores.iter().zip(&is_chosen);
+        let is_written = stores.any(|(store, is_chosen)| *is_chosen && store.has_cells());
+        // An in-memory compaction may have dropped all cells of a family, after which nothing else
+        // tells that the log does not need them.
+        let is_behind = || {
+            current.stores.iter().all(|store| !store.has_cells())
+                && self.flushed_sequence() < self.commits.mvcc().applied()
+        };
+        if !is_written && !is_behind() {
             return Ok(false);
         }
-        let frozen = self.freeze(commit, |_| true)?;
+        let frozen = self.freeze(commit, |index| is_chosen[index])?;
         self.write_down(&frozen, |_| Ok(Vec::new()))?;
-        self.counters.add_flush();
-        Ok(true)
+        if is_written {
+            self.counters.add_flush();
+        }
+        Ok(is_written)
     }
 
     /// Flushes and adds files that were created elsewhere, as of a sequence id that is above all
@@ -104,7 +238,9 @@ impl Region {
             .snapshot
             .stores
             .iter()
-            .flat_map(|store| &store.frozen)
+            .zip(&frozen.is_chosen)
+            .filter(|(_, is_chosen)| **is_chosen)
+            .flat_map(|(store, _)| &store.frozen)
             .map(|memstore| memstore.payload_bytes())
             .sum();
         let disk = &self.shared.disk;
@@ -136,40 +272,39 @@ impl Region {
         for index in 0..frozen.snapshot.stores.len() {
             files.push(self.write_frozen(frozen, index).inspect_err(|_| give_up(&files))?);
         }
-        let flushed = files.iter().flatten().map(|file| file.bytes()).sum();
+        let written = files.iter().flatten().map(|file| file.bytes()).sum();
         let added = place(frozen.sequence).inspect_err(|_| give_up(&files))?;
         added.into_iter().for_each(|(index, file)| files[index].push(file));
-        self.add_files(&files, frozen.sequence).inspect_err(|_| give_up(&files))?;
-        let flushed_before = self.flushed.swap(frozen.sequence, Ordering::AcqRel);
-        assert!(flushed_before <= frozen.sequence, "flushes are in the order of sequence ids");
-        self.shared.add_flushed(flushed);
+        let lowest = self.add_files(&files, frozen).inspect_err(|_| give_up(&files))?;
+        let flushed_before = self.flushed.swap(lowest, Ordering::AcqRel);
+        assert!(flushed_before <= lowest, "flushes are in the order of sequence ids");
+        self.shared.add_flushed(written);
         let took = self.shared.env.clock.monotonic_ns().saturating_sub(began);
-        self.shared.maintenance_stats.add_flush(took, freed, flushed);
+        self.shared.maintenance_stats.add_flush(took, freed, written);
         self.swap(|current| {
+            let stores = current.stores.iter().zip(files).enumerate();
             current.with_stores(
-                current
-                    .stores
-                    .iter()
-                    .zip(&frozen.snapshot.stores)
-                    .zip(files)
-                    .map(without_frozen)
+                stores
+                    .map(|(index, (store, files))| frozen.replaced(store, index, files))
                     .collect(),
             )
         });
-        self.shared.wal.mark_flushed(self.number, frozen.sequence);
+        self.shared.wal.mark_flushed(self.number, lowest);
         self.shared.scheduler.record_memstore_bytes(self);
         self.shared.request_flushes_for_wal(true);
         Ok(())
     }
 
     /// Adds files, listed per store, to the manifest: everything up to a sequence id is now in
-    /// files.
-    fn add_files(&self, files: &[Vec<Arc<StoreFile>>], flushed: u64) -> Result<()> {
+    /// files, for each family. Returns the lowest of these ids.
+    fn add_files(&self, files: &[Vec<Arc<StoreFile>>], frozen: &FrozenMemstores) -> Result<u64> {
         let families = Arc::clone(&self.snapshot_ref().families);
+        let names = families.iter().map(|family| family.name.clone());
+        let flushed: BTreeMap<Bytes, u64> =
+            names.zip(frozen.flushed_sequences.iter().copied()).collect();
         self.shared.manifest.change(|catalog| {
             let region = catalog.region_mut(&self.info.table, self.number)?;
-            assert!(region.flushed_sequence <= flushed, "flushed cells stay flushed");
-            region.flushed_sequence = flushed;
+            let lowest = region.set_flushed_sequences(flushed);
             for (family, files) in families.iter().zip(files).filter(|(_, files)| !files.is_empty())
             {
                 region
@@ -178,7 +313,7 @@ impl Region {
                     .or_default()
                     .extend(files.iter().map(|file| file.entry.clone()));
             }
-            Ok(())
+            Ok(lowest)
         })
     }
 
@@ -205,6 +340,12 @@ impl Region {
         self.state.store(Arc::clone(&snapshot));
         let sequence = self.commits.mvcc().applied();
         let position = self.shared.wal.end();
+        let is_chosen: Vec<bool> = (0..snapshot.stores.len()).map(is_wanted).collect();
+        // A store without cells is flushed up to here as well: later cells have higher ids.
+        let flushed = |(store, is_chosen): (&StoreSnapshot, &bool)| {
+            if *is_chosen || !store.has_cells() { sequence } else { store.flushed_sequence }
+        };
+        let flushed_sequences = snapshot.stores.iter().zip(&is_chosen).map(flushed).collect();
         let frozen = || snapshot.stores.iter().flat_map(|store| &store.frozen);
         // An interrupted change may have left cells, which the scanner of the flush skips.
         assert!(
@@ -213,7 +354,7 @@ impl Region {
         );
         drop(commit);
         self.shared.wal.sync_to(position, self.shared.options.wal_sync == WalSync::Fsync)?;
-        Ok(FrozenMemstores { snapshot, sequence, position })
+        Ok(FrozenMemstores { snapshot, sequence, position, is_chosen, flushed_sequences })
     }
 
     /// Returns a scanner over the cells of a store's frozen memstores that the versions and times
@@ -244,7 +385,7 @@ impl Region {
     /// Writes the frozen memstores of a store: one file, or one for each stripe.
     fn write_frozen(&self, frozen: &FrozenMemstores, index: usize) -> Result<Vec<Arc<StoreFile>>> {
         let (family, store) = (&frozen.snapshot.families[index], &frozen.snapshot.stores[index]);
-        if store.frozen.is_empty() {
+        if store.frozen.is_empty() || !frozen.is_chosen[index] {
             return Ok(Vec::new());
         }
         let mut scanner = self.retained_cells(frozen, index)?;
@@ -269,20 +410,6 @@ impl Region {
         self.record_displaced(held, kept, frozen.sequence);
         Ok(files)
     }
-}
-
-/// Returns a store without the frozen memstores that `files` now replace.
-fn without_frozen(
-    ((current, frozen), files): ((&StoreSnapshot, &StoreSnapshot), Vec<Arc<StoreFile>>),
-) -> StoreSnapshot {
-    let mut store = current.clone();
-    let is_flushed = |memstore: &Arc<MemTable>| {
-        frozen.frozen.iter().any(|flushed| Arc::ptr_eq(flushed, memstore))
-    };
-    store.frozen.retain(|memstore| !is_flushed(memstore));
-    store.files.extend(files);
-    StoreSnapshot::sort_files(&mut store.files);
-    store
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Condition of a family for in-memory compaction.
 
-use halite_types::schema::family_attribute as fam;
+use halite_types::schema::{SYSTEM_NAMESPACE, family_attribute as fam};
 use halite_types::{FamilyDescriptor, TableDescriptor};
 
 /// Part of the engine's threshold from which an `EAGER` family is compacted.
@@ -21,10 +21,7 @@ pub(crate) enum InMemoryCompactionRule {
 
 impl InMemoryCompactionRule {
     pub(crate) fn new(table: &TableDescriptor, family: &FamilyDescriptor) -> Self {
-        let attribute = family.attributes.get(fam::IN_MEMORY_COMPACTION).map(String::as_str);
-        let setting = || table.family_setting(family, fam::IN_MEMORY_COMPACTION_SETTING);
-        let policy = attribute.or_else(setting).unwrap_or_default();
-        match policy.trim().to_ascii_uppercase().as_str() {
+        match policy(table, family).as_str() {
             "NONE" | "BASIC" => Self::Never,
             "EAGER" => Self::Small,
             _ => Self::Large,
@@ -41,4 +38,23 @@ impl InMemoryCompactionRule {
             Self::Small => Some((bytes / EAGER_DIVISOR).max(1)),
         }
     }
+}
+
+/// Returns the policy of a family in capitals; empty if the table does not name one. HBase ignores
+/// the attribute in tables of its own namespace (`HStore.getMemstore`).
+fn policy(table: &TableDescriptor, family: &FamilyDescriptor) -> String {
+    let setting = |name: &str| table.family_setting(family, name);
+    let policy = if table.name().namespace() == SYSTEM_NAMESPACE {
+        setting(fam::SYSTEM_IN_MEMORY_COMPACTION_SETTING)
+    } else {
+        let attribute = family.attributes.get(fam::IN_MEMORY_COMPACTION).map(String::as_str);
+        attribute.or_else(|| setting(fam::IN_MEMORY_COMPACTION_SETTING))
+    };
+    policy.unwrap_or_default().trim().to_ascii_uppercase()
+}
+
+/// Returns `true` if the family has HBase's `CompactingMemStore`, which a flush should leave in
+/// memory rather than another one (HBase: `HStore.isSloppyMemStore`).
+pub(super) fn has_compacting_memstore(table: &TableDescriptor, family: &FamilyDescriptor) -> bool {
+    matches!(policy(table, family).as_str(), "BASIC" | "EAGER" | "ADAPTIVE")
 }

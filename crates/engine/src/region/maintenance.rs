@@ -153,6 +153,13 @@ impl Region {
         self.flushed.load(Ordering::Acquire)
     }
 
+    /// Returns `true` if the files of some families reach further than those of others.
+    pub(crate) fn is_partly_flushed(&self) -> bool {
+        let snapshot = self.snapshot_ref();
+        let mut flushed = snapshot.stores.iter().map(|store| store.flushed_sequence);
+        flushed.next().is_some_and(|first| flushed.any(|other| other != first))
+    }
+
     /// Reopens the region after a failed split or merge.
     pub(crate) fn reopen(&self) {
         self.commits.lock().set_closed(false);

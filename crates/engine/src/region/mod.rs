@@ -18,6 +18,7 @@
 //! selection.rs      validation and store selection of reads
 //! bulk_load.rs      store files created elsewhere
 //! flush.rs          memstores to store files
+//! flush_policy.rs   the families that a flush writes
 //! in_memory_compaction.rs  in-memory compaction of memstores
 //! split_policy.rs   size at which a region is split, and the split point
 //! in_memory_compaction_rule.rs  when the memstore of a family is compacted
@@ -39,6 +40,7 @@ mod condition;
 mod counters;
 mod directories;
 mod flush;
+mod flush_policy;
 mod in_memory_compaction;
 mod in_memory_compaction_rule;
 mod maintenance;
@@ -72,6 +74,7 @@ use crate::store::{OpenedFile, StoreSnapshot};
 
 pub(crate) use bulk_load::{BulkLoadFile, verify};
 use counters::Counters;
+pub(crate) use flush_policy::FlushPolicy;
 pub use read::empty_range_hint;
 pub(crate) use recent_stamps::RecentStamps;
 use row_lock::RowLocks;
@@ -101,6 +104,9 @@ pub struct Region {
     idle: AtomicBool,
     /// `true` if a flush has been requested and has not begun.
     pub(crate) flush_requested: AtomicBool,
+    /// Sequence id up to which the log waits for the region's cells to be flushed; 0 if it does
+    /// not.
+    pub(crate) awaited_flush_sequence: AtomicU64,
     /// As `flush_requested`, for in-memory compaction.
     pub(crate) in_memory_compaction_requested: AtomicBool,
     /// Memory of the memstores in bytes as last reported to the background scheduler.
@@ -135,7 +141,8 @@ impl Region {
                 }
             }
             StoreSnapshot::sort_files(&mut sound);
-            let store = StoreSnapshot::new(shared.new_memtable(), sound);
+            let flushed = entry.flushed_sequence_of(family.name());
+            let store = StoreSnapshot::new(shared.new_memtable(), sound, flushed);
             stores.push(StoreSnapshot { damaged, ..store });
         }
         directories::restore(&shared.env, &shared.lock, &entry.info, &descriptor)?;
@@ -146,7 +153,7 @@ impl Region {
         let newest = newest.unwrap_or(0);
         let row_check = shared.options.row_check(&descriptor);
         let snapshot = RegionSnapshot::new(descriptor, row_check, stores);
-        let newest = entry.flushed_sequence.max(newest);
+        let newest = entry.newest_flushed_sequence().max(newest);
         Ok(Arc::new(Self {
             shared: Arc::clone(shared),
             info: Arc::clone(&entry.info),
@@ -159,6 +166,7 @@ impl Region {
             not_serving: AtomicBool::new(false),
             idle: AtomicBool::new(false),
             flush_requested: AtomicBool::new(false),
+            awaited_flush_sequence: AtomicU64::new(0),
             in_memory_compaction_requested: AtomicBool::new(false),
             recorded_memstore_bytes: AtomicU64::new(0),
             counters: Counters::default(),
@@ -262,10 +270,12 @@ impl Region {
     /// theirs.
     pub(crate) fn alter(&self, descriptor: &Arc<TableDescriptor>) {
         let row_check = self.shared.options.row_check(descriptor);
+        // The log has no cells of a new family; those of a dropped one of that name were flushed.
+        let applied = self.commits.mvcc().applied();
         self.swap(|old| {
             let store = |family: &halite_types::FamilyDescriptor| {
                 old.index_of(family.name()).map_or_else(
-                    || StoreSnapshot::new(self.shared.new_memtable(), Vec::new()),
+                    || StoreSnapshot::new(self.shared.new_memtable(), Vec::new(), applied),
                     |index| old.stores[index].clone(),
                 )
             };
@@ -325,7 +335,7 @@ impl Region {
 
     /// Returns `true` if all cells are in files.
     pub(crate) fn is_in_files(&self) -> bool {
-        self.state.load().stores.iter().all(|store| store.memstores().next().is_none())
+        !self.state.load().stores.iter().any(StoreSnapshot::has_cells)
     }
 
     /// Returns the memory in bytes of the cells that are not in a file.

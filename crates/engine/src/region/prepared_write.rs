@@ -255,7 +255,7 @@ mod tests {
         let table = TableDescriptor::new("t".parse().unwrap());
         let table =
             families.iter().fold(table, |table, name| table.family(FamilyDescriptor::new(*name)));
-        let store = |_| StoreSnapshot::new(Arc::new(MemTable::new(4096)), Vec::new());
+        let store = |_| StoreSnapshot::new(Arc::new(MemTable::new(4096)), Vec::new(), 0);
         RegionSnapshot::new(Arc::new(table), None, families.iter().map(store).collect())
     }
 

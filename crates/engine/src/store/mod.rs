@@ -36,6 +36,8 @@ pub(crate) struct StoreSnapshot {
     pub(crate) in_memory_compacted_bytes: usize,
     /// Memstores being flushed, oldest first.
     pub(crate) frozen: Vec<Arc<MemTable>>,
+    /// Sequence id up to which all cells of the family are in store files.
+    pub(crate) flushed_sequence: u64,
     /// Store files, the one with the highest sequence ids first.
     pub(crate) files: Vec<Arc<StoreFile>>,
     /// Files that cannot be opened; the store is not read while there are any.
@@ -43,12 +45,18 @@ pub(crate) struct StoreSnapshot {
 }
 
 impl StoreSnapshot {
-    /// Returns a store without frozen memstores.
-    pub(crate) fn new(active: Arc<MemTable>, files: Vec<Arc<StoreFile>>) -> Self {
+    /// Returns a store without frozen memstores, whose cells are in files up to
+    /// `flushed_sequence`.
+    pub(crate) fn new(
+        active: Arc<MemTable>,
+        files: Vec<Arc<StoreFile>>,
+        flushed_sequence: u64,
+    ) -> Self {
         Self {
             active,
             in_memory_compacted_bytes: 0,
             frozen: Vec::new(),
+            flushed_sequence,
             files,
             damaged: Vec::new(),
         }
@@ -86,6 +94,11 @@ impl StoreSnapshot {
     /// Returns the nonempty memstores.
     pub(crate) fn memstores(&self) -> impl Iterator<Item = &Arc<MemTable>> {
         std::iter::once(&self.active).chain(&self.frozen).filter(|table| !table.is_empty())
+    }
+
+    /// Returns `true` if there are cells that are not in a file.
+    pub(crate) fn has_cells(&self) -> bool {
+        self.memstores().next().is_some()
     }
 
     /// Returns `true` if the files are newest first, the memstores being flushed are read-only, and

@@ -1,6 +1,6 @@
 //! Removal of the segments whose cells are all in store files, and of nonces that have expired.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 
 use halite_types::{Error, Result};
@@ -125,27 +125,28 @@ impl Wal {
         }
     }
 
-    /// Returns the regions whose cells keep the oldest closed segment alive. Returns none unless
-    /// there are more than `segments` closed segments of full size, or more than `bytes` in them.
+    /// Returns the regions whose cells keep the oldest closed segment alive, each with the sequence
+    /// id up to which they must be in store files to release it. Returns none unless there are more than `segments` closed segments of full size, or more than `bytes` in them.
     /// If `waits` is `false` and the log is being written, also returns none; the caller retries.
     pub(crate) fn regions_to_flush(
         &self,
         segments: usize,
         bytes: u64,
         waits: bool,
-    ) -> HashSet<u64> {
+    ) -> HashMap<u64, u64> {
         // On a small disk several segments count as one of full size.
         let segments = segments.saturating_mul(
             usize::try_from(self.options.segment_bytes.div_ceil(self.segment_bytes())).unwrap_or(1),
         );
         let io = if waits { Some(self.segment_writer()) } else { self.segment_writer.try_lock() };
-        let Some(io) = io else { return HashSet::new() };
+        let Some(io) = io else { return HashMap::new() };
         if io.closed.len() <= segments && self.closed_bytes() <= bytes {
-            return HashSet::new();
+            return HashMap::new();
         }
-        let Some(oldest) = io.closed.front() else { return HashSet::new() };
+        let Some(oldest) = io.closed.front() else { return HashMap::new() };
         let needed = |(region, sequence): (&u64, &u64)| {
-            io.flushed.get(region).is_none_or(|flushed| flushed < sequence).then_some(*region)
+            let is_needed = io.flushed.get(region).is_none_or(|flushed| flushed < sequence);
+            is_needed.then_some((*region, *sequence))
         };
         oldest.regions.iter().filter_map(needed).collect()
     }

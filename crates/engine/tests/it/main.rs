@@ -6,6 +6,7 @@ mod compaction_policies;
 mod damaged_files;
 mod disorder;
 mod encodings;
+mod family_flushes;
 mod gets;
 mod guards;
 mod half_done;

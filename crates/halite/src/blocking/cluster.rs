@@ -223,6 +223,16 @@ impl BlockingCluster {
         self.call(|admin| admin.flush(&table))
     }
 
+    /// Writes the memstores of one family to store files, and leaves the others in memory.
+    ///
+    /// # Errors
+    /// As [`Cluster::flush`]; `NoSuchFamily`.
+    pub fn flush_family(&self, table: impl IntoTableName, family: impl Into<Bytes>) -> Result<()> {
+        let table = table.into_table_name()?;
+        let family = family.into();
+        self.call(|admin| admin.flush_family(&table, family))
+    }
+
     /// Compacts a table's stores, or those of one family, and returns when that is done.
     ///
     /// # Errors

@@ -90,10 +90,11 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         )?;
     }
     lab.paragraph(
-        "A flush writes all families of a region here; HBase leaves those in memory whose \
-         memstores are small (FlushAllLargeStoresPolicy), up to a limit. In both each family costs \
-         a memstore, files and compactions in every region. Two or three are plenty. A second one \
-         is right where some columns are read without the others.",
+        "A requested flush writes all families of a region. By itself the store leaves those in \
+         memory whose memstores are small (FlushAllLargeStoresPolicy), until their cells are \
+         the oldest of the log. Each family costs a memstore, files and compactions in every \
+         region all the same. Two or three are plenty. A second one is right where some columns \
+         are read without the others.",
     );
     let (cells_of_table, cells_of_alone) = (lab.cell_sample(&table)?, lab.cell_sample(&alone)?);
     let (described, described_alone) = (table.inner().descriptor()?, alone.inner().descriptor()?);

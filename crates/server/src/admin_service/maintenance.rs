@@ -14,7 +14,7 @@ use crate::base::call::CallError;
 /// Maximum number of unknown regions that one reply describes.
 const MAX_UNKNOWN_REGIONS: usize = 1_000;
 
-/// Handles `FlushRegion`: flushes all families, even if one is named.
+/// Handles `FlushRegion`: flushes the named family, or all.
 pub(super) fn flush(
     request_context: &RequestContext<'_>,
     request: &pb::FlushRegionRequest,
@@ -44,7 +44,10 @@ pub(super) fn flush(
     if request.if_older_than_ts.is_some_and(|limit_ms| limit_ms <= started) {
         return answer(started, false);
     }
-    let flushed = region.flush()?;
+    let flushed = match &request.family {
+        Some(family) => region.flush_families(std::slice::from_ref(family))?,
+        None => region.flush()?,
+    };
     answer(request_context.engine().now_ms(), flushed)
 }
 

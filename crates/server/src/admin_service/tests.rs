@@ -131,6 +131,14 @@ fn region_is_flushed_and_store_files_are_listed() {
     let response = rig.call::<AdminFlushRegion>(&flush(None)).unwrap();
     assert!(response.flushed() && response.last_flush_time > rig.context.start_code);
     assert!(!rig.call::<AdminFlushRegion>(&flush(None)).unwrap().flushed());
+    rig.create("two", &["f", "g"], &[]);
+    rig.put("two", &["a"]);
+    let other = specifier(&only_region(&rig, "two"));
+    let flushed = ["g", "f", "f"].map(|family| {
+        let request = pb::FlushRegionRequest { region: other.clone(), ..flush(Some(family)) };
+        rig.call::<AdminFlushRegion>(&request).unwrap().flushed()
+    });
+    assert_eq!(flushed, [false, true, false], "the row is in f only");
     let files = |family: &str| {
         let family = if family.is_empty() { Vec::new() } else { vec![family.to_owned().into()] };
         rig.call::<AdminGetStoreFile>(&pb::GetStoreFileRequest { region: region.clone(), family })

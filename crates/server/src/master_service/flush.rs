@@ -16,7 +16,7 @@ use crate::base::names::{is_meta, table_name};
 /// HBase's suggested wait for a procedure, in milliseconds.
 const EXPECTED_MS: i64 = 60_000;
 
-/// Handles `FlushTable`: flushes all families. The named ones must exist (HBase:
+/// Handles `FlushTable`: flushes the named families, which must exist, or all (HBase:
 /// `FlushTableProcedure`).
 pub(super) fn table(
     request_context: &RequestContext<'_>,
@@ -36,10 +36,10 @@ fn start(
 ) -> Result<u64, CallError> {
     check_enabled(request_context.engine(), name)?;
     check_families(request_context.engine(), name, families)?;
-    let table = name.clone();
+    let (table, families) = (name.clone(), families.to_vec());
     // Not queued with the table's other procedures: a flush does not depend on them.
     request_context.start("FlushTableProcedure", None, nonce, Failure::InResult, move |engine| {
-        if is_meta(&table) { Ok(()) } else { Ok(engine.flush(&table)?) }
+        if is_meta(&table) { Ok(()) } else { Ok(engine.flush_families(&table, &families)?) }
     })
 }
 

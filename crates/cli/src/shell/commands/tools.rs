@@ -16,9 +16,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         takes_table: true,
         options: &[],
         synopsis: "flush 'table' [, 'family']",
-        about: "Writes what a table holds in memory to store files. The families of a region are \
-                flushed together.",
-        examples: &["flush 't1'"],
+        about: "Writes what a table holds in memory to store files: of all families, or of one.",
+        examples: &["flush 't1'", "flush 't1', 'f1'"],
         run: flush,
     },
     ShellCommand {
@@ -111,8 +110,11 @@ fn process_list(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult 
 
 fn flush(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let table = arguments.table()?;
-    family(session, arguments, &table)?;
-    session.cluster().flush(&table).with_hint(session, &table)?;
+    let flushed = match family(session, arguments, &table)? {
+        Some(family) => session.cluster().flush_family(&table, family),
+        None => session.cluster().flush(&table),
+    };
+    flushed.with_hint(session, &table)?;
     Ok(Value::Nil)
 }
 

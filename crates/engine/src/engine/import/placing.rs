@@ -67,13 +67,7 @@ impl<'a> Import<'a> {
         for (number, region) in (engine.next_region_number()..).zip(&examined.regions) {
             let info = Arc::clone(&region.info);
             self.infos.push(Arc::clone(&info));
-            self.regions.push(RegionEntry {
-                info: Arc::clone(&info),
-                number,
-                flushed_sequence: 0,
-                families: BTreeMap::new(),
-                parents: Vec::new(),
-            });
+            self.regions.push(RegionEntry::new(Arc::clone(&info), number));
             engine.make_region_directory(&info, number, self.descriptor)?;
             for (family, originals) in &region.stores {
                 self.place_store(&info, family, originals, progress)?;

@@ -235,15 +235,17 @@ fn master_reports_no_security_and_no_endpoints() {
 #[test]
 fn flush_requires_enabled_table_and_existing_families() {
     let rig = TestServer::new();
-    rig.create("t", &["f"], &[]);
+    rig.create("t", &["f", "g"], &[]);
     rig.put("t", &["a"]);
     let flush = |table: &str, family: &str| pb::FlushTableRequest {
         table_name: name_message(table),
         column_family: vec![family.to_owned().into()],
         ..Default::default()
     };
-    rig.finish(rig.call::<MasterFlushTable>(&flush("t", "f")).unwrap().proc_id).unwrap();
-    assert_eq!(rig.context.engine.status().regions[0].flushes, 1);
+    for (family, flushes) in [("g", 0), ("f", 1), ("f", 1)] {
+        rig.finish(rig.call::<MasterFlushTable>(&flush("t", family)).unwrap().proc_id).unwrap();
+        assert_eq!(rig.context.engine.status().regions[0].flushes, flushes, "{family}");
+    }
     assert_eq!(
         class(rig.call::<MasterFlushTable>(&flush("t", "x"))),
         "NoSuchColumnFamilyException"
