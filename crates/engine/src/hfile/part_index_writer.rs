@@ -84,8 +84,8 @@ impl PartIndexWriter {
         } else {
             index_key(before, next, self.order.comparator)
         };
-        // The keys of the index stay small beside the parts: a boundary with a long key is left out,
-        // so that the part ends at a later one.
+        // The keys of the index stay small beside the parts: a boundary with a long key is left
+        // out, so that the part ends at a later one.
         if key.len() <= self.lengths.plain.div_ceil(8).max(MIN_KEY_LIMIT_BYTES) {
             self.current.push(PartBegin { plain, encoded, key });
         }

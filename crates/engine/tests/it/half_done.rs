@@ -20,13 +20,13 @@ fn has_row(engine: &Engine) -> bool {
 }
 
 #[test]
-fn table_with_unreadable_files_stays_disabled_and_store_opens() {
+fn table_without_one_of_its_files_stays_disabled_and_store_opens() {
     let sim = SimEnv::new(1);
     let engine = engine(&sim, &[]);
     put(&engine, "row", "value");
     engine.disable_table(&name()).unwrap();
     let (path, bytes) = store_file(&sim);
-    sim.fs.write(&path, b"no store file".to_vec()).unwrap();
+    sim.env().fs.remove_file(&path).unwrap();
     assert_eq!(engine.enable_table(&name()).unwrap_err().kind(), ErrorKind::Corrupt);
     assert!(!engine.is_enabled(&name()).unwrap());
     drop(engine);
