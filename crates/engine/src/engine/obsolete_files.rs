@@ -193,6 +193,8 @@ pub(super) fn remove_obsolete_files(
     let (alone, others): (Vec<_>, Vec<_>) = found
         .unreferenced
         .into_iter()
+        // The archive may have taken the last file of a region, whose directory went with it.
+        .filter(|piece| env.fs.exists(&piece.path).unwrap_or(true))
         .partition(|piece| nowhere_else.iter().any(|path| holds(piece, path)));
     for (pieces, is_nowhere_else) in
         [(others, false), (alone, true)].into_iter().filter(|(pieces, _)| !pieces.is_empty())
