@@ -46,7 +46,7 @@ static STORES: LazyLock<Vec<Store>> = LazyLock::new(|| {
     (0..4).map(|number| store(number).expect("the simulated disk has no faults")).collect()
 });
 
-fuzz_target!(init: { LazyLock::force(&STORES); corpus::write("disk", Vec::new()) }, |data: &[u8]| {
+fuzz_target!(init: { LazyLock::force(&STORES); corpus::write("disk", found()) }, |data: &[u8]| {
     let [store, target, flags, changes @ ..] = data else { return };
     let store = &STORES[usize::from(*store) % STORES.len()];
     let path = &store.targets[usize::from(*target) % store.targets.len()];
@@ -101,6 +101,11 @@ fn go_through(sim: &SimEnv, flags: u8) {
         }
     }
     let _ = engine.close();
+}
+
+/// Returns inputs that found faults: a manifest that names a region for another one's directory.
+fn found() -> Vec<Vec<u8>> {
+    vec![vec![2, 0x18, 12, 3, 0, 0xff, 0xff, 0xff, 0xff, 1, 10, 3]]
 }
 
 fn options() -> Options {

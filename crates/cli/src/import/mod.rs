@@ -3,6 +3,7 @@
 //! `source.rs` and `root.rs` read what is to be imported, `recovery.rs` the cells in logs of a killed
 //! HBase, `mob.rs` values outside the store files, `plan.rs` prints it. Here the tables are created.
 
+mod compacted;
 mod log_codec;
 mod meta_rows;
 mod mob;

@@ -50,7 +50,7 @@ impl HbaseRoot {
         let read = |name: &TableName| -> anyhow::Result<ImportSource> {
             let table =
                 read_table(root, name, liveness).with_context(|| format!("table {name}"))?;
-            Ok(ImportSource::new(table))
+            ImportSource::new(table)
         };
         let sources = tables.iter().map(read).collect::<anyhow::Result<_>>()?;
         Ok((Self { root: root.to_owned(), wal_root, tables, logs }, sources))

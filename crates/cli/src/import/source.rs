@@ -7,6 +7,8 @@ use halite::{Bytes, FamilyDescriptor, TableDescriptor, TableName};
 use halite_engine::{ImportFile, ImportRegion};
 use halite_hbase_dir::{HbaseFile, HbaseRegion, HbaseTable, read_bare_files, read_snapshot};
 
+use super::compacted::drop_compacted;
+
 /// What the logs had of a table.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Recovered {
@@ -37,8 +39,12 @@ pub(crate) struct ImportSource {
 }
 
 impl ImportSource {
-    pub(super) fn new(table: HbaseTable) -> Self {
-        Self {
+    /// Takes a table without the files that compactions have replaced.
+    ///
+    /// # Errors
+    /// Returns an error if a store file cannot be read.
+    pub(super) fn new(table: HbaseTable) -> anyhow::Result<Self> {
+        let mut source = Self {
             original_name: table.descriptor.name().clone(),
             descriptor: table.descriptor,
             mob_families: table.mob_families,
@@ -46,7 +52,11 @@ impl ImportSource {
             replaced_regions: table.replaced_regions,
             is_bare: false,
             recovered: Recovered::default(),
+        };
+        for region in &mut source.regions {
+            source.recovered.replaced_files += drop_compacted(region)?;
         }
+        Ok(source)
     }
 
     /// Reads the table of a snapshot.
@@ -59,7 +69,7 @@ impl ImportSource {
         new_name: Option<TableName>,
     ) -> anyhow::Result<Self> {
         let read = read_snapshot(root, snapshot).with_context(|| format!("snapshot {snapshot}"))?;
-        let mut source = Self::new(read);
+        let mut source = Self::new(read)?;
         if let Some(name) = new_name {
             source.descriptor = source.descriptor.renamed(name);
         }

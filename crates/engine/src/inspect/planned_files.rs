@@ -221,7 +221,8 @@ impl Planner<'_> {
         });
         let Some(file) = found.min_by_key(|file| (file.location, &file.path)) else { return false };
         let step = (file.path.clone(), home.path());
-        if !self.plan.moves.contains(&step) {
+        // A damaged manifest may name a region for the directory of another one.
+        if step.0 != step.1 && !self.plan.moves.contains(&step) {
             self.add_step(
                 Certainty::Certain,
                 format!(

@@ -226,7 +226,7 @@ impl BlockingCluster {
     /// Writes the memstores of one family to store files, and leaves the others in memory.
     ///
     /// # Errors
-    /// As [`Cluster::flush`]; `NoSuchFamily`.
+    /// As [`BlockingCluster::flush`]; `NoSuchFamily`.
     pub fn flush_family(&self, table: impl IntoTableName, family: impl Into<Bytes>) -> Result<()> {
         let table = table.into_table_name()?;
         let family = family.into();
