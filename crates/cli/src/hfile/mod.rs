@@ -12,15 +12,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use halite_engine::env::Fs as _;
 use halite_engine::env::os::OsFs;
-use halite_engine::env::{FileReader, Fs as _};
-use halite_engine::hfile::Reader;
-
-/// Bytes of the trailer of a store file.
-const TRAILER_BYTES: u64 = 4096;
-/// Beginnings of the blocks that a store file may start with.
-const FIRST_BLOCKS: &[&[u8]] =
-    &[b"DATABLK*", b"DATABLKE", b"BLMFBLK2", b"IDXLEAF2", b"METABLKc", b"IDXROOT2", b"IDXINTE2"];
+use halite_engine::hfile::{Reader, is_hfile};
 
 /// Opens a store file at any path.
 ///
@@ -44,21 +38,11 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Arc<Reader>> {
             path.display()
         )
     })?;
-    let is_foreign = is_foreign(&*file);
-    let opened = Reader::open(file, &path.display().to_string());
-    if opened.is_err() && is_foreign {
+    let opened = Reader::open(Arc::clone(&file), &path.display().to_string());
+    if opened.is_err() && !is_hfile(&*file) {
         bail!("file {}: this is no HFile: it neither begins nor ends as one", path.display());
     }
     Ok(Arc::new(opened?))
-}
-
-/// Returns `true` if a file has neither a block at its start nor a trailer.
-fn is_foreign(file: &dyn FileReader) -> bool {
-    let begins_with = |offset: u64, magics: &[&[u8]]| {
-        file.read_at(8, offset).is_ok_and(|bytes| magics.contains(&&bytes[..]))
-    };
-    let trailer = file.len().ok().and_then(|bytes| bytes.checked_sub(TRAILER_BYTES));
-    !begins_with(0, FIRST_BLOCKS) && !trailer.is_some_and(|at| begins_with(at, &[b"TRABLK\"$"]))
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub(crate) use load_on_open::read_bytes;
 pub(crate) use options::encoded_block_bytes;
 pub use options::{DEFAULT_PART_BYTES, FileSummary, StoreFileInfo, WriterOptions};
 pub use part_index::PartChoice;
-pub use reader::{BlockOrPart, BlockSource, DirectBlocks, DirectParts, PartsWith, Reader};
+pub use reader::{BlockOrPart, BlockSource, DirectBlocks, PartsWith, Reader, is_hfile};
 pub use trailer::Trailer;
 pub use verify::VerifyReport;
 pub(crate) use verify::check_storable;

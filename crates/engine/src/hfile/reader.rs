@@ -12,7 +12,7 @@ use super::file_info::{FileInfo, info_key};
 use super::index::{MidKey, RootIndex};
 use super::load_on_open::{LoadOnOpenBlocks, LoadOnOpenSection, PartIndexHandle, read_bytes};
 use super::part_index::{Part, PartChoice, PartOrder};
-use super::trailer::{TRAILER_BYTES, Trailer};
+use super::trailer::{self, TRAILER_BYTES, Trailer};
 use super::{Comparator, damaged};
 use crate::env::FileReader;
 use halite_types::{BloomType, Error, ErrorKind, Result};
@@ -67,25 +67,6 @@ pub struct DirectBlocks;
 impl BlockSource for DirectBlocks {
     fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>> {
         reader.read_block(pointer, kind).map(Arc::new)
-    }
-}
-
-/// Source that always reads from the disk, and only parts of data blocks where the file has them.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DirectParts;
-
-impl BlockSource for DirectParts {
-    fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>> {
-        DirectBlocks.block(reader, pointer, kind)
-    }
-
-    fn block_or_part(
-        &self,
-        reader: &Reader,
-        pointer: BlockHandle,
-        choice: PartChoice<'_>,
-    ) -> Result<BlockOrPart> {
-        PartsWith(DirectBlocks).block_or_part(reader, pointer, choice)
     }
 }
 
@@ -354,6 +335,18 @@ impl Reader {
     pub(super) fn index_levels(&self) -> usize {
         self.trailer.index_levels as usize
     }
+}
+
+/// Returns `true` if a file starts with a block or ends with a trailer, as an `HFile` does unless it is
+/// damaged at both ends.
+pub fn is_hfile(file: &dyn FileReader) -> bool {
+    let magic_at = |offset| -> Option<[u8; 8]> {
+        let mut magic = [0; 8];
+        file.read_exact_at(&mut magic, offset).ok().map(|()| magic)
+    };
+    let trailer = file.len().ok().and_then(|bytes| bytes.checked_sub(TRAILER_BYTES as u64));
+    magic_at(0).and_then(BlockKind::from_magic).is_some()
+        || trailer.and_then(magic_at) == Some(*trailer::MAGIC)
 }
 
 /// Returns the filter's type; `None` unless there is a filter whose keys are of the kind that the

@@ -10,7 +10,7 @@ use super::{Comparator, damaged};
 /// Bytes of a trailer.
 pub(super) const TRAILER_BYTES: usize = 4096;
 /// Eight bytes that a trailer starts with.
-const MAGIC: &[u8; 8] = b"TRABLK\"$";
+pub(super) const MAGIC: &[u8; 8] = b"TRABLK\"$";
 const MAJOR_VERSION: u32 = 3;
 const MINOR_VERSION: u32 = 3;
 /// Maximum index levels, more than any index has: HBase's writer stops at 16 above the leaves.

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use halite_engine::hfile::{
-    ChecksumType, Cursor, DirectBlocks, DirectParts, Reader, StoreFileInfo, WriterOptions,
+    ChecksumType, Cursor, DirectBlocks, PartsWith, Reader, StoreFileInfo, WriterOptions,
 };
 use halite_types::ErrorKind;
 use halite_types::cell::key_row;
@@ -29,7 +29,7 @@ fn find_in_parts(
     reader: &Arc<Reader>,
     cells: &[OwnedCell],
 ) -> halite_types::Result<Vec<OwnedCell>> {
-    let mut cursor = Cursor::new(Arc::clone(reader), DirectParts);
+    let mut cursor = Cursor::new(Arc::clone(reader), PartsWith(DirectBlocks));
     let mut found = Vec::new();
     for cell in cells {
         cursor.seek(&cell.key)?;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use halite_engine::env::MemoryFile;
 use halite_engine::hfile::{
     Block, BlockHandle, BlockKind, BlockSource, Comparator, Compression, Cursor, DataBlockEncoding,
-    DirectBlocks, DirectParts, Reader, StoreFileInfo, Writer, WriterOptions,
+    DirectBlocks, PartsWith, Reader, StoreFileInfo, Writer, WriterOptions,
 };
 use halite_types::cell::{compare_cells, compare_keys, make_key};
 use halite_types::{BloomType, Error, ErrorKind};
@@ -112,10 +112,10 @@ proptest! {
         cells.sort_by(|a, b| compare_cells(&a.view(), &b.view()));
         let reader = open(write(&options, &cells, StoreFileInfo::flushed(7))).unwrap();
         prop_assert_eq!(&read_all(&reader, DirectBlocks).unwrap(), &cells);
-        prop_assert_eq!(&read_all(&reader, DirectParts).unwrap(), &cells);
+        prop_assert_eq!(&read_all(&reader, PartsWith(DirectBlocks)).unwrap(), &cells);
         reader.verify().unwrap();
         let mut cursor = Cursor::new(reader.clone(), DirectBlocks);
-        let mut parts = Cursor::new(reader.clone(), DirectParts);
+        let mut parts = Cursor::new(reader.clone(), PartsWith(DirectBlocks));
         for probe in &probes {
             parts.seek(&probe.key).unwrap();
             for cell in cells.iter().skip_while(|cell| compare_keys(&cell.key, &probe.key).is_lt()) {

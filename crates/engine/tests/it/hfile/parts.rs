@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite_engine::env::{FileReader, MemoryReader};
 use halite_engine::hfile::{
-    Compression, Cursor, DataBlockEncoding, DirectBlocks, DirectParts, Reader, StoreFileInfo,
+    Compression, Cursor, DataBlockEncoding, DirectBlocks, PartsWith, Reader, StoreFileInfo,
     WriterOptions,
 };
 
@@ -81,7 +81,7 @@ fn seek_reads_part_in_every_encoding_and_codec() {
         let index_bytes = index_bytes.unwrap_or_else(|| panic!("{name}: no part index"));
         let mut most = 0;
         for cell in cells.iter().step_by(7) {
-            let mut cursor = Cursor::new(Arc::clone(&reader), DirectParts);
+            let mut cursor = Cursor::new(Arc::clone(&reader), PartsWith(DirectBlocks));
             let before = read.load(Ordering::Relaxed);
             cursor.seek(&cell.key).unwrap();
             assert_eq!(cursor.peek().map(OwnedCell::from_cell).as_ref(), Some(cell), "{name}");
@@ -101,7 +101,11 @@ fn parts_scan_like_blocks_and_pass_verification() {
             open(write(&options(encoding, compression), &cells, StoreFileInfo::flushed(3)))
                 .unwrap();
         assert_eq!(read_all(&reader, DirectBlocks).unwrap(), cells, "{encoding:?} {compression:?}");
-        assert_eq!(read_all(&reader, DirectParts).unwrap(), cells, "{encoding:?} {compression:?}");
+        assert_eq!(
+            read_all(&reader, PartsWith(DirectBlocks)).unwrap(),
+            cells,
+            "{encoding:?} {compression:?}"
+        );
         reader.verify().unwrap();
     }
 }
@@ -113,7 +117,7 @@ fn seeks_between_cells_find_next_one_in_parts() {
         let reader =
             open(write(&options(encoding, compression), &cells, StoreFileInfo::flushed(3)))
                 .unwrap();
-        let mut cursor = Cursor::new(Arc::clone(&reader), DirectParts);
+        let mut cursor = Cursor::new(Arc::clone(&reader), PartsWith(DirectBlocks));
         for pair in cells.windows(2).step_by(5) {
             let [before, next] = pair else { panic!("two cells") };
             // Older than the cell, so between it and the next one.
@@ -136,7 +140,7 @@ fn damaged_part_is_never_another_cell() {
             let mut damaged = bytes.clone();
             damaged[offset] ^= 0x10;
             let Ok(reader) = open(damaged) else { continue };
-            let mut cursor = Cursor::new(reader, DirectParts);
+            let mut cursor = Cursor::new(reader, PartsWith(DirectBlocks));
             for cell in cells.iter().step_by(11) {
                 if cursor.seek(&cell.key).is_ok() {
                     let found = cursor.peek().map(OwnedCell::from_cell);
@@ -158,7 +162,7 @@ fn tags_in_dictionary_have_no_parts() {
         };
         let reader = open(write(&options, &cells, StoreFileInfo::flushed(3))).unwrap();
         assert_eq!(reader.trailer().meta_index_count > 0, has_parts);
-        assert_eq!(read_all(&reader, DirectParts).unwrap(), cells);
+        assert_eq!(read_all(&reader, PartsWith(DirectBlocks)).unwrap(), cells);
         reader.verify().unwrap();
     }
 }
@@ -172,5 +176,5 @@ fn file_for_bulk_load_has_parts() {
         cells().into_iter().map(|cell| OwnedCell { sequence: 0, ..cell }).collect();
     let reader = open(write(&options, &cells, StoreFileInfo::flushed(3))).unwrap();
     assert!(reader.trailer().meta_index_count > 0);
-    assert_eq!(read_all(&reader, DirectParts).unwrap(), cells);
+    assert_eq!(read_all(&reader, PartsWith(DirectBlocks)).unwrap(), cells);
 }
