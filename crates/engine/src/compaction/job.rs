@@ -265,9 +265,11 @@ impl Region {
         if haste == Haste::Unlimited || !self.shared.scheduler.has_threads() {
             return Ok(());
         }
-        let files = oldest_first(&self.snapshot_ref().stores[work.index]);
+        let snapshot = self.snapshot_ref();
+        let store = &snapshot.stores[work.index];
+        let stats = || file_stats(&oldest_first(store), &[]);
         let backlog = Backlog {
-            files: work.family().store_policy.files_of_row(&file_stats(&files, &[])),
+            files: work.family().store_policy.files_of_row(store.files.len(), stats),
             min_files: self.shared.options.min_compaction_files,
             queued: self.shared.scheduler.queue_lengths().1,
         };

@@ -172,11 +172,16 @@ impl StorePolicy {
         }
     }
 
-    /// Returns the number of files that a read of one row has to consider, at most.
-    pub(crate) fn files_of_row(&self, files: &[FileStats]) -> usize {
+    /// Returns the number of files of a store that a read of one row has to consider, at most;
+    /// `count` is that of all, and `files` returns their facts, oldest first.
+    pub(crate) fn files_of_row(
+        &self,
+        count: usize,
+        files: impl FnOnce() -> Vec<FileStats>,
+    ) -> usize {
         match self {
-            Self::Stripes(_) => Stripes::files_of_row(files),
-            _ => files.len(),
+            Self::Stripes(_) => Stripes::files_of_row(&files()),
+            _ => count,
         }
     }
 }

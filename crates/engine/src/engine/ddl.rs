@@ -61,7 +61,9 @@ impl Engine {
             self.shared.manifest.change(|catalog| {
                 let regions: Vec<RegionEntry> = infos
                     .iter()
-                    .map(|info| new_region_entry(catalog.allocate_region_number(), info.clone()))
+                    .map(|info| {
+                        RegionEntry::new(Arc::new(info.clone()), catalog.allocate_region_number())
+                    })
                     .collect();
                 let descriptor = Arc::clone(descriptor);
                 let entry = TableEntry {
@@ -406,8 +408,4 @@ impl Engine {
         self.remove_regions(&entry.regions);
         Ok(())
     }
-}
-
-fn new_region_entry(number: u64, info: RegionInfo) -> RegionEntry {
-    RegionEntry::new(Arc::new(info), number)
 }

@@ -53,10 +53,9 @@ pub(super) fn expired_files(
     files: &[FileStats],
     policy: &CompactionPolicy,
 ) -> Option<CompactionPlan> {
-    let oldest = policy.oldest_unexpired.filter(|_| policy.drops_expired)?;
-    let expired: Vec<usize> = (0..files.len())
-        .filter(|&i| files[i].newest.is_some_and(|newest| newest < oldest))
-        .collect();
+    let oldest = policy.expiry()?;
+    let expired: Vec<usize> =
+        (0..files.len()).filter(|&at| files[at].is_older_than(oldest)).collect();
     (!expired.is_empty()).then_some(CompactionPlan::Drop(expired))
 }
 

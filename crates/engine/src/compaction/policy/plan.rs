@@ -91,6 +91,20 @@ impl CompactionPolicy {
     }
 }
 
+impl CompactionPolicy {
+    /// Returns the timestamp before which files are deleted without being read, if they are.
+    pub(super) fn expiry(&self) -> Option<i64> {
+        self.oldest_unexpired.filter(|_| self.drops_expired)
+    }
+}
+
+impl FileStats {
+    /// Returns `true` if it has cells, and all of them are older than `oldest`.
+    pub(super) fn is_older_than(&self, oldest: i64) -> bool {
+        self.newest.is_some_and(|newest| newest < oldest)
+    }
+}
+
 /// Compaction plan of a store; the numbers are indexes in the list of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CompactionPlan {

@@ -12,6 +12,8 @@
 //! decides between equal cells in any case. Different stripes are compacted at the same time, where
 //! HBase compacts one after the other.
 
+use std::cmp::Reverse;
+
 use halite_types::Result;
 
 use super::exploring::best_run;
@@ -205,7 +207,7 @@ impl Stripes {
         };
         let whole = layout.stripes.iter().enumerate().filter(|(_, stripe)| is_whole(stripe));
         let (index, stripe) = whole.max_by_key(|(_, stripe)| {
-            (stripe.files.len(), std::cmp::Reverse(bytes_of(files, &stripe.files)))
+            (stripe.files.len(), Reverse(bytes_of(files, &stripe.files)))
         })?;
         (bytes_of(files, &stripe.files) < self.split_bytes(policy)).then_some(index)
     }
@@ -218,24 +220,15 @@ impl Stripes {
         layout: &StripeLayout,
         policy: &CompactionPolicy,
     ) -> Option<StripeMerge> {
-        let mut best: Option<(&Stripe, Vec<usize>, u64)> = None;
-        for stripe in &layout.stripes {
-            if stripe.files.iter().any(|at| files[*at].is_claimed) {
-                continue;
-            }
-            let Some(run) = self.run(files, &stripe.files, self.min_files(policy), policy) else {
-                continue;
-            };
+        let is_free = |stripe: &&Stripe| !stripe.files.iter().any(|at| files[*at].is_claimed);
+        let runs = layout.stripes.iter().filter(is_free).filter_map(|stripe| {
+            let run = self.run(files, &stripe.files, self.min_files(policy), policy)?;
             let run = stripe.files[run].to_vec();
             let bytes = bytes_of(files, &run);
-            let is_better = best.as_ref().is_none_or(|(_, known, known_bytes)| {
-                run.len() > known.len() || run.len() == known.len() && bytes < *known_bytes
-            });
-            if is_better {
-                best = Some((stripe, run, bytes));
-            }
-        }
-        let (stripe, inputs, bytes) = best?;
+            Some((stripe, run, bytes))
+        });
+        let (stripe, inputs, bytes) =
+            runs.min_by_key(|(_, run, bytes)| (Reverse(run.len()), *bytes))?;
         let is_whole = inputs.len() == stripe.files.len();
         let (most, cells) = if is_whole && bytes >= self.split_bytes(policy) {
             self.target(files, &inputs, self.split_parts, policy)
@@ -421,21 +414,11 @@ fn bytes_of(files: &[FileStats], places: &[usize]) -> u64 {
     places.iter().map(|at| files[*at].bytes).fold(0, u64::saturating_add)
 }
 
-/// Returns the timestamp before which files may be deleted unread, if cells expire.
-fn expiry(policy: &CompactionPolicy) -> Option<i64> {
-    policy.oldest_unexpired.filter(|_| policy.drops_expired)
-}
-
 /// Returns `true` if there are files and all of their cells have expired.
 fn are_expired(files: &[FileStats], places: &[usize], policy: &CompactionPolicy) -> bool {
-    let has_expired = |file: &FileStats| {
-        file.cells == 0
-            || expiry(policy)
-                .is_some_and(|oldest| file.newest.is_some_and(|newest| newest < oldest))
-    };
-    expiry(policy).is_some()
-        && !places.is_empty()
-        && places.iter().all(|at| has_expired(&files[*at]))
+    let Some(oldest) = policy.expiry() else { return false };
+    let has_expired = |file: &FileStats| file.cells == 0 || file.is_older_than(oldest);
+    !places.is_empty() && places.iter().all(|at| has_expired(&files[*at]))
 }
 
 /// Returns the files in which every cell has expired. The newest file of each stripe stays: it
