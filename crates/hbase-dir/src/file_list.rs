@@ -22,14 +22,24 @@ pub(crate) const TRACKER: &str = "hbase.store.file-tracker.impl";
 pub(crate) fn without_tracker(mut table: TableDescriptor) -> TableDescriptor {
     table.attributes.remove(TRACKER);
     table.configuration.remove(TRACKER);
+    change_families(&mut table, |family| {
+        let removed = [family.configuration.remove(TRACKER), family.attributes.remove(TRACKER)];
+        removed.iter().any(Option::is_some)
+    });
+    table
+}
+
+/// Calls `change` for each family, and keeps what it did to those for which it returns `true`.
+pub(crate) fn change_families(
+    table: &mut TableDescriptor,
+    mut change: impl FnMut(&mut FamilyDescriptor) -> bool,
+) {
     let families: Vec<_> = table.families().cloned().collect();
     for mut family in families {
-        let removed = [family.configuration.remove(TRACKER), family.attributes.remove(TRACKER)];
-        if removed.iter().any(Option::is_some) {
+        if change(&mut family) {
             table.set_family(family);
         }
     }
-    table
 }
 
 /// Returns the names in a family's directory.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use halite_types::{Error, Result, TableName};
 
 use crate::region_set::table_directory;
-use crate::small_file::{damaged, list, unsupported};
+use crate::small_file::{Entry, damaged, list, unsupported};
 
 /// Log, or part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,15 +41,12 @@ pub fn list_logs(root: &Path, wal_root: &Path, tables: &[TableName]) -> Result<V
         )));
     }
     let mut found = Vec::new();
-    for server in list(&logs, false)? {
-        let files = if server.is_directory { list(&server.path, false)? } else { vec![server] };
-        for file in files {
-            if !file.is_file {
-                return Err(damaged(&file.path, "a log is expected here; move this away"));
-            }
-            let is_meta = is_meta(&file.name);
-            found.push(LogFile { path: file.path, bytes: file.bytes, is_meta });
+    for file in below_servers(&logs)? {
+        if !file.is_file {
+            return Err(damaged(&file.path, "a log is expected here; move this away"));
         }
+        let is_meta = is_meta(&file.name);
+        found.push(LogFile { path: file.path, bytes: file.bytes, is_meta });
     }
     for table in tables {
         for directory in table_directories(root, wal_root, table) {
@@ -74,12 +71,19 @@ pub fn list_logs(root: &Path, wal_root: &Path, tables: &[TableName]) -> Result<V
 /// # Errors
 /// The file system's error.
 pub fn list_meta_logs(wal_root: &Path) -> Result<Vec<LogFile>> {
+    let files = below_servers(&wal_root.join("WALs"))?.into_iter();
+    let of_meta = files.filter(|file| file.is_file && is_meta(&file.name));
+    Ok(of_meta.map(|file| LogFile { path: file.path, bytes: file.bytes, is_meta: true }).collect())
+}
+
+/// Returns what is in the directories of servers in `logs`, and files beside them.
+fn below_servers(logs: &Path) -> Result<Vec<Entry>> {
     let mut found = Vec::new();
-    for server in list(&wal_root.join("WALs"), false)?.into_iter().filter(|at| at.is_directory) {
-        for file in list(&server.path, false)?.into_iter().filter(|file| file.is_file) {
-            if is_meta(&file.name) {
-                found.push(LogFile { path: file.path, bytes: file.bytes, is_meta: true });
-            }
+    for server in list(logs, false)? {
+        if server.is_directory {
+            found.extend(list(&server.path, false)?);
+        } else {
+            found.push(server);
         }
     }
     Ok(found)

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use halite_types::{FamilyDescriptor, RegionInfo, Result, TableDescriptor, TableName};
 
+use crate::file_list::change_families;
 use crate::locate::{directory_name, family_directory, place};
 use crate::small_file::{damaged, length};
 
@@ -21,17 +22,14 @@ const SETTINGS: [&str; 3] = [IS_MOB, "MOB_THRESHOLD", "MOB_COMPACT_PARTITION_POL
 /// Returns a table without the attributes, and the families that had [`IS_MOB`].
 pub(crate) fn without_mob(mut table: TableDescriptor) -> (TableDescriptor, Vec<Bytes>) {
     let mut of_mob = Vec::new();
-    let families: Vec<_> = table.families().cloned().collect();
-    for mut family in families {
+    change_families(&mut table, |family| {
         let is_mob = family.attributes.get(IS_MOB);
         if is_mob.is_some_and(|value| value.trim().eq_ignore_ascii_case("true")) {
             of_mob.push(family.name().clone());
         }
         let removed = SETTINGS.map(|name| family.attributes.remove(name));
-        if removed.iter().any(Option::is_some) {
-            table.set_family(family);
-        }
-    }
+        removed.iter().any(Option::is_some)
+    });
     (table, of_mob)
 }
 

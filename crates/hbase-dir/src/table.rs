@@ -67,7 +67,8 @@ pub enum Liveness<'a> {
 /// Reads a table of a root directory.
 ///
 /// # Errors
-/// `NoSuchTable`; `InvalidRequest` for one of HBase's own tables; `Corrupt`, with the path; or the file system's error.
+/// `NoSuchTable`; `InvalidRequest` for one of HBase's own tables; `Corrupt`, with the path; or the
+/// file system's error.
 pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Result<HbaseTable> {
     if name.namespace() == SYSTEM_NAMESPACE {
         return Err(Error::invalid("it is one of HBase's own tables, which are not imported"));

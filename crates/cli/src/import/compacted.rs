@@ -27,9 +27,14 @@ pub(super) fn drop_compacted(region: &mut HbaseRegion) -> anyhow::Result<u64> {
         let inputs = hfile::open(&file.path)?.info().compacted_from();
         gone.extend(inputs.into_iter().map(|name| (file.family.clone(), name)));
     }
+    Ok(remove_files(region, &gone))
+}
+
+/// Removes files of a region by family and name. Returns their number.
+pub(super) fn remove_files(region: &mut HbaseRegion, gone: &BTreeSet<(Bytes, String)>) -> u64 {
     let count = region.files.len();
     region.files.retain(|file| !gone.contains(&(file.family.clone(), file.name.clone())));
-    Ok((count - region.files.len()) as u64)
+    (count - region.files.len()) as u64
 }
 
 #[cfg(test)]

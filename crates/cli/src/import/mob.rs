@@ -10,11 +10,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 use halite::{CellRef, FamilyDescriptor, TableDescriptor, TableName, to_string_binary};
 use halite_engine::env::Env;
-use halite_engine::hfile::{Cursor, DirectBlocks, StoreFileInfo, Writer, WriterOptions, info_key};
+use halite_engine::hfile::{
+    Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions, info_key,
+};
 use halite_hbase_dir::{HbaseFile, mob_file};
 use halite_types::cell::{tags, write_tag};
 
@@ -129,19 +132,27 @@ impl<'a> InlinedFiles<'a> {
         if self.by_path.contains_key(&file.path) {
             return Ok(());
         }
-        let new = match self.env {
-            // The name counts for the order of files with equal sequence ids.
-            Some(env) if hfile::open(&file.path)?.has_tags() => {
+        let reader = hfile::open(&file.path)?;
+        let new = if reader.has_tags() {
+            let new = self.env.map(|env| -> anyhow::Result<NewFile<'_>> {
+                // The name counts for the order of files with equal sequence ids.
                 let directory = format!("mob-{table}-{}", self.by_path.len());
                 let name = file.path.file_name().unwrap_or_default().to_string_lossy();
                 env.fs.create_dir_all(&directory).context("making a directory")?;
-                Some(NewFile::create(env, format!("{directory}/{name}"), self.source, file)?)
-            }
-            _ => None,
+                let family = self.family_of(file)?;
+                let table = &self.source.descriptor;
+                NewFile::create(env, format!("{directory}/{name}"), (table, family), &reader)
+            });
+            self.copy(file, reader, new.transpose()?)?
+        } else {
+            None
         };
-        let new = self.copy(file, new)?;
         self.by_path.insert(file.path.clone(), new);
         Ok(())
+    }
+
+    fn family_of(&self, file: &HbaseFile) -> anyhow::Result<&'a FamilyDescriptor> {
+        self.source.descriptor.find_family(&file.family).context("no such family")
     }
 
     /// Copies the cells of a file with their values. Returns the path and bytes of the new file;
@@ -149,13 +160,10 @@ impl<'a> InlinedFiles<'a> {
     fn copy(
         &mut self,
         file: &HbaseFile,
+        reader: Arc<Reader>,
         mut new: Option<NewFile<'_>>,
     ) -> anyhow::Result<Option<(PathBuf, u64)>> {
-        let reader = hfile::open(&file.path)?;
-        if !reader.has_tags() {
-            return Ok(None);
-        }
-        let family = self.source.descriptor.find_family(&file.family).context("no such family")?;
+        let family = self.family_of(file)?;
         let mut cursor = Cursor::new(reader, DirectBlocks);
         let (mut values, mut bytes, mut other_tags) = (0_u64, 0_u64, Vec::new());
         cursor.seek_to_first()?;
@@ -171,7 +179,7 @@ impl<'a> InlinedFiles<'a> {
             };
             if tags(cell.tags()).any(|(kind, _)| kind == TAG_REFERENCE) {
                 let reference =
-                    MobReference::of(cell, self.source.original_name()).with_context(cell_name)?;
+                    MobReference::of(cell, &self.source.original_name).with_context(cell_name)?;
                 let value = self.mob.value(&reference, family, cell).with_context(cell_name)?;
                 other_tags.clear();
                 tags(cell.tags())
@@ -208,12 +216,9 @@ impl<'a> NewFile<'a> {
     fn create(
         env: &'a Env,
         name: String,
-        source: &ImportSource,
-        of: &HbaseFile,
+        (table, family): (&TableDescriptor, &FamilyDescriptor),
+        reader: &Reader,
     ) -> anyhow::Result<Self> {
-        let reader = hfile::open(&of.path)?;
-        let table: &TableDescriptor = &source.descriptor;
-        let family = table.find_family(&of.family).context("no such family")?;
         let options = WriterOptions {
             include_tags: true,
             include_sequence_ids: reader.has_sequence_ids(),

@@ -1,7 +1,8 @@
 //! Import of tables from a directory of HBase into a store.
 //!
-//! `source.rs` and `root.rs` read what is to be imported, `recovery.rs` the cells in logs of a killed
-//! HBase, `mob.rs` values outside the store files, `plan.rs` prints it. Here the tables are created.
+//! `source.rs` and `root.rs` read what is to be imported, `compacted.rs` leaves out replaced files,
+//! `recovery.rs` reads the cells in logs of a killed HBase, `mob.rs` values outside the store files,
+//! and `plan.rs` prints it. Here the tables are created.
 
 mod compacted;
 mod log_codec;

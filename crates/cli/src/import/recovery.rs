@@ -3,8 +3,9 @@
 //! As HBase does when it recovers a region, a cell of a log counts if its sequence id is above
 //! those of its family's store files, and above the one recorded when the region was opened or
 //! closed last: older ones were flushed, and may have been compacted away since, or belong to files
-//! that a restored snapshot has replaced. They are written to further store files with their own sequence ids (`spill.rs`), so that the
-//! order of equal cells is that of HBase, and a cell that two logs have counts once.
+//! that a restored snapshot has replaced. They are written to further store files with their own
+//! sequence ids (`spill.rs`), so that the order of equal cells is that of HBase, and a cell that two
+//! logs have counts once.
 //!
 //! A log also tells of finished compactions. Files that one of them replaced are left out if the
 //! server was killed before it had removed them: their cells may be deleted ones.
@@ -19,6 +20,7 @@ use halite_engine::env::Env;
 use halite_hbase_dir::wal::{CompactionMarker, WalEnd, WalEntry, WalReader};
 use halite_hbase_dir::{HbaseFile, HbaseRegion};
 
+use super::compacted::remove_files;
 use super::log_codec::decompress_value;
 use super::progress::progress;
 use super::root::HbaseRoot;
@@ -207,14 +209,15 @@ fn newest_sequences(region: &HbaseRegion) -> anyhow::Result<BTreeMap<Bytes, u64>
 
 /// Removes the files that compactions replaced. Returns their number.
 fn drop_replaced(region: &mut HbaseRegion, compactions: &[CompactionMarker]) -> u64 {
-    let mut present: BTreeSet<(Vec<u8>, String)> =
-        region.files.iter().map(|file| (file.family.to_vec(), file.name.clone())).collect();
+    let mut present: BTreeSet<(Bytes, String)> =
+        region.files.iter().map(|file| (file.family.clone(), file.name.clone())).collect();
     let mut gone = BTreeSet::new();
     // The output of one compaction may be the input of another whose output is present.
     loop {
         let before = gone.len();
         for marker in compactions {
-            let of_family = |name: &String| (marker.family.clone(), name.clone());
+            let family = Bytes::copy_from_slice(&marker.family);
+            let of_family = |name: &String| (family.clone(), name.clone());
             if marker.outputs.iter().all(|name| present.contains(&of_family(name))) {
                 gone.extend(marker.inputs.iter().map(of_family));
                 present.extend(marker.inputs.iter().map(of_family));
@@ -224,9 +227,7 @@ fn drop_replaced(region: &mut HbaseRegion, compactions: &[CompactionMarker]) -> 
             break;
         }
     }
-    let count = region.files.len();
-    region.files.retain(|file| !gone.contains(&(file.family.to_vec(), file.name.clone())));
-    (count - region.files.len()) as u64
+    remove_files(region, &gone)
 }
 
 #[cfg(test)]

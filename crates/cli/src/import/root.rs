@@ -41,8 +41,9 @@ impl HbaseRoot {
             Some(meta) => {
                 // Also if the logs of the tables are ignored: the store files of hbase:meta alone
                 // may name regions that others have replaced.
-                let of_meta = list_meta_logs(&wal_root)?;
-                let used: Vec<_> = of_meta.iter().chain(&meta.logs).collect();
+                let listed = if logs.is_none() { list_meta_logs(&wal_root)? } else { Vec::new() };
+                let of_meta = logs.iter().flatten().filter(|log| log.is_meta);
+                let used: Vec<_> = of_meta.chain(&listed).chain(&meta.logs).collect();
                 Some(MetaRows::read(&meta.files, &used)?.live_regions(root)?)
             }
         };

@@ -29,7 +29,7 @@ pub(crate) struct ImportSource {
     /// Families whose store files have references to MOB files.
     pub(super) mob_families: Vec<Bytes>,
     /// Name of the table in HBase, whose MOB files are those of references without a table.
-    original_name: TableName,
+    pub(super) original_name: TableName,
     /// True for bare files, which may be loaded into an existing table.
     pub(crate) is_bare: bool,
     /// Regions that were left out without knowledge of `hbase:meta`.
@@ -105,10 +105,6 @@ impl ImportSource {
 
     pub(crate) fn name(&self) -> &TableName {
         self.descriptor.name()
-    }
-
-    pub(super) fn original_name(&self) -> &TableName {
-        &self.original_name
     }
 
     /// Returns the files of all regions.
