@@ -2,8 +2,8 @@
 //!
 //! In production several threads take jobs from the queue, one for flushes and the others for the
 //! rest. A long compaction therefore never delays a flush that writers wait for, nor the compaction
-//! of another region or of other files of its own. In a simulation there are no threads: the owner calls [`crate::Engine::run_one_job`], and a writer that finds no room flushes
-//! on its own thread.
+//! of another region or of other files of its own. In a simulation there are no threads: the owner
+//! calls [`crate::Engine::run_one_job`], and a writer that finds no room flushes on its own thread.
 //!
 //! This is not a pool of threads for callers' work, as `halite` and `halite-server` have: jobs are
 //! values, such as the region to flush; equal ones are merged, and the queue selects the next by

@@ -12,10 +12,11 @@
 //! | `hbase.hregion.percolumnfamilyflush.size.lower.bound.min` | otherwise [`Options::min_family_flush_bytes`] |
 //! | `hbase.regionserver.flush.per.changes` | writes of the region, 30 million, after which a family is written whatever its size |
 //!
-//! They are settings of tables. Those without a class have that of [`Options::flush_policy`]. As in HBase (`HRegion.initializeStores`), a family with in-memory
-//! compaction selects `FlushNonSloppyStoresFirstPolicy` for its table. Two differences: sizes are
-//! those of the memory in use, as that which triggers the flush, where HBase adds up the cells
-//! alone; and age in time does not count, since nothing is flushed by time here.
+//! They are settings of tables. Those without a class have that of [`Options::flush_policy`]. As in
+//! HBase (`HRegion.initializeStores`), a family with in-memory compaction selects
+//! `FlushNonSloppyStoresFirstPolicy` for its table. Two differences: sizes are those of the memory
+//! in use, as that which triggers the flush, where HBase adds up the cells alone; and age in time
+//! does not count, since nothing is flushed by time here.
 
 use halite_types::schema::table_attribute as tab;
 use halite_types::{Result, TableDescriptor};

@@ -415,8 +415,9 @@ impl StoreScanner {
         self.compact_while(b"", |_| Ok(()), each)
     }
 
-    /// As [`StoreScanner::compact`], but ends before the row `end` unless that is empty, and calls `may_go_on` after every megabyte or so that was
-    /// examined, whether or not any of it is retained, with its length in bytes.
+    /// As [`StoreScanner::compact`], but ends before the row `end` unless that is empty, and calls
+    /// `may_go_on` after every megabyte or so that was examined, whether or not any of it is
+    /// retained, with its length in bytes.
     pub(crate) fn compact_while(
         &mut self,
         end: &[u8],

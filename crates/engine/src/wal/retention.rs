@@ -126,7 +126,8 @@ impl Wal {
     }
 
     /// Returns the regions whose cells keep the oldest closed segment alive, each with the sequence
-    /// id up to which they must be in store files to release it. Returns none unless there are more than `segments` closed segments of full size, or more than `bytes` in them.
+    /// id up to which they must be in store files to release it. Returns none unless there are more
+    /// than `segments` closed segments of full size, or more than `bytes` in them.
     /// If `waits` is `false` and the log is being written, also returns none; the caller retries.
     pub(crate) fn regions_to_flush(
         &self,
