@@ -23,6 +23,13 @@ const HEADER_BYTES: usize = 33;
 /// Memory of one block, in bytes: the tables of the BZIP2 and LZMA decoders. The output has at most
 /// four times the bytes that are decompressed.
 const MAX_BYTES: u64 = 16 << 20;
+/// ZSTD frame with runs longer than the format allows, of 290 MB as it states.
+const LONG_RUNS: &[u8] = &[
+    0x55, 0x11, 0x55, 0x11, 0, 0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0xe2, 0xe2, 0xe2,
+    0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2,
+    0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0xe2, 0,
+    0x1f, 0, 0, 0,
+];
 /// Maximum stated length of a block, in bytes.
 const MAX_STATED_BYTES: usize = 1 << 30;
 
@@ -45,11 +52,11 @@ fuzz_target!(init: corpus::write("codecs", seeds()), |data: &[u8]| {
     assert!(used.bytes_max < max_bytes, "{name}: {} bytes for {expected}", used.bytes_max);
 });
 
-/// Returns the first block of each file, with its length.
+/// Returns the first block of each file, with its length, and an input that required too much memory.
 fn seeds() -> Vec<Vec<u8>> {
     let block = |(codec, file): &(u8, &[u8])| {
         let covered = u32::from_be_bytes([file[29], file[30], file[31], file[32]]) as usize;
         [&[*codec][..], &file[12..16], &file[HEADER_BYTES..covered]].concat()
     };
-    FILES.iter().map(block).collect()
+    FILES.iter().map(block).chain([LONG_RUNS.to_vec()]).collect()
 }

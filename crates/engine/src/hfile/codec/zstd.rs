@@ -20,6 +20,9 @@ use super::framed::{self, Framed};
 const FRAME_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// The library's error for a target that is too small (`ZSTD_error_dstSize_tooSmall`).
 const TARGET_TOO_SMALL: usize = 70_usize.wrapping_neg();
+/// Maximum bytes of output per byte of a frame: the format's blocks have at most 128 KiB, in at
+/// least four bytes. The library takes runs of 2 MiB in four bytes too.
+const MAX_EXPANSION: usize = (128 << 10) / 4;
 
 /// Returns a compressor of a level that the library has: to Hadoop's framing, or to a bare frame.
 ///
@@ -75,6 +78,7 @@ struct Frames<'a>(&'a mut DCtx<'static>);
 impl ChunkDecompressor for Frames<'_> {
     fn decompress(&mut self, frames: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
+        let max_bytes = max_bytes.min(frames.len().saturating_mul(MAX_EXPANSION));
         let mut room = frames.len().saturating_mul(16).saturating_add(4096).min(max_bytes);
         loop {
             out.reserve(room);
