@@ -52,7 +52,8 @@ fuzz_target!(init: corpus::write("codecs", seeds()), |data: &[u8]| {
     assert!(used.bytes_max < max_bytes, "{name}: {} bytes for {expected}", used.bytes_max);
 });
 
-/// Returns the first block of each file, with its length, and an input that required too much memory.
+/// Returns the first block of each file, with its length, and an input that required too much
+/// memory.
 fn seeds() -> Vec<Vec<u8>> {
     let block = |(codec, file): &(u8, &[u8])| {
         let covered = u32::from_be_bytes([file[29], file[30], file[31], file[32]]) as usize;

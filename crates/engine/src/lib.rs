@@ -40,9 +40,13 @@ pub use engine::{
     Engine, ExportFile, ImportFile, ImportRegion, ImportReport, MetaView, OpenReport,
     SnapshotExport, Table, TableScanner,
 };
+#[cfg(feature = "heat")]
+pub use halite_heat as heat;
 pub use health::{Health, StoreState};
 pub use histogram::Histogram;
 pub use maintenance_stats::{CompactionStats, MaintenanceStats};
+#[cfg(feature = "heat")]
+pub use options::HeatLevel;
 pub use options::{FlushPolicyClass, Options, PartReads, WalRecovery, WalSync};
 pub use region::{BatchResult, Region, empty_range_hint, split_policy_classes};
 pub use store::BloomFailures;

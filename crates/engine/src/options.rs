@@ -59,6 +59,19 @@ pub enum FlushPolicyClass {
 /// Maximum of [`Options::compaction_threads`].
 const MAX_COMPACTION_THREADS: usize = 64;
 
+/// Details of the load that are recorded for the heat map.
+#[cfg(feature = "heat")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HeatLevel {
+    /// Nothing.
+    Off,
+    /// Exact load of each region.
+    Region,
+    /// Also the load of up to 64 parts of a region, frequent rows and sampled keys.
+    #[default]
+    Sub,
+}
+
 /// Engine settings. The defaults are HBase's unless the field states otherwise.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -158,6 +171,9 @@ pub struct Options {
     pub compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>>,
     /// Row checks of tables. Default: none; every row is accepted.
     pub row_checks: Option<Arc<dyn RowChecks>>,
+    /// Details of the load that are recorded for the heat map. Default: [`HeatLevel::Sub`].
+    #[cfg(feature = "heat")]
+    pub heat_level: HeatLevel,
 }
 
 impl Default for Options {
@@ -195,6 +211,8 @@ impl Default for Options {
             memstore_chunk_bytes: 2 << 20,
             compaction_filter_factory: None,
             row_checks: None,
+            #[cfg(feature = "heat")]
+            heat_level: HeatLevel::default(),
         }
     }
 }

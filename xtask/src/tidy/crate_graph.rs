@@ -25,7 +25,8 @@ const fn edges(
 const ALLOWED: &[Edges] = &[
     edges("halite-types", &[], &[]),
     edges("halite-compression", &[], &[]),
-    edges("halite-engine", &["halite-types", "halite-compression"], &[]),
+    edges("halite-heat", &[], &[]),
+    edges("halite-engine", &["halite-types", "halite-compression", "halite-heat"], &[]),
     edges("halite-hbase-dir", &["halite-types"], &[]),
     edges("halite-wire", &["halite-types", "halite-compression"], &[]),
     edges("halite-wire-codegen", &[], &[]),

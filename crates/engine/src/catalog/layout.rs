@@ -50,14 +50,23 @@ pub(crate) const ARCHIVE: &str = "archive";
 /// Qualifier of [`meta_overlay_table`] on disk, which still has its original name.
 const META_OVERLAY: &str = "meta_additions";
 
+/// Qualifier of the hidden table of the history of the tables' load.
+const HEAT: &str = "halite_heat";
+
 /// Returns the hidden table of rows that clients have written to `hbase:meta`.
 pub(crate) fn meta_overlay_table() -> TableName {
     TableName::new(SYSTEM_NAMESPACE, META_OVERLAY).expect("a legal name")
 }
 
+/// Returns the hidden table of the history of the tables' load.
+#[cfg(feature = "heat")]
+pub(crate) fn heat_table() -> TableName {
+    TableName::new(SYSTEM_NAMESPACE, HEAT).expect("a legal name")
+}
+
 /// Returns `true` if a table is used by the engine itself and hidden.
 pub(crate) fn is_hidden(name: &TableName) -> bool {
-    name.namespace() == SYSTEM_NAMESPACE && name.qualifier() == META_OVERLAY
+    name.namespace() == SYSTEM_NAMESPACE && [META_OVERLAY, HEAT].contains(&name.qualifier())
 }
 
 /// Returns a table's directory.

@@ -53,6 +53,18 @@ pub(super) fn watch_regions(shared: &EngineInner, engine: &Engine) {
     });
 }
 
+/// Records the load of the tables, and returns the time until it is to be recorded again. A panic
+/// is counted and reported.
+#[cfg(feature = "heat")]
+pub(super) fn record_heat(shared: &EngineInner, engine: &Engine) -> Duration {
+    let mut pause = MAX_RETRY_PAUSE;
+    let _ = guarded(&shared.scheduler, "recording the load", "and it is tried again", || {
+        pause = Duration::from_millis(engine.record_heat());
+        Ok(())
+    });
+    pause
+}
+
 /// Runs a job and then schedules its follow-up.
 ///
 /// # Errors

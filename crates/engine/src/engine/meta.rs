@@ -150,7 +150,7 @@ impl MetaView {
             read_point: READ_POINT,
             clock: Arc::clone(&self.env.clock),
             stats: Arc::new(ReadStats::default()),
-            on_finish: Box::new(|_| ()),
+            report: Box::new(|_, _| ()),
         })
     }
 }

@@ -11,6 +11,8 @@ pub(crate) mod coverage;
 mod ddl;
 pub(crate) mod directory;
 mod export;
+#[cfg(feature = "heat")]
+mod heat;
 mod import;
 mod jobs;
 mod meta;
@@ -77,6 +79,8 @@ pub struct Engine {
     ddl: RankedMutex<()>,
     threads: Mutex<Vec<Box<dyn JoinHandle>>>,
     region_watch: region_watch::RegionWatch,
+    #[cfg(feature = "heat")]
+    heat: heat::state::HeatState,
     open_report: OpenReport,
     /// Nonces replayed from the log, until a caller takes them.
     replayed_nonces: Mutex<Vec<Nonce>>,

@@ -127,6 +127,8 @@ impl Engine {
             ddl: RankedMutex::new(LockRank::Ddl, ()),
             threads: Mutex::new(Vec::new()),
             region_watch: RegionWatch::default(),
+            #[cfg(feature = "heat")]
+            heat: super::heat::state::HeatState::default(),
             open_report: report,
             replayed_nonces: Mutex::new(nonces),
         });

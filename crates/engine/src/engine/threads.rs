@@ -1,5 +1,5 @@
-//! Threads of an engine: the log's writer, one for flushes, and those for compactions, which also
-//! look at the regions from time to time.
+//! Threads of an engine: the log's writer, one for flushes, those for compactions, which also look
+//! at the regions from time to time, and one that records the load.
 
 use std::sync::Arc;
 
@@ -64,6 +64,20 @@ impl Engine {
                 }
             };
             threads.extend(spawn(name, Box::new(work))?);
+        }
+        #[cfg(feature = "heat")]
+        if self.shared.options.heat_level != crate::options::HeatLevel::Off {
+            let (shared, engine) = (Arc::clone(&self.shared), Arc::downgrade(self));
+            let work = move || {
+                while let Some(engine) = engine.upgrade().filter(|_| !shared.scheduler.is_closing())
+                {
+                    let pause = jobs::record_heat(&shared, &engine);
+                    // The pause must not keep the engine alive.
+                    drop(engine);
+                    shared.scheduler.pause(pause);
+                }
+            };
+            threads.extend(spawn("halite-heat", Box::new(work))?);
         }
         if !threads.is_empty() {
             self.shared.scheduler.set_threads();

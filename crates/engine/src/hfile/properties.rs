@@ -145,6 +145,14 @@ impl Reader {
         Ok(Some(key.to_vec()))
     }
 
+    /// Returns at most `most` rising rows of evenly distributed entries of the root of the index,
+    /// which is in memory.
+    pub fn root_rows(&self, most: usize) -> Vec<Vec<u8>> {
+        let step = self.root.len().div_ceil(most.max(1)).max(1);
+        let rows = (0..self.root.len()).step_by(step).map(|entry| key_row(self.root.key(entry)));
+        rows.map(<[u8]>::to_vec).collect()
+    }
+
     /// Returns the row at which HBase would split this file: that of the middle block, unless it is
     /// the first or last row.
     ///

@@ -148,7 +148,7 @@ impl Region {
             });
             return Err(error);
         }
-        self.counters.add_writes(1, 0);
+        let _ = self.counters.add_writes(1, 0);
         if !copy {
             // A file that cannot be deleted is loaded all the same.
             let whole = parts.iter().filter(|part| part.rows.is_none());

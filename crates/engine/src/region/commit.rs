@@ -86,7 +86,8 @@ impl Region {
         drop(reporter);
         drop(commit);
         let committed = committed?;
-        self.counters.add_writes(write.requests as u64, write.bytes as u64);
+        let number = self.counters.add_writes(write.requests as u64, write.bytes as u64);
+        self.heat.record_writes(number, write);
         Ok(match committed {
             Committed::Visible => CommitTicket::ready(),
             Committed::Pending { position, fsync } => {

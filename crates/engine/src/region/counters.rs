@@ -23,16 +23,17 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Counts a get and its read statistics.
-    pub(crate) fn add_get(&self, trace: &ReadStats) {
-        self.read_requests.fetch_add(1, Ordering::Relaxed);
+    /// Counts a get and its read statistics. Returns the number of read requests before it.
+    pub(crate) fn add_get(&self, trace: &ReadStats) -> u64 {
         self.add_read_stats(trace);
+        self.read_requests.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Counts a scan and its read statistics. Every row it returned is a read request, as in HBase.
-    pub(crate) fn add_scan(&self, trace: &ReadStats) {
-        self.read_requests.fetch_add(trace.rows_returned(), Ordering::Relaxed);
+    /// Counts a part of a scan and its read statistics. Every row it returned is a read request, as
+    /// in HBase. Returns the number of read requests before it.
+    pub(crate) fn add_scan(&self, trace: &ReadStats) -> u64 {
         self.add_read_stats(trace);
+        self.read_requests.fetch_add(trace.rows_returned(), Ordering::Relaxed)
     }
 
     fn add_read_stats(&self, trace: &ReadStats) {
@@ -44,9 +45,10 @@ impl Counters {
         self.bytes_returned.fetch_add(trace.bytes_returned(), Ordering::Relaxed);
     }
 
-    pub(crate) fn add_writes(&self, requests: u64, bytes: u64) {
-        self.write_requests.fetch_add(requests, Ordering::Relaxed);
+    /// Counts write requests. Returns their number before.
+    pub(crate) fn add_writes(&self, requests: u64, bytes: u64) -> u64 {
         self.bytes_written.fetch_add(bytes, Ordering::Relaxed);
+        self.write_requests.fetch_add(requests, Ordering::Relaxed)
     }
 
     pub(crate) fn add_refused_row(&self) {
@@ -63,6 +65,20 @@ impl Counters {
 
     pub(crate) fn add_compaction(&self) {
         self.compactions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the counters that the heat map has. Deletes are not counted.
+    #[cfg(feature = "heat")]
+    pub(crate) fn heat_load(&self) -> halite_heat::Load {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        halite_heat::Load::new([
+            get(&self.read_requests),
+            get(&self.write_requests),
+            0,
+            get(&self.rows_examined),
+            get(&self.bytes_returned),
+            get(&self.bytes_written),
+        ])
     }
 
     /// Copies the counters into `load`.

@@ -8,7 +8,33 @@ use halite_types::{RegionInfo, RegionLoad};
 use super::Region;
 use crate::store::StoreFile;
 
+/// Rows of store files that divide a region for its sub-ranges, at most.
+#[cfg(feature = "heat")]
+const FILE_ROWS: usize = 64;
+
 impl Region {
+    /// Returns the load since the last call, which is exact, and what was recorded of its keys. The
+    /// table has `regions` regions.
+    #[cfg(feature = "heat")]
+    pub(crate) fn take_heat(
+        &self,
+        regions: usize,
+    ) -> (halite_heat::Load, halite_heat::RegionColumn) {
+        let part = halite_heat::TablePart { regions };
+        self.heat.take(self.counters.heat_load(), part, || self.file_rows())
+    }
+
+    /// Returns rising rows that divide the largest store file of the region evenly, from the root
+    /// of its index, which is in memory.
+    #[cfg(feature = "heat")]
+    fn file_rows(&self) -> Vec<Vec<u8>> {
+        let snapshot = self.snapshot_ref();
+        let files = snapshot.stores.iter().flat_map(|store| &store.files);
+        let largest = files.max_by_key(|file| file.uncompressed_bytes());
+        let rows = largest.map_or_else(Vec::new, |file| file.reader().root_rows(FILE_ROWS));
+        rows.into_iter().filter(|row| self.info.contains(row)).collect()
+    }
+
     /// Returns the metrics of the region. Sizes are exact at one moment; counters may increase
     /// concurrently.
     pub fn load(&self) -> RegionLoad {

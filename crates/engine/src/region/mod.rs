@@ -25,6 +25,7 @@
 //! maintenance.rs    conditions of compaction, split and merge; their steps in one region
 //! directories.rs    missing directories at open; names that become durable with a file
 //! counters.rs       counters since the region was opened
+//! heat.rs           sampled operations for the heat map; no_heat.rs without the feature
 //! metrics.rs        metrics as HBase reports them
 //! ```
 //!
@@ -41,6 +42,11 @@ mod counters;
 mod directories;
 mod flush;
 mod flush_policy;
+#[cfg(feature = "heat")]
+mod heat;
+#[cfg(not(feature = "heat"))]
+#[path = "no_heat.rs"]
+mod heat;
 mod in_memory_compaction;
 mod in_memory_compaction_rule;
 mod maintenance;
@@ -75,6 +81,7 @@ use crate::store::{OpenedFile, StoreSnapshot};
 pub(crate) use bulk_load::{BulkLoadFile, verify};
 use counters::Counters;
 pub(crate) use flush_policy::FlushPolicy;
+pub(crate) use heat::RegionHeat;
 pub use read::empty_range_hint;
 pub(crate) use recent_stamps::RecentStamps;
 use row_lock::RowLocks;
@@ -112,6 +119,7 @@ pub struct Region {
     /// Memory of the memstores in bytes as last reported to the background scheduler.
     pub(crate) recorded_memstore_bytes: AtomicU64,
     pub(crate) counters: Counters,
+    pub(crate) heat: RegionHeat,
     /// Sequence id of the first write after the open.
     open_sequence: AtomicU64,
     /// Sequence id up to which all cells are in store files, as recorded in the manifest.
@@ -170,6 +178,7 @@ impl Region {
             in_memory_compaction_requested: AtomicBool::new(false),
             recorded_memstore_bytes: AtomicU64::new(0),
             counters: Counters::default(),
+            heat: RegionHeat::new(&shared.options),
             open_sequence: AtomicU64::new(newest + 1),
             flushed: AtomicU64::new(entry.flushed_sequence),
             // No record exists of the cells that earlier processes dropped.

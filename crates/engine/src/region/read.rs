@@ -160,7 +160,7 @@ impl Region {
         self.check_open()?;
         let (snapshot, read_point) = self.snapshot_at(|| self.commits.mvcc().read_point());
         let row = self.read_row_of(&snapshot, get, read_point, tier, trace)?;
-        self.counters.add_get(trace);
+        self.record_get(trace, get.row());
         Ok(row)
     }
 
@@ -245,8 +245,18 @@ impl Region {
         }
         trace.add_rows_examined(1);
         trace.add_rows_returned(found.cells() as u64);
-        self.counters.add_get(trace);
+        self.record_get(trace, get.row());
         Ok(found.cells() > 0)
+    }
+
+    fn record_get(&self, stats: &ReadStats, row: &[u8]) {
+        let number = self.counters.add_get(stats);
+        self.heat.record_get(number, row, stats.bytes_returned());
+    }
+
+    fn record_scan(&self, stats: &ReadStats, rows: &[Row]) {
+        let first = self.counters.add_scan(stats);
+        self.heat.record_rows(first, rows);
     }
 
     /// Returns the sequence id up to which a read that begins now sees writes.
@@ -330,7 +340,11 @@ impl Region {
             blocks.extend(of_store);
         }
         let region = Arc::clone(self);
-        let on_finish = Box::new(move |trace: &ReadStats| region.counters.add_scan(trace));
+        let mut reported = ReadStats::default();
+        let report = Box::new(move |stats: &ReadStats, rows: &[Row]| {
+            region.record_scan(&stats.since(&reported), rows);
+            reported = stats.copy();
+        });
         RegionScanner::new(ScanPlan {
             row_cursor: Box::new(StoreRowCursor { range, reverse: scan.reverse }),
             stores,
@@ -341,7 +355,7 @@ impl Region {
             read_point,
             clock: Arc::clone(&self.shared.env.clock),
             stats: trace,
-            on_finish,
+            report,
         })
     }
 

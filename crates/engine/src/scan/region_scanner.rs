@@ -44,7 +44,7 @@ pub struct RegionScanner {
     read_point: u64,
     clock: Arc<dyn Clock>,
     stats: Arc<ReadStats>,
-    on_finish: Box<dyn FnMut(&ReadStats) + Send>,
+    report: Box<dyn FnMut(&ReadStats, &[Row]) + Send>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,8 +72,9 @@ pub(crate) struct ScanPlan {
     pub(crate) read_point: u64,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stats: Arc<ReadStats>,
-    /// Receives the statistics when the scanner is dropped.
-    pub(crate) on_finish: Box<dyn FnMut(&ReadStats) + Send>,
+    /// Receives the statistics so far and the newest rows after each call, and the statistics when
+    /// the scanner is dropped.
+    pub(crate) report: Box<dyn FnMut(&ReadStats, &[Row]) + Send>,
 }
 
 /// Accumulated result of one call.
@@ -119,7 +120,7 @@ impl RegionScanner {
             read_point: plan.read_point,
             clock: plan.clock,
             stats: plan.stats,
-            on_finish: plan.on_finish,
+            report: plan.report,
         })
     }
 
@@ -180,6 +181,7 @@ impl RegionScanner {
         self.blocks.iter().for_each(|blocks| blocks.tier.set(ReadTier::Disk));
         match result {
             Ok(batch) if !(batch.in_row && batch.stopped == StopReason::Cells) => {
+                (self.report)(&self.stats, &batch.rows);
                 return Ok(Some(batch));
             }
             Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
@@ -236,7 +238,12 @@ impl RegionScanner {
         self.stats.add_rows_filtered(answer.rows_filtered);
         self.stats.add_cells_examined(self.cells_examined() - cells_before);
         self.stats.add_memstore_bytes_read(self.memstore_bytes().saturating_sub(memstore_before));
-        Ok(self.finish(answer, stopped.unwrap_or(StopReason::RegionEnd)))
+        let batch = self.finish(answer, stopped.unwrap_or(StopReason::RegionEnd));
+        // An attempt may be undone.
+        if !self.is_tried {
+            (self.report)(&self.stats, &batch.rows);
+        }
+        Ok(batch)
     }
 
     fn finish(&mut self, mut answer: BatchBuilder, stopped: StopReason) -> ScanBatch {
@@ -487,6 +494,6 @@ fn drop_cells(filter: &mut FilterState, out: &mut CellsBuilder, start: (usize, u
 
 impl Drop for RegionScanner {
     fn drop(&mut self) {
-        (self.on_finish)(&self.stats);
+        (self.report)(&self.stats, &[]);
     }
 }

@@ -19,6 +19,11 @@ macro_rules! trace {
                 Self { $($name: AtomicU64::new(self.$name()),)* }
             }
 
+            /// Returns what was added since an earlier copy.
+            pub(crate) fn since(&self, before: &Self) -> Self {
+                Self { $($name: AtomicU64::new(self.$name().saturating_sub(before.$name())),)* }
+            }
+
             /// Restores the values of an earlier copy.
             pub(crate) fn go_back(&self, before: &Self) {
                 $(self.$name.store(before.$name(), Ordering::Relaxed);)*

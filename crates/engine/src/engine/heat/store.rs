@@ -1,0 +1,115 @@
+//! The hidden table `hbase:halite_heat`: one row per column of a history.
+//!
+//! ```text
+//! row        name of the table, 0x00, index of the layer (u8), begin of the column in milliseconds
+//!            since 1970 (i64, big-endian)
+//! family h, qualifier c    the column (halite-heat, codec.rs)
+//! ```
+//!
+//! The name of the recorder's own history is empty. Cells live as long as their layer reaches back.
+//! Writes do not wait for the disk: a crash loses the last seconds of the picture, which are lost
+//! with the process anyway.
+
+use std::sync::Arc;
+
+use halite_heat::{LAYERS, PackedColumn};
+use halite_types::{
+    Durability, ErrorKind, FamilyDescriptor, Put, ReadTier, Result, RowOp, Scan, TableDescriptor,
+    TableName,
+};
+
+use super::state::ClosedColumns;
+use crate::catalog::layout;
+use crate::engine::Engine;
+
+const FAMILY: &str = "h";
+const QUALIFIER: &str = "c";
+/// Bytes of a row after the name of the table: zero, layer, time.
+const SUFFIX_BYTES: usize = 10;
+
+/// Name under which the history of the recorder itself is kept: no table can have it, since it is
+/// the name of a hidden one.
+pub(super) fn times_name() -> TableName {
+    layout::heat_table()
+}
+
+impl Engine {
+    /// Stores columns. A failure loses them from the next process's picture, and nothing else.
+    ///
+    /// # Errors
+    /// As a write.
+    pub(super) fn store_columns(&self, closed: &ClosedColumns, now: i64) -> Result<()> {
+        let mut puts = Vec::new();
+        for (name, columns) in closed {
+            for (layer, column) in columns {
+                let age = u64::try_from(now.saturating_sub(column.from_ms)).unwrap_or(0);
+                let ttl = u64::try_from(LAYERS[*layer].span_ms())
+                    .unwrap_or(u64::MAX)
+                    .saturating_sub(age)
+                    .max(1);
+                let put = Put::new(row_of(name, *layer, column.from_ms))
+                    .add(FAMILY, QUALIFIER, column.encode())
+                    .durability(Durability::AsyncWal)
+                    .ttl_ms(ttl);
+                puts.push(RowOp::Put(put));
+            }
+        }
+        let results = self.heat_table()?.batch(puts)?;
+        results.into_iter().find_map(Result::err).map_or(Ok(()), Err)
+    }
+
+    fn heat_table(&self) -> Result<Arc<crate::engine::Table>> {
+        match self.table(&layout::heat_table()) {
+            Err(error) if error.kind() == ErrorKind::NoSuchTable => {
+                let table = TableDescriptor::new(layout::heat_table())
+                    .family(FamilyDescriptor::new(FAMILY).set("COMPRESSION", "ZSTD"));
+                match self.create_table(table, Vec::new()) {
+                    Err(error) if error.kind() != ErrorKind::TableExists => Err(error),
+                    _ => self.table(&layout::heat_table()),
+                }
+            }
+            found => found,
+        }
+    }
+
+    /// Calls a closure with each stored column, in the order of tables, layers and times. Damaged
+    /// columns are left out.
+    pub(super) fn stored_columns(
+        &self,
+        mut each: impl FnMut(&TableName, usize, PackedColumn),
+    ) -> Result<()> {
+        let table = match self.table(&layout::heat_table()) {
+            Err(error) if error.kind() == ErrorKind::NoSuchTable => return Ok(()),
+            found => found?,
+        };
+        let mut scanner = table.scan(Scan::all(), ReadTier::Disk);
+        loop {
+            let rows = scanner.next_rows()?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            for row in rows {
+                let Some((name, layer)) = parse_row(row.key()) else { continue };
+                let value = row.value(FAMILY, QUALIFIER).unwrap_or_default();
+                if let Ok(column) = PackedColumn::decode(value, None) {
+                    each(&name, layer, column);
+                }
+            }
+        }
+    }
+}
+
+fn row_of(name: &TableName, layer: usize, from_ms: i64) -> Vec<u8> {
+    let mut row = name.to_string().into_bytes();
+    row.push(0);
+    row.push(u8::try_from(layer).unwrap_or(u8::MAX));
+    row.extend_from_slice(&from_ms.to_be_bytes());
+    row
+}
+
+fn parse_row(row: &[u8]) -> Option<(TableName, usize)> {
+    let name = row.get(..row.len().checked_sub(SUFFIX_BYTES)?)?;
+    let layer = usize::from(*row.get(name.len() + 1)?);
+    let name = std::str::from_utf8(name).ok()?.parse().ok()?;
+    (layer < LAYERS.len()).then_some((name, layer))
+}

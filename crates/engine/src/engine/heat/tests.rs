@@ -1,0 +1,258 @@
+//! Recording of the load of a store whose clock the tests advance.
+
+use halite_heat::{BASE_MS, HeatMap, HeatQuery, Metric, Shape};
+use halite_types::{
+    Bytes, Delete, FamilyDescriptor, Get, Put, ReadTier, RowOp, Scan, TableDescriptor, TableName,
+};
+
+use crate::env::sim::SimEnv;
+use crate::options::HeatLevel;
+use crate::{Engine, Options};
+
+const COLUMN_MS: u32 = 10_000;
+/// Time at which the simulated clock begins.
+const START_MS: i64 = 1_000_000_000_000;
+
+fn name() -> TableName {
+    "t".parse().unwrap()
+}
+
+fn open(sim: &SimEnv, heat_level: HeatLevel) -> std::sync::Arc<Engine> {
+    Engine::open(sim.env(), Options { heat_level, ..Options::default() }).unwrap()
+}
+
+fn engine_with_table(sim: &SimEnv, heat_level: HeatLevel) -> std::sync::Arc<Engine> {
+    let engine = open(sim, heat_level);
+    let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f"));
+    engine.create_table(table, vec![Bytes::from("m")]).unwrap();
+    engine.record_heat();
+    engine
+}
+
+fn put(engine: &Engine, row: &str) {
+    let put = Put::new(row.to_owned()).add("f", "q", "value");
+    drop(engine.table(&name()).unwrap().batch(vec![RowOp::Put(put)]).unwrap());
+}
+
+fn tick(sim: &SimEnv, engine: &Engine) {
+    sim.clock.advance_ms(COLUMN_MS);
+    engine.record_heat();
+    assert_eq!(engine.heat_failure(), None);
+}
+
+fn map(engine: &Engine, metric: Metric) -> HeatMap {
+    let query = HeatQuery {
+        from_ms: START_MS - 4_000_000,
+        to_ms: START_MS + 1_000_000,
+        metric,
+        start: Box::default(),
+        end: None,
+        max_rows: 1024,
+        max_columns: 1024,
+    };
+    engine.heat_map(&name(), &query).unwrap()
+}
+
+/// Amount of each metric in the whole map.
+fn total(engine: &Engine, metric: Metric) -> f64 {
+    let map = map(engine, metric);
+    let seconds = f64::from(i32::try_from(map.column_ms).unwrap()) / 1000.0;
+    map.mean.iter().map(|mean| f64::from(*mean) * seconds).sum::<f64>().round()
+}
+
+#[test]
+fn first_write_of_new_table_is_in_first_column() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    put(&engine, "a");
+    tick(&sim, &engine);
+    assert_eq!(total(&engine, Metric::Writes), 1.0);
+    let newest = map(&engine, Metric::Writes);
+    assert!(newest.bounds.iter().any(|bound| **bound == b"m"[..]), "{:?}", newest.bounds);
+    let times = (i64::MIN, i64::MAX);
+    let (rows, requests) = engine.hot_rows(&name(), times, 9).unwrap();
+    assert_eq!((rows[0].row.as_slice(), rows[0].count, requests), (&b"a"[..], 1, 1));
+}
+
+#[test]
+fn gets_scans_and_deletes_are_counted() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    (0..20).for_each(|row| put(&engine, &format!("row{row:02}")));
+    let table = engine.table(&name()).unwrap();
+    table.get(&Get::new("row03"), ReadTier::Disk).unwrap();
+    assert!(table.get(&Get::new("none"), ReadTier::Disk).unwrap().is_empty());
+    let mut scanner = table.scan(Scan::all(), ReadTier::Disk);
+    while !scanner.next_rows().unwrap().is_empty() {}
+    drop(scanner);
+    let delete = RowOp::Delete(Delete::new("row05"));
+    drop(table.batch(vec![delete]).unwrap());
+    tick(&sim, &engine);
+    assert_eq!(total(&engine, Metric::Writes), 21.0);
+    assert_eq!(total(&engine, Metric::Deletes), 1.0);
+    assert_eq!(total(&engine, Metric::Reads), 22.0);
+    assert_eq!(total(&engine, Metric::RowsExamined), 22.0);
+    assert!(total(&engine, Metric::BytesRead) > 400.0);
+}
+
+#[test]
+fn scan_in_progress_is_counted() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    (0..20).for_each(|row| put(&engine, &format!("row{row:02}")));
+    tick(&sim, &engine);
+    let table = engine.table(&name()).unwrap();
+    let mut scanner = table.scan(Scan::all(), ReadTier::Disk);
+    let rows = scanner.next_rows().unwrap().len();
+    tick(&sim, &engine);
+    #[expect(clippy::cast_precision_loss, reason = "a few rows")]
+    let rows = rows as f64;
+    assert_eq!(total(&engine, Metric::Reads), rows, "the scanner is still open");
+}
+
+#[test]
+fn load_is_attributed_to_its_rows() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    for _ in 0..4 {
+        (0..500).for_each(|row| {
+            put(&engine, &format!("{}{row:04}", if row % 5 == 0 { 'a' } else { 'x' }))
+        });
+        tick(&sim, &engine);
+    }
+    let map = map(&engine, Metric::Writes);
+    let (mut low, mut high) = (0.0, 0.0);
+    for (row, bound) in map.bounds.iter().enumerate() {
+        let sum: f32 = map.mean[row * map.columns..(row + 1) * map.columns].iter().sum();
+        if **bound < b"m"[..] { low += sum } else { high += sum }
+    }
+    assert!((high / low - 4.0).abs() < 0.01, "{low} {high}");
+    assert!(map.bounds.len() > 20, "sub-ranges are found: {}", map.bounds.len());
+}
+
+#[test]
+fn history_outlives_process() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    for _ in 0..7 {
+        put(&engine, "a");
+        tick(&sim, &engine);
+    }
+    let before = map(&engine, Metric::Writes);
+    engine.close().unwrap();
+    let engine = open(&sim, HeatLevel::Sub);
+    engine.record_heat();
+    let after = map(&engine, Metric::Writes);
+    assert_eq!(after.bounds, before.bounds);
+    assert!(after.mean == before.mean, "the amounts differ");
+    assert_eq!(engine.heat_failure(), None);
+    // The time without a process is a gap.
+    sim.clock.advance_ms(3 * COLUMN_MS);
+    engine.close().unwrap();
+    let engine = open(&sim, HeatLevel::Sub);
+    engine.record_heat();
+    put(&engine, "b");
+    tick(&sim, &engine);
+    let map = map(&engine, Metric::Writes);
+    assert!(map.gaps.iter().any(|gap| gap.len() >= 2), "{:?}", map.gaps);
+    assert_eq!(total(&engine, Metric::Writes), 8.0);
+}
+
+#[test]
+fn crash_loses_at_most_newest_columns() {
+    for seed in 0..20 {
+        let sim = SimEnv::new(seed);
+        let engine = engine_with_table(&sim, HeatLevel::Sub);
+        for _ in 0..7 {
+            put(&engine, "a");
+            tick(&sim, &engine);
+        }
+        sim.fs.kill();
+        drop(engine);
+        let engine = open(&sim, HeatLevel::Sub);
+        engine.record_heat();
+        assert!(total(&engine, Metric::Writes) <= 7.0);
+        assert_eq!(engine.heat_failure(), None);
+        put(&engine, "b");
+        tick(&sim, &engine);
+        assert!(total(&engine, Metric::Writes) >= 1.0);
+    }
+}
+
+#[test]
+fn table_of_history_is_hidden() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    tick(&sim, &engine);
+    assert_eq!(engine.descriptors().len(), 1);
+    assert_eq!(engine.status().regions.len(), 2);
+    assert!(engine.namespaces().iter().all(|(name, _)| name != "halite"));
+}
+
+#[test]
+fn dropped_table_has_no_history() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    put(&engine, "a");
+    tick(&sim, &engine);
+    engine.disable_table(&name()).unwrap();
+    engine.drop_table(&name()).unwrap();
+    tick(&sim, &engine);
+    let query = HeatQuery {
+        from_ms: 0,
+        to_ms: 1,
+        metric: Metric::Reads,
+        start: Box::default(),
+        end: None,
+        max_rows: 1,
+        max_columns: 1,
+    };
+    assert!(engine.heat_map(&name(), &query).is_err());
+}
+
+#[test]
+fn level_off_records_nothing_and_says_so() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Off);
+    put(&engine, "a");
+    tick(&sim, &engine);
+    let error = engine.hot_rows(&name(), (0, i64::MAX), 1).unwrap_err();
+    assert!(error.to_string().contains("heat_level"), "{error}");
+}
+
+#[test]
+fn level_region_has_exact_load_of_regions() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Region);
+    (0..100).for_each(|row| put(&engine, &format!("z{row}")));
+    tick(&sim, &engine);
+    let map = map(&engine, Metric::Writes);
+    assert_eq!(map.bounds.len(), 2);
+    assert_eq!(total(&engine, Metric::Writes), 100.0);
+}
+
+#[test]
+fn clock_set_back_keeps_recording() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    put(&engine, "a");
+    tick(&sim, &engine);
+    sim.clock.jump_ms(-3_600_000);
+    engine.record_heat();
+    put(&engine, "b");
+    tick(&sim, &engine);
+    assert_eq!(total(&engine, Metric::Writes), 2.0);
+}
+
+#[test]
+fn shape_of_load_is_named() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    for column in 0..6 {
+        (0..400).for_each(|row| put(&engine, &format!("n{:06}", column * 400 + row)));
+        tick(&sim, &engine);
+    }
+    let finding = engine.diagnose_load(&name(), (0, i64::MAX), &|_| None).unwrap();
+    assert_eq!(finding.shape, Shape::Frontier, "{finding:?}");
+    assert_eq!(BASE_MS, i64::from(COLUMN_MS));
+}

@@ -1,0 +1,93 @@
+//! Sampled operations of a region, for the heat map.
+
+use std::sync::OnceLock;
+
+use halite_heat::{Load, Metric, OperationKind, RegionColumn, RegionRecorder, TablePart};
+use halite_types::Row;
+
+use super::prepared_write::{PreparedWrite, cells_of};
+use crate::options::{HeatLevel, Options};
+use crate::ranked_lock::RankedMutex;
+
+/// Recording of one region.
+pub(crate) struct RegionHeat {
+    /// `true` if keys are recorded.
+    has_keys: bool,
+    /// Created by the first operation: most regions of a large table have none for long.
+    recorder: OnceLock<Box<RegionRecorder>>,
+    /// Exact load at the end of the last column.
+    counted: RankedMutex<Load>,
+}
+
+impl RegionHeat {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            has_keys: options.heat_level >= HeatLevel::Sub,
+            recorder: OnceLock::new(),
+            counted: RankedMutex::default(),
+        }
+    }
+
+    #[inline]
+    fn recorder(&self) -> Option<&RegionRecorder> {
+        self.has_keys.then(|| &**self.recorder.get_or_init(Box::default))
+    }
+
+    /// Records a get. `number` is that of the read requests before it.
+    #[inline]
+    pub(super) fn record_get(&self, number: u64, row: &[u8], bytes: u64) {
+        if let Some(recorder) = self.recorder() {
+            recorder.record(number, OperationKind::Get, row, bytes);
+        }
+    }
+
+    /// Records rows that a scan returned. `first` is the number of read requests before them.
+    pub(super) fn record_rows(&self, first: u64, rows: &[Row]) {
+        let Some(recorder) = self.recorder() else { return };
+        for (number, row) in (first..).zip(rows.iter().filter(|row| !row.is_partial())) {
+            let bytes = row.cells().bytes().len() as u64;
+            recorder.record(number, OperationKind::ScannedRow, row.key(), bytes);
+        }
+    }
+
+    /// Records the operations of a write. `first` is the number of write requests before them.
+    #[inline]
+    pub(super) fn record_writes(&self, first: u64, write: &PreparedWrite<'_>) {
+        let Some(recorder) = self.recorder() else { return };
+        // Cells of one operation in several families are runs of their own: such operations are
+        // sampled a little more often, and the exact counters correct the sum.
+        for (number, run) in (first..).zip(write.runs()) {
+            recorder.record_with(number, || {
+                let cell = cells_of(run.cells, 0).next()?;
+                let is_delete = cell.is_delete();
+                let kind = if is_delete { OperationKind::Delete } else { OperationKind::Write };
+                Some((kind, cell.row(), run.cells.len() as u64))
+            });
+        }
+    }
+
+    /// Returns the load since the last call, which is exact, and what was recorded of its keys. `now`
+    /// is the exact load since the region was opened.
+    pub(super) fn take(
+        &self,
+        now: Load,
+        part: TablePart,
+        file_rows: impl FnOnce() -> Vec<Vec<u8>>,
+    ) -> (Load, RegionColumn) {
+        let before = std::mem::replace(&mut *self.counted.lock(), now);
+        let mut load = Load::default();
+        for metric in Metric::ALL {
+            load.add(metric, now.get(metric).saturating_sub(before.get(metric)));
+        }
+        if load.is_zero() {
+            return (load, RegionColumn::default());
+        }
+        let Some(recorder) = self.recorder() else {
+            return (load, RegionColumn { loads: vec![load], ..RegionColumn::default() });
+        };
+        let column = recorder.drain(&load, part, file_rows);
+        // The deletes are those of the sample.
+        let load = column.loads.iter().fold(Load::default(), |sum, load| sum + *load);
+        (load, column)
+    }
+}

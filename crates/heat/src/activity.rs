@@ -1,0 +1,343 @@
+//! What happened in the last ten minutes of a table beyond counts: frequent rows, sampled keys, and
+//! how the load was distributed over regions.
+
+use std::collections::HashMap;
+use std::collections::VecDeque;
+
+use crate::column::Region;
+use crate::key_sample::SampledKey;
+use crate::metric::Load;
+use crate::recorder::RegionColumn;
+use crate::space_saving::FrequentRow;
+
+/// Base columns that are kept: ten minutes.
+const KEPT_COLUMNS: usize = 60;
+/// Sampled keys of a column.
+const MAX_COLUMN_KEYS: usize = 512;
+/// Frequent rows of a column.
+const MAX_COLUMN_ROWS: usize = 64;
+/// Tables that have all rows and keys each.
+const FULL_TABLES: usize = 16;
+
+/// Region with its load in one base column.
+#[derive(Clone, Debug, Default)]
+pub struct RegionActivity {
+    /// First row; empty for the first region.
+    pub start: Box<[u8]>,
+    /// Exact load.
+    pub load: Load,
+    /// Recorded details.
+    pub column: RegionColumn,
+}
+
+impl RegionActivity {
+    /// Takes the load by sub-range.
+    #[must_use]
+    pub fn take_region(&mut self) -> Region {
+        Region {
+            start: std::mem::take(&mut self.start),
+            boundaries: std::mem::take(&mut self.column.boundaries),
+            loads: if self.column.loads.is_empty() {
+                vec![self.load]
+            } else {
+                std::mem::take(&mut self.column.loads)
+            },
+        }
+    }
+}
+
+/// Distribution of requests over regions in one base column.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Skew {
+    /// Load of the most loaded region divided by the mean (D1): 1 is even, the number of regions is
+    /// one region with everything.
+    pub max_over_mean: f64,
+    /// Number of regions that would have the same concentration if they were loaded evenly (D2).
+    pub effective: f64,
+    /// Number of regions.
+    pub regions: usize,
+}
+
+impl Skew {
+    /// Returns the distribution of loads, `None` if there are none or all are 0.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "shares")]
+    pub fn of(loads: impl Iterator<Item = u64>) -> Option<Self> {
+        let (mut regions, mut total, mut max, mut squares) = (0_usize, 0.0, 0.0_f64, 0.0);
+        for load in loads {
+            let load = load as f64;
+            regions += 1;
+            total += load;
+            max = max.max(load);
+            squares += load * load;
+        }
+        (total > 0.0).then(|| Self {
+            max_over_mean: max * regions as f64 / total,
+            effective: total * total / squares,
+            regions,
+        })
+    }
+}
+
+/// Sampled operation of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightedKey {
+    /// The operation; its arrival is counted within its region.
+    pub key: SampledKey,
+    /// Index of its region in the column.
+    pub region: usize,
+    /// Number of operations that it represents.
+    pub weight: f64,
+}
+
+/// What a base column keeps at most.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnLimits {
+    /// Frequent rows.
+    pub rows: usize,
+    /// Sampled keys.
+    pub keys: usize,
+}
+
+impl ColumnLimits {
+    /// Returns the limits of each table if `tables` tables have requests at the same time. Together
+    /// they keep about 64 MB.
+    #[must_use]
+    pub fn of_tables(tables: usize) -> Self {
+        let part = |most: usize| (most * FULL_TABLES / tables.max(1)).clamp(2, most);
+        Self { rows: part(MAX_COLUMN_ROWS), keys: part(MAX_COLUMN_KEYS) }
+    }
+}
+
+/// One base column of a table.
+#[derive(Clone, Debug, Default)]
+pub struct ActivityColumn {
+    /// Beginning, in milliseconds since 1970.
+    pub from_ms: i64,
+    /// End, in milliseconds since 1970, exclusive.
+    pub to_ms: i64,
+    /// Load of all regions.
+    pub load: Load,
+    /// Distribution of reads over regions.
+    pub reads: Option<Skew>,
+    /// Distribution of writes over regions.
+    pub writes: Option<Skew>,
+    /// Most frequent rows, in falling order.
+    pub rows: Vec<FrequentRow>,
+    /// Upper bound of the weight of a row that is not among them.
+    pub missed: u64,
+    /// Sample of the operations, region by region in their order of arrival.
+    pub keys: Vec<WeightedKey>,
+}
+
+impl ActivityColumn {
+    /// Returns the column of all regions of a table.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "weights of a sample")]
+    pub fn new(from_ms: i64, to_ms: i64, regions: &[RegionActivity], limits: ColumnLimits) -> Self {
+        use crate::metric::Metric::{Reads, Writes};
+        let skew = |metric| Skew::of(regions.iter().map(|region| region.load.get(metric)));
+        let mut rows: Vec<FrequentRow> = Vec::new();
+        let (mut keys, mut missed) = (Vec::new(), 0);
+        for (index, region) in regions.iter().enumerate() {
+            rows.extend(region.column.top_rows.iter().cloned());
+            missed = missed.max(region.column.missed_weight);
+            let sample = &region.column.sample;
+            let weight = region.load.requests() as f64 / sample.len().max(1) as f64;
+            keys.extend(sample.iter().map(|key| WeightedKey {
+                key: key.clone(),
+                region: index,
+                weight,
+            }));
+        }
+        rows.sort_by(|one, other| {
+            other.count.cmp(&one.count).then_with(|| one.row.cmp(&other.row))
+        });
+        missed = missed.max(rows.get(limits.rows).map_or(0, |row| row.count));
+        rows.truncate(limits.rows);
+        let load = regions.iter().fold(Load::default(), |sum, region| sum + region.load);
+        let (reads, writes) = (skew(Reads), skew(Writes));
+        Self { from_ms, to_ms, load, reads, writes, rows, missed, keys: thinned(keys, limits.keys) }
+    }
+}
+
+/// Returns at most `most` of the keys with the same total weight: systematic sampling by weight.
+fn thinned(keys: Vec<WeightedKey>, most: usize) -> Vec<WeightedKey> {
+    let total: f64 = keys.iter().map(|key| key.weight).sum();
+    if keys.len() <= most || total <= 0.0 {
+        return keys;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
+    let step = total / most.max(1) as f64;
+    let (mut sum, mut next) = (0.0, step / 2.0);
+    let mut kept = Vec::with_capacity(most);
+    for mut key in keys {
+        sum += key.weight;
+        let mut weight = 0.0;
+        while next <= sum && kept.len() < most {
+            weight += step;
+            next += step;
+        }
+        if weight > 0.0 {
+            key.weight = weight;
+            kept.push(key);
+        }
+    }
+    kept
+}
+
+/// The newest base columns of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Activity {
+    columns: VecDeque<ActivityColumn>,
+}
+
+/// Row with its load over several columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HotRow {
+    /// Row, or its first 1,024 bytes.
+    pub row: Vec<u8>,
+    /// Upper bound of the number of operations.
+    pub count: u64,
+    /// The number is at least `count - error`.
+    pub error: u64,
+    /// Writes among the operations, at least.
+    pub writes: u64,
+    /// Bytes of the operations, at least.
+    pub bytes: u64,
+    /// Beginning of the first column with the row.
+    pub first_seen_ms: i64,
+    /// End of the last column with the row.
+    pub last_seen_ms: i64,
+}
+
+impl Activity {
+    /// Adds the newest column.
+    pub fn push(&mut self, column: ActivityColumn) {
+        if self.columns.len() >= KEPT_COLUMNS {
+            self.columns.pop_front();
+        }
+        self.columns.push_back(column);
+    }
+
+    /// Returns the columns that overlap a span of time.
+    pub fn columns(&self, from_ms: i64, to_ms: i64) -> impl Iterator<Item = &ActivityColumn> {
+        self.columns.iter().filter(move |column| column.from_ms < to_ms && column.to_ms > from_ms)
+    }
+
+    /// Returns the most frequent rows of a span of time, in falling order, at most `limit`, and the
+    /// number of all operations in it.
+    #[must_use]
+    pub fn hot_rows(&self, from_ms: i64, to_ms: i64, limit: usize) -> (Vec<HotRow>, u64) {
+        let mut rows: HashMap<&[u8], HotRow> = HashMap::new();
+        let mut total = 0_u64;
+        for column in self.columns(from_ms, to_ms) {
+            total = total.saturating_add(column.load.requests());
+            for row in &column.rows {
+                let hot = rows.entry(&row.row).or_insert_with(|| HotRow {
+                    row: row.row.clone(),
+                    first_seen_ms: column.from_ms,
+                    ..HotRow::default()
+                });
+                hot.count = hot.count.saturating_add(row.count);
+                hot.error = hot.error.saturating_add(row.error);
+                hot.writes = hot.writes.saturating_add(row.writes);
+                hot.bytes = hot.bytes.saturating_add(row.bytes);
+                hot.last_seen_ms = column.to_ms;
+            }
+        }
+        // A row that a column does not list may have had as much as its last listed one.
+        for column in self.columns(from_ms, to_ms) {
+            let listed: std::collections::HashSet<&[u8]> =
+                column.rows.iter().map(|row| &*row.row).collect();
+            for (row, hot) in &mut rows {
+                if column.missed > 0 && !listed.contains(row) {
+                    hot.count = hot.count.saturating_add(column.missed);
+                    hot.error = hot.error.saturating_add(column.missed);
+                }
+            }
+        }
+        let mut rows: Vec<HotRow> = rows.into_values().collect();
+        let least = |row: &HotRow| row.count.saturating_sub(row.error);
+        rows.sort_by(|one, other| {
+            least(other).cmp(&least(one)).then_with(|| one.row.cmp(&other.row))
+        });
+        rows.truncate(limit);
+        (rows, total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: ColumnLimits = ColumnLimits { rows: 64, keys: 512 };
+
+    fn region(start: &str, reads: u64, rows: &[(&str, u64, u64)]) -> RegionActivity {
+        let frequent = |&(row, count, error): &(&str, u64, u64)| FrequentRow {
+            row: row.as_bytes().to_vec(),
+            count,
+            error,
+            ..FrequentRow::default()
+        };
+        let key = |arrival: u64| SampledKey {
+            row: format!("{start}{arrival}").into_bytes(),
+            arrival,
+            ..SampledKey::default()
+        };
+        RegionActivity {
+            start: start.as_bytes().into(),
+            load: Load::new([reads, 0, 0, 0, 0, 0]),
+            column: RegionColumn {
+                top_rows: rows.iter().map(frequent).collect(),
+                sample: (0..100).map(key).collect(),
+                ..RegionColumn::default()
+            },
+        }
+    }
+
+    #[test]
+    fn skew_tells_concentration() {
+        let even = Skew::of([5, 5, 5, 5].into_iter()).unwrap();
+        assert_eq!((even.max_over_mean, even.effective), (1.0, 4.0));
+        let one = Skew::of([0, 9, 0, 0].into_iter()).unwrap();
+        assert_eq!((one.max_over_mean, one.effective), (4.0, 1.0));
+        assert_eq!(Skew::of([0, 0].into_iter()), None);
+        assert_eq!(Skew::of(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn hot_rows_add_up_over_columns() {
+        let mut activity = Activity::default();
+        for at in 0..3 {
+            let regions = [region("", 1000, &[("a", 400, 10), ("b", 50, 0)])];
+            activity.push(ActivityColumn::new(at * 10, at * 10 + 10, &regions, LIMITS));
+        }
+        let (rows, total) = activity.hot_rows(0, 100, 1);
+        assert_eq!(total, 3000);
+        assert_eq!((rows[0].row.as_slice(), rows[0].count, rows[0].error), (&b"a"[..], 1200, 30));
+        assert_eq!((rows[0].first_seen_ms, rows[0].last_seen_ms), (0, 30));
+        assert_eq!(activity.hot_rows(10, 20, 9).1, 1000);
+    }
+
+    #[test]
+    fn sample_of_many_regions_keeps_weight() {
+        let regions: Vec<RegionActivity> = (0..40)
+            .map(|at| region(&format!("{at:02}"), if at == 7 { 90_000 } else { 10 }, &[]))
+            .collect();
+        let column = ActivityColumn::new(0, 10, &regions, LIMITS);
+        assert!(column.keys.len() <= MAX_COLUMN_KEYS);
+        let of_hot: f64 =
+            column.keys.iter().filter(|key| key.region == 7).map(|key| key.weight).sum();
+        assert!((of_hot - 90_000.0).abs() < 1000.0, "{of_hot}");
+    }
+
+    #[test]
+    fn activity_is_bounded() {
+        let mut activity = Activity::default();
+        for at in 0..1000 {
+            activity.push(ActivityColumn::new(at, at + 1, &[], LIMITS));
+        }
+        assert_eq!(activity.columns(i64::MIN, i64::MAX).count(), KEPT_COLUMNS);
+    }
+}

@@ -1,0 +1,296 @@
+//! Load of a table by key in one span of time.
+
+use std::sync::Arc;
+
+use crate::metric::Load;
+
+/// Buckets of keys: the first row of each, in rising order. The first bucket begins with the empty
+/// row, and the last one has no end.
+pub type Bounds = Arc<[Box<[u8]>]>;
+
+/// Maximum number of buckets of a column.
+pub const MAX_BUCKETS: usize = 1024;
+
+/// Load of each bucket of keys in one span of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Beginning, in milliseconds since 1970.
+    pub from_ms: i64,
+    /// End, in milliseconds since 1970, exclusive.
+    pub to_ms: i64,
+    /// Buckets.
+    pub bounds: Bounds,
+    /// Load of each bucket in the whole span.
+    pub loads: Vec<Load>,
+    /// The largest load of each bucket in any 10 seconds of the span: what a mean would hide.
+    pub peaks: Vec<Load>,
+}
+
+/// Region with its load, for [`Column::of_regions`].
+#[derive(Clone, Debug, Default)]
+pub struct Region {
+    /// First row; empty for the first region.
+    pub start: Box<[u8]>,
+    /// First rows of its sub-ranges but the first, in rising order, within the region.
+    pub boundaries: Vec<Box<[u8]>>,
+    /// Load of each sub-range, one more than `boundaries`.
+    pub loads: Vec<Load>,
+}
+
+impl Column {
+    /// Returns the column of the regions of a table, in key order. Adjacent sub-ranges, and then
+    /// adjacent regions, share a bucket if there are more than 1,024.
+    #[must_use]
+    pub fn of_regions(from_ms: i64, to_ms: i64, regions: &[Region]) -> Self {
+        let per_region = (MAX_BUCKETS / regions.len().max(1)).max(1);
+        let regions_per_bucket = regions.len().div_ceil(MAX_BUCKETS).max(1);
+        let (mut bounds, mut loads) = (Vec::<Box<[u8]>>::new(), Vec::<Load>::new());
+        for (at, region) in regions.iter().enumerate() {
+            let per_bucket = region.loads.len().div_ceil(per_region).max(1);
+            for (part, load) in region.loads.iter().enumerate() {
+                let begins = part % per_bucket == 0 && at % regions_per_bucket == 0;
+                if !begins && let Some(last) = loads.last_mut() {
+                    *last += *load;
+                    continue;
+                }
+                let start = if part == 0 { &region.start } else { &region.boundaries[part - 1] };
+                // A boundary may lie before its region after a change of boundaries; the order
+                // matters more than the one column.
+                match bounds.last() {
+                    Some(last) if last >= start => {
+                        if let Some(last) = loads.last_mut() {
+                            *last += *load;
+                        }
+                    }
+                    _ => {
+                        bounds.push(if bounds.is_empty() { Box::default() } else { start.clone() });
+                        loads.push(*load);
+                    }
+                }
+            }
+        }
+        if bounds.is_empty() {
+            (bounds, loads) = (vec![Box::default()], vec![Load::default()]);
+        }
+        // A column may be longer after a pause of the process: its peaks stay loads of 10 seconds.
+        let spans = u64::try_from(to_ms.saturating_sub(from_ms) / BASE_MS).unwrap_or(0).max(1);
+        let peaks = loads.iter().map(|load| load.part(0, spans)).collect();
+        Self { from_ms, to_ms, bounds: bounds.into(), peaks, loads }
+    }
+
+    /// Returns the number of buckets.
+    #[must_use]
+    pub fn buckets(&self) -> usize {
+        self.bounds.len()
+    }
+
+    /// Returns the load of all buckets.
+    #[must_use]
+    pub fn total(&self) -> Load {
+        self.loads.iter().fold(Load::default(), |sum, load| sum + *load)
+    }
+
+    /// Returns this column with other buckets. The load of a bucket that is divided is distributed
+    /// evenly over its parts, which is an estimate.
+    #[must_use]
+    pub fn with_bounds(&self, bounds: &Bounds) -> Self {
+        if Arc::ptr_eq(bounds, &self.bounds) || *bounds == self.bounds {
+            return Self { bounds: Arc::clone(bounds), ..self.clone() };
+        }
+        let mut loads = vec![Load::default(); bounds.len()];
+        let mut peaks = loads.clone();
+        let mut merged = vec![0_u32; bounds.len()];
+        for (at, part) in parts(&self.bounds, bounds).into_iter().enumerate() {
+            let count = part.len() as u64;
+            for (index, bucket) in part.enumerate() {
+                loads[bucket] += self.loads[at].part(index as u64, count);
+                let peak = self.peaks[at].part(index as u64, count);
+                // Parts of a bucket need not have had their peaks at one time: at least the larger
+                // of them, and at least the mean, which is added below.
+                peaks[bucket] =
+                    if self.is_base() { peaks[bucket] + peak } else { peaks[bucket].max(peak) };
+                merged[bucket] += 1;
+            }
+        }
+        for (bucket, peak) in peaks.iter_mut().enumerate() {
+            if merged[bucket] > 1 {
+                *peak = peak.max(self.mean_of(loads[bucket]));
+            }
+        }
+        Self { from_ms: self.from_ms, to_ms: self.to_ms, bounds: Arc::clone(bounds), loads, peaks }
+    }
+
+    /// Adds a later column with the same buckets.
+    ///
+    /// # Panics
+    /// If the buckets differ in number.
+    pub fn append(&mut self, later: &Self) {
+        assert_eq!(self.buckets(), later.buckets(), "both have the same buckets");
+        self.from_ms = self.from_ms.min(later.from_ms);
+        self.to_ms = self.to_ms.max(later.to_ms);
+        for (own, load) in self.loads.iter_mut().zip(&later.loads) {
+            *own += *load;
+        }
+        for (own, peak) in self.peaks.iter_mut().zip(&later.peaks) {
+            *own = own.max(*peak);
+        }
+    }
+
+    /// `true` for a column whose peaks are its loads.
+    fn is_base(&self) -> bool {
+        self.to_ms - self.from_ms <= BASE_MS
+    }
+
+    /// Returns the part of a load of the whole span that 10 seconds have on average.
+    fn mean_of(&self, load: Load) -> Load {
+        let spans = u64::try_from((self.to_ms - self.from_ms) / BASE_MS).unwrap_or(0);
+        load.part(0, spans.max(1))
+    }
+}
+
+/// Span of the shortest columns, in milliseconds.
+pub const BASE_MS: i64 = 10_000;
+
+/// Returns the new buckets that each of the old ones overlaps; at least one each.
+pub(crate) fn parts(old: &[Box<[u8]>], new: &[Box<[u8]>]) -> Vec<std::ops::Range<usize>> {
+    let mut first = 0;
+    let mut result = Vec::with_capacity(old.len());
+    for (at, start) in old.iter().enumerate() {
+        // The last new bucket that begins at or before the start of the old one.
+        while first + 1 < new.len() && new[first + 1] <= *start {
+            first += 1;
+        }
+        let mut end = first + 1;
+        while end < new.len() && old.get(at + 1).is_none_or(|next| new[end] < *next) {
+            end += 1;
+        }
+        result.push(first..end);
+    }
+    result
+}
+
+/// Returns the buckets of both, or every n-th of them if they are too many.
+#[must_use]
+pub(crate) fn union(one: &Bounds, other: &Bounds) -> Bounds {
+    if Arc::ptr_eq(one, other) || one == other {
+        return Arc::clone(one);
+    }
+    let mut all: Vec<Box<[u8]>> = Vec::with_capacity(one.len() + other.len());
+    let (mut ones, mut others) = (one.iter().peekable(), other.iter().peekable());
+    while let Some(next) = match (ones.peek(), others.peek()) {
+        (Some(a), Some(b)) if a == b => {
+            ones.next();
+            others.next()
+        }
+        (Some(a), Some(b)) if a < b => ones.next(),
+        (Some(_), None) => ones.next(),
+        _ => others.next(),
+    } {
+        all.push(next.clone());
+    }
+    thinned(all, MAX_BUCKETS).into()
+}
+
+/// Returns at most `most` bounds, evenly chosen, with the first one.
+pub(crate) fn thinned(bounds: Vec<Box<[u8]>>, most: usize) -> Vec<Box<[u8]>> {
+    let count = bounds.len();
+    if count <= most {
+        return bounds;
+    }
+    let of_slot = |at: usize| at * most / count;
+    let begins_slot = |at: usize| at == 0 || of_slot(at) != of_slot(at - 1);
+    bounds
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| begins_slot(*at))
+        .map(|(_, bound)| bound)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::Metric;
+
+    fn bounds(text: &str) -> Bounds {
+        text.split(',').map(|bound| bound.as_bytes().into()).collect::<Vec<Box<[u8]>>>().into()
+    }
+
+    fn reads(counts: &[u64]) -> Vec<Load> {
+        counts.iter().map(|&count| Load::new([count, 0, 0, 0, 0, 0])).collect()
+    }
+
+    fn column(from_ms: i64, text: &str, counts: &[u64]) -> Column {
+        let loads = reads(counts);
+        let to_ms = from_ms + BASE_MS;
+        Column { from_ms, to_ms, bounds: bounds(text), peaks: loads.clone(), loads }
+    }
+
+    #[test]
+    fn column_of_regions_has_their_sub_ranges() {
+        let region = |start: &str, boundaries: &[&str], counts: &[u64]| Region {
+            start: start.as_bytes().into(),
+            boundaries: boundaries.iter().map(|boundary| boundary.as_bytes().into()).collect(),
+            loads: reads(counts),
+        };
+        let regions = [region("", &["b"], &[1, 2]), region("m", &["p", "t"], &[3, 4, 5])];
+        let column = Column::of_regions(0, BASE_MS, &regions);
+        assert_eq!(column.bounds, bounds(",b,m,p,t"));
+        assert_eq!(column.loads, reads(&[1, 2, 3, 4, 5]));
+        assert_eq!(Column::of_regions(0, BASE_MS, &[]).buckets(), 1);
+    }
+
+    #[test]
+    fn column_of_many_regions_is_bounded() {
+        for count in [1000_u32, 1025, 5000, 100_000] {
+            let region = |number: u32| Region {
+                start: if number == 0 { Box::default() } else { number.to_be_bytes().into() },
+                boundaries: vec![[number.to_be_bytes().as_slice(), &[9]].concat().into()],
+                loads: reads(&[1, 2]),
+            };
+            let regions: Vec<Region> = (0..count).map(region).collect();
+            let column = Column::of_regions(0, BASE_MS, &regions);
+            assert!(column.buckets() <= MAX_BUCKETS, "{count}: {}", column.buckets());
+            assert!(column.buckets() > MAX_BUCKETS / 4, "{count}: {}", column.buckets());
+            assert_eq!(column.total().get(Metric::Reads), u64::from(count) * 3);
+            assert!(column.bounds.is_sorted_by(|one, next| one < next));
+        }
+    }
+
+    #[test]
+    fn buckets_are_divided_and_merged() {
+        let column = column(0, ",d,m", &[8, 6, 5]);
+        let finer = column.with_bounds(&bounds(",b,c,d,m,x"));
+        assert_eq!(finer.loads, reads(&[3, 3, 2, 6, 3, 2]));
+        let coarser = column.with_bounds(&bounds(",m"));
+        assert_eq!((&coarser.loads, &coarser.peaks), (&reads(&[14, 5]), &reads(&[14, 5])));
+        let shifted = column.with_bounds(&bounds(",f"));
+        assert_eq!(shifted.loads, reads(&[8 + 3, 3 + 5]));
+        assert_eq!(finer.total(), column.total());
+    }
+
+    #[test]
+    fn peak_of_longer_column_is_its_largest_10_seconds() {
+        let mut all = column(0, ",d", &[6, 0]);
+        for at in 1..6 {
+            all.append(&column(at * BASE_MS, ",d", &[0, if at == 3 { 600 } else { 1 }]));
+        }
+        assert_eq!((all.from_ms, all.to_ms), (0, 6 * BASE_MS));
+        assert_eq!((&all.loads, &all.peaks), (&reads(&[6, 604]), &reads(&[6, 600])));
+        let merged = all.with_bounds(&bounds(""));
+        assert_eq!((&merged.loads, &merged.peaks), (&reads(&[610]), &reads(&[600])));
+    }
+
+    #[test]
+    fn union_has_all_bounds_or_even_ones() {
+        assert_eq!(union(&bounds(",b,d"), &bounds(",a,b,z")), bounds(",a,b,d,z"));
+        let many = |step: usize| -> Bounds {
+            let bound = |at: usize| -> Box<[u8]> {
+                if at == 0 { Box::default() } else { format!("{:06}", at * step).as_bytes().into() }
+            };
+            (0..MAX_BUCKETS).map(bound).collect::<Vec<_>>().into()
+        };
+        let both = union(&many(2), &many(3));
+        assert!(both.len() <= MAX_BUCKETS && both.len() > MAX_BUCKETS / 2 && both[0].is_empty());
+    }
+}

@@ -1,0 +1,352 @@
+//! What is wrong with the load of a table, and whether splitting helps.
+//!
+//! ```text
+//! mod.rs     the order of the checks, and what they find
+//! order.rs   do keys rise with time; does the load repeat itself
+//! groups.rs  keys that begin alike and have too much of the load
+//! ```
+//!
+//! Thresholds are those of the row-key adviser: a load is uneven if the most loaded region has
+//! twice the mean.
+
+mod groups;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use crate::activity::{Activity, ActivityColumn};
+use crate::codec::PackedColumn;
+use crate::metric::{Load, Metric};
+
+/// Requests below which no shape is named.
+const MIN_REQUESTS: u64 = 1000;
+/// Sampled operations of one region below which their order means nothing.
+const MIN_ORDERED: usize = 16;
+/// Rank correlation from which keys rise with time.
+const ORDERED: f64 = 0.8;
+/// Share of the requests from which a row is hot.
+const HOT_ROW_SHARE: f64 = 0.15;
+/// Load of a row over the fair share of a row from which it is hot.
+const HOT_ROW_RATIO: f64 = 8.0;
+/// Load of the most loaded region over the mean from which a table is uneven.
+const UNEVEN: f64 = 2.0;
+/// Largest over mean load of the columns from which a load is periodic.
+const PERIODIC_PEAK: f64 = 1.6;
+/// Correlation of the load with itself from which it is periodic.
+const PERIODIC: f64 = 0.5;
+/// Columns below which no period is known: two minutes.
+const MIN_PERIODIC_COLUMNS: usize = 12;
+/// Rows examined per returned row from which reads are wasted on deleted rows.
+const WASTED_READS: f64 = 5.0;
+/// Share of deletes in writes from which a table is used as a queue.
+const DELETE_SHARE: f64 = 0.2;
+
+/// Shape of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// No request in the time.
+    Idle,
+    /// Fewer than 1,000 requests.
+    TooFew,
+    /// No key has much more than its share.
+    Even,
+    /// Writes go to the end of the keys, or of one group of keys.
+    Frontier,
+    /// One row has much of the load.
+    HotRow,
+    /// Rows that begin alike have much of the load.
+    HotPrefix,
+    /// A range of rows has much of the load.
+    HotRange,
+    /// The load of all keys rises and falls together.
+    Periodic,
+    /// Reads go through all keys in order.
+    Sweep,
+    /// Values of the declared salt have different loads.
+    SaltImbalance,
+    /// Reads pass over many deleted rows.
+    TombstoneHead,
+}
+
+impl Shape {
+    /// Returns the name, as in the HTTP API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::TooFew => "too_few",
+            Self::Even => "even",
+            Self::Frontier => "frontier",
+            Self::HotRow => "hot_row",
+            Self::HotPrefix => "hot_prefix",
+            Self::HotRange => "hot_range",
+            Self::Periodic => "periodic",
+            Self::Sweep => "sweep",
+            Self::SaltImbalance => "salt_imbalance",
+            Self::TombstoneHead => "tombstone_head",
+        }
+    }
+
+    /// Returns whether a split of the loaded regions would distribute the load.
+    #[must_use]
+    pub fn split_helps(self) -> Option<bool> {
+        match self {
+            Self::Idle | Self::TooFew | Self::Even => None,
+            Self::HotPrefix | Self::HotRange | Self::SaltImbalance => Some(true),
+            Self::Frontier | Self::HotRow | Self::Periodic | Self::Sweep | Self::TombstoneHead => {
+                Some(false)
+            }
+        }
+    }
+}
+
+/// Shape of the load of a table, with what speaks for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Shape.
+    pub shape: Shape,
+    /// Confidence, from 0 to 1: how far the evidence is from the threshold, in units of its error.
+    pub confidence: f64,
+    /// Key or prefix that the finding is about.
+    pub key: Option<Vec<u8>>,
+    /// Measurements by name.
+    pub evidence: Vec<(&'static str, f64)>,
+    /// What speaks against the finding, or limits it.
+    pub doubts: Vec<&'static str>,
+}
+
+/// Returns the length of the declared salt or hash at the beginning of a row, if it has one.
+pub type SaltLength<'a> = &'a dyn Fn(&[u8]) -> Option<usize>;
+
+/// What the checks look at.
+struct Evidence<'a> {
+    columns: Vec<&'a ActivityColumn>,
+    load: Load,
+    /// Measurements that every finding has.
+    figures: Vec<(&'static str, f64)>,
+    uneven: f64,
+}
+
+/// Names the shape of the load in a span of time.
+///
+/// `columns` are the base columns of that time, in order. `salt_length` returns the length of the
+/// declared salt of a row.
+#[must_use]
+pub fn diagnose(
+    activity: &Activity,
+    columns: &[PackedColumn],
+    (from_ms, to_ms): (i64, i64),
+    salt_length: SaltLength<'_>,
+) -> Finding {
+    let evidence = Evidence::gather(activity, from_ms, to_ms);
+    let requests = evidence.load.requests();
+    if requests == 0 {
+        return evidence.finding(Shape::Idle, 1.0);
+    }
+    if requests < MIN_REQUESTS {
+        return evidence.finding(Shape::TooFew, 1.0);
+    }
+    let checks: [&dyn Fn() -> Option<Finding>; 6] = [
+        &|| tombstone_head(&evidence),
+        &|| hot_row(&evidence, activity, (from_ms, to_ms)),
+        &|| frontier(&evidence),
+        &|| sweep(&evidence),
+        &|| groups::salt_imbalance(&evidence, salt_length),
+        &|| groups::hot_keys(&evidence, columns),
+    ];
+    let found = checks.iter().find_map(|check| check());
+    found.or_else(|| periodic(&evidence)).unwrap_or_else(|| even(&evidence))
+}
+
+impl<'a> Evidence<'a> {
+    fn gather(activity: &'a Activity, from_ms: i64, to_ms: i64) -> Self {
+        let columns: Vec<&ActivityColumn> = activity.columns(from_ms, to_ms).collect();
+        let load = columns.iter().fold(Load::default(), |sum, column| sum + column.load);
+        // The metric that has most of the requests decides which regions are loaded.
+        let is_read = load.get(Metric::Reads) > load.get(Metric::Writes);
+        let skews =
+            columns.iter().filter_map(|column| if is_read { column.reads } else { column.writes });
+        let mut skews: Vec<_> = skews.collect();
+        skews.sort_by(|one, other| one.max_over_mean.total_cmp(&other.max_over_mean));
+        let mut figures = Vec::new();
+        let mut uneven = 1.0;
+        if let Some(median) = skews.get(skews.len() / 2) {
+            uneven = median.max_over_mean;
+            #[expect(clippy::cast_precision_loss, reason = "a number of regions")]
+            figures.extend([
+                ("d1", median.max_over_mean),
+                ("d2", median.effective),
+                ("regions", median.regions as f64),
+            ]);
+        }
+        Self { columns, load, figures, uneven }
+    }
+
+    fn finding(&self, shape: Shape, confidence: f64) -> Finding {
+        let evidence = self.figures.clone();
+        Finding { shape, confidence, key: None, evidence, doubts: Vec::new() }
+    }
+
+    /// Sampled rows of each region and column with at least 16 of them, in the order of arrival,
+    /// with their weight.
+    fn ordered<'b>(
+        &'b self,
+        is_wanted: impl Fn(&crate::activity::WeightedKey) -> bool + 'b,
+    ) -> impl Iterator<Item = (f64, f64)> + 'b {
+        self.columns.iter().flat_map(move |column| {
+            let mut results = Vec::new();
+            for region in column.keys.chunk_by(|one, next| one.region == next.region) {
+                let wanted: Vec<_> = region.iter().filter(|key| is_wanted(key)).collect();
+                let rows: Vec<&[u8]> = wanted.iter().map(|key| &*key.key.row).collect();
+                let weight: f64 = wanted.iter().map(|key| key.weight).sum();
+                if let Some(correlation) = order::rank_correlation(&rows, MIN_ORDERED) {
+                    results.push((correlation, weight));
+                }
+            }
+            results
+        })
+    }
+}
+
+/// Weighted mean of the correlations, and their number.
+fn mean_correlation(correlations: impl Iterator<Item = (f64, f64)>) -> Option<(f64, usize)> {
+    let (mut sum, mut total, mut count) = (0.0, 0.0, 0);
+    for (correlation, weight) in correlations {
+        sum += correlation * weight;
+        total += weight;
+        count += 1;
+    }
+    (total > 0.0).then(|| (sum / total, count))
+}
+
+/// Confidence of a figure beyond its threshold, with the error of the figure.
+fn confidence(beyond: f64, error: f64) -> f64 {
+    (1.0 - 0.5 * (-beyond.max(0.0) / error.max(1e-6)).exp()).clamp(0.5, 0.99)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shares")]
+fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+fn tombstone_head(evidence: &Evidence<'_>) -> Option<Finding> {
+    let load = &evidence.load;
+    let deletes = share(load.get(Metric::Deletes), load.get(Metric::Writes));
+    let wasted = share(load.get(Metric::RowsExamined), load.get(Metric::Reads));
+    let is_read = load.get(Metric::RowsExamined) >= MIN_REQUESTS;
+    if !is_read || deletes < DELETE_SHARE || wasted < WASTED_READS {
+        return None;
+    }
+    let mut finding =
+        evidence.finding(Shape::TombstoneHead, confidence(wasted - WASTED_READS, WASTED_READS));
+    finding.evidence.extend([("deletes_share", deletes), ("examined_per_row", wasted)]);
+    Some(finding)
+}
+
+fn hot_row(
+    evidence: &Evidence<'_>,
+    activity: &Activity,
+    (from_ms, to_ms): (i64, i64),
+) -> Option<Finding> {
+    let (rows, total) = activity.hot_rows(from_ms, to_ms, 2);
+    let top = rows.first()?;
+    let (least, error) =
+        (share(top.count.saturating_sub(top.error), total), share(top.error, total));
+    let fair = 1.0 / groups::distinct_rows(&evidence.columns);
+    let is_only = rows.len() == 1 && fair >= 1.0;
+    if least < HOT_ROW_SHARE || !is_only && least < HOT_ROW_RATIO * fair {
+        return None;
+    }
+    // The share of a small sample varies.
+    let sampled: usize = evidence.columns.iter().map(|column| column.keys.len()).sum();
+    #[expect(clippy::cast_precision_loss, reason = "a number of samples")]
+    let deviation = (least * (1.0 - least) / sampled.max(1) as f64).sqrt() + error;
+    let mut finding =
+        evidence.finding(Shape::HotRow, confidence(least - HOT_ROW_SHARE, deviation.max(0.01)));
+    finding.key = Some(top.row.clone());
+    finding.evidence.extend([("share", least), ("share_error", error)]);
+    Some(finding)
+}
+
+fn frontier(evidence: &Evidence<'_>) -> Option<Finding> {
+    let writes = share(evidence.load.get(Metric::Writes), evidence.load.requests());
+    let (correlation, samples) =
+        mean_correlation(evidence.ordered(|key| key.key.is_write)).filter(|_| writes >= 0.1)?;
+    let skew = |column: &&ActivityColumn| column.writes;
+    let skews: Vec<_> = evidence.columns.iter().filter_map(skew).collect();
+    #[expect(clippy::cast_precision_loss, reason = "a number of columns")]
+    let effective =
+        skews.iter().map(|skew| skew.effective).sum::<f64>() / skews.len().max(1) as f64;
+    let regions = skews.iter().map(|skew| skew.regions).max().unwrap_or(1);
+    // Rising keys in every region at once are the frontiers of salts: they share the load.
+    if correlation.abs() < ORDERED || regions > 1 && evidence.uneven < UNEVEN {
+        return None;
+    }
+    let mut finding =
+        evidence.finding(Shape::Frontier, confidence(correlation.abs() - ORDERED, 0.05));
+    finding.evidence.extend([
+        ("order", correlation),
+        ("frontiers", effective),
+        ("writes_share", writes),
+    ]);
+    if samples < 3 {
+        finding.doubts.push("seen in less than half a minute");
+    }
+    if regions == 1 {
+        finding.doubts.push("the table has one region, which takes every load alone");
+    }
+    Some(finding)
+}
+
+fn sweep(evidence: &Evidence<'_>) -> Option<Finding> {
+    let scanned: f64 = evidence
+        .columns
+        .iter()
+        .flat_map(|column| &column.keys)
+        .filter(|key| key.key.is_scan)
+        .map(|key| key.weight)
+        .sum();
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    let scans = scanned / evidence.load.requests() as f64;
+    let (correlation, _) =
+        mean_correlation(evidence.ordered(|key| key.key.is_scan)).filter(|_| scans >= 0.5)?;
+    if correlation.abs() < ORDERED {
+        return None;
+    }
+    let mut finding = evidence.finding(Shape::Sweep, confidence(correlation.abs() - ORDERED, 0.05));
+    finding.evidence.extend([("order", correlation), ("scans_share", scans)]);
+    Some(finding)
+}
+
+fn periodic(evidence: &Evidence<'_>) -> Option<Finding> {
+    let loads = evidence.columns.iter().map(|column| column.load.requests());
+    #[expect(clippy::cast_precision_loss, reason = "requests of 10 seconds")]
+    let series: Vec<f64> = loads.skip_while(|load| *load == 0).map(|load| load as f64).collect();
+    if series.len() < MIN_PERIODIC_COLUMNS {
+        return None;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a short series")]
+    let mean = series.iter().sum::<f64>() / series.len() as f64;
+    let peak = series.iter().copied().fold(0.0, f64::max) / mean;
+    let (lag, correlation) = order::period(&series)?;
+    if peak < PERIODIC_PEAK || correlation < PERIODIC {
+        return None;
+    }
+    let mut finding = evidence.finding(Shape::Periodic, confidence(correlation - PERIODIC, 0.15));
+    #[expect(clippy::cast_precision_loss, reason = "a short series")]
+    finding.evidence.extend([
+        ("period_s", lag as f64 * 10.0),
+        ("repetition", correlation),
+        ("peak_over_mean", peak),
+    ]);
+    Some(finding)
+}
+
+fn even(evidence: &Evidence<'_>) -> Finding {
+    let mut finding = evidence.finding(Shape::Even, confidence(UNEVEN - evidence.uneven, 0.5));
+    if evidence.uneven >= UNEVEN {
+        finding.confidence = 0.5;
+        finding.doubts.push("regions have different loads, and no key explains it");
+    }
+    finding
+}

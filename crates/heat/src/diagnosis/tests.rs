@@ -1,0 +1,335 @@
+//! Loads of known shapes, recorded region by region and diagnosed.
+
+use super::*;
+use crate::activity::{ColumnLimits, RegionActivity};
+use crate::column::{BASE_MS, Column, Region};
+use crate::history::History;
+use crate::recorder::{OperationKind, RegionRecorder, TablePart};
+
+const SEEDS: u64 = 20;
+
+/// Table of some regions.
+struct World {
+    starts: Vec<Vec<u8>>,
+    recorders: Vec<RegionRecorder>,
+    loads: Vec<Load>,
+    /// Rows that are in store files, in rising order.
+    files: Vec<Vec<u8>>,
+    history: History,
+    activity: Activity,
+    now_ms: i64,
+}
+
+impl World {
+    /// Table with rows in files, split into regions of equal numbers of rows.
+    fn new(mut files: Vec<Vec<u8>>, regions: usize) -> Self {
+        files.sort();
+        files.dedup();
+        let start = |at: usize| {
+            if at == 0 { Vec::new() } else { files[at * files.len() / regions].clone() }
+        };
+        Self {
+            starts: (0..regions).map(start).collect(),
+            recorders: (0..regions).map(|_| RegionRecorder::default()).collect(),
+            loads: vec![Load::default(); regions],
+            files,
+            history: History::default(),
+            activity: Activity::default(),
+            now_ms: 0,
+        }
+    }
+
+    fn add(&mut self, kind: OperationKind, row: &[u8], examined: u64) {
+        let region = self.starts.partition_point(|start| &**start <= row).max(1) - 1;
+        let load = &mut self.loads[region];
+        let (metric, bytes) = match kind {
+            OperationKind::Get | OperationKind::ScannedRow => (Metric::Reads, Metric::BytesRead),
+            OperationKind::Write | OperationKind::Delete => (Metric::Writes, Metric::BytesWritten),
+        };
+        let number = load.get(metric);
+        load.add(metric, 1);
+        load.add(bytes, 100);
+        load.add(Metric::RowsExamined, examined);
+        load.add(Metric::Deletes, u64::from(kind == OperationKind::Delete));
+        self.recorders[region].record(number, kind, row, 100);
+    }
+
+    fn get(&mut self, row: &[u8]) {
+        self.add(OperationKind::Get, row, 1);
+    }
+
+    fn put(&mut self, row: &[u8]) {
+        self.add(OperationKind::Write, row, 0);
+    }
+
+    /// Ends a column.
+    fn tick(&mut self) {
+        let (from, to) = (self.now_ms, self.now_ms + BASE_MS);
+        self.now_ms = to;
+        let mut regions = Vec::new();
+        for (at, recorder) in self.recorders.iter().enumerate() {
+            let start = &self.starts[at];
+            let end = self.starts.get(at + 1);
+            let first = self.files.partition_point(|row| row < start);
+            let last =
+                end.map_or(self.files.len(), |end| self.files.partition_point(|row| row < end));
+            let own = &self.files[first..last];
+            let keys = || own.iter().step_by((own.len() / 64).max(1)).cloned().collect();
+            let load = std::mem::take(&mut self.loads[at]);
+            let column = recorder.drain(&load, TablePart { regions: self.starts.len() }, keys);
+            regions.push(RegionActivity { start: start.clone().into(), load, column });
+        }
+        let columns: Vec<Region> = regions
+            .iter()
+            .map(|region| Region {
+                start: region.start.clone(),
+                boundaries: region.column.boundaries.clone(),
+                loads: region.column.loads.clone(),
+            })
+            .collect();
+        self.history.push(&Column::of_regions(from, to, &columns));
+        self.activity.push(ActivityColumn::new(from, to, &regions, ColumnLimits::of_tables(1)));
+    }
+
+    fn diagnose(&self, columns: i64, salt_length: SaltLength<'_>) -> Finding {
+        let from = self.now_ms - columns * BASE_MS;
+        let packed = self.history.columns(0, from, self.now_ms);
+        diagnose(&self.activity, &packed, (from, self.now_ms), salt_length)
+    }
+}
+
+fn unsalted(_: &[u8]) -> Option<usize> {
+    None
+}
+
+fn hashed(number: u64) -> Vec<u8> {
+    format!("{:016x}-{number}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).into_bytes()
+}
+
+fn padded(number: u64) -> Vec<u8> {
+    format!("user_{number:010}").into_bytes()
+}
+
+/// Runs a load of some columns, and expects its shape with every seed.
+fn expect(
+    shape: Shape,
+    world: impl Fn() -> World,
+    columns: i64,
+    salt_length: SaltLength<'_>,
+    load: impl Fn(&mut World, i64, &mut fastrand::Rng),
+) {
+    for seed in 0..SEEDS {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut world = world();
+        for at in 0..columns {
+            load(&mut world, at, &mut random);
+            world.tick();
+        }
+        let finding = world.diagnose(columns, salt_length);
+        assert_eq!(finding.shape, shape, "seed {seed}: {finding:?}");
+        assert!((0.5..=1.0).contains(&finding.confidence), "{finding:?}");
+    }
+}
+
+#[test]
+fn even_loads_are_even() {
+    let worlds: [(&str, fn() -> World, fn(u64) -> Vec<u8>); 4] = [
+        ("hashed ids", || World::new((0..20_000).map(hashed).collect(), 16), hashed),
+        ("padded ids", || World::new((0..20_000).map(padded).collect(), 16), padded),
+        ("one region", || World::new((0..20_000).map(padded).collect(), 1), padded),
+        ("ids without padding", || World::new((0..20_000).map(plain).collect(), 4), plain),
+    ];
+    for (name, world, key) in worlds {
+        eprintln!("{name}");
+        expect(Shape::Even, world, 6, &unsalted, |world, _, random| {
+            for _ in 0..2000 {
+                world.get(&key(random.u64(..20_000)));
+                world.put(&key(random.u64(..20_000)));
+            }
+        });
+    }
+}
+
+fn plain(number: u64) -> Vec<u8> {
+    format!("user_{number}").into_bytes()
+}
+
+#[test]
+fn new_table_with_even_load_is_even() {
+    expect(
+        Shape::Even,
+        || World::new(Vec::new(), 1),
+        6,
+        &unsalted,
+        |world, _, random| {
+            for _ in 0..2000 {
+                world.put(&hashed(random.u64(..1_000_000)));
+            }
+        },
+    );
+}
+
+#[test]
+fn salted_sequence_is_even() {
+    let salted = |number: u64| format!("{:02}_{number:010}", number % 16).into_bytes();
+    let world = || World::new((0..16_000).map(salted).collect(), 16);
+    let salt = |row: &[u8]| (row.len() > 2).then_some(2);
+    expect(Shape::Even, world, 6, &salt, |world, at, random| {
+        for number in 0..4000 {
+            let shuffled = 20_000 + u64::try_from(at).unwrap() * 4000 + number;
+            world.put(&salted(shuffled + random.u64(..3)));
+        }
+    });
+}
+
+#[test]
+fn sequence_is_frontier() {
+    for regions in [1, 16] {
+        let world = || World::new((0..20_000).map(padded).collect(), regions);
+        expect(Shape::Frontier, world, 6, &unsalted, |world, at, random| {
+            for number in 0..3000 {
+                let next = 20_000 + u64::try_from(at).unwrap() * 3000 + number;
+                world.put(&padded(next - random.u64(..20)));
+            }
+        });
+    }
+}
+
+#[test]
+fn celebrity_is_hot_row() {
+    let world = || World::new((0..20_000).map(hashed).collect(), 16);
+    expect(Shape::HotRow, world, 6, &unsalted, |world, _, random| {
+        for _ in 0..2500 {
+            let user = if random.u64(..10) < 3 { 777 } else { random.u64(..20_000) };
+            world.get(&hashed(user));
+        }
+    });
+    let one = || World::new(vec![b"counter".to_vec()], 1);
+    expect(Shape::HotRow, one, 2, &unsalted, |world, _, _| {
+        (0..2000).for_each(|_| world.put(b"counter"));
+    });
+}
+
+#[test]
+fn busy_device_is_hot_prefix() {
+    let key = |device: u64, time: u64| [&hashed(device)[..], &time.to_be_bytes()].concat();
+    let rows = move || {
+        let mut random = fastrand::Rng::with_seed(1);
+        (0..20_000).map(|_| key(random.u64(..500), random.u64(..1 << 40))).collect()
+    };
+    expect(
+        Shape::HotPrefix,
+        || World::new(rows(), 8),
+        6,
+        &unsalted,
+        |world, _, random| {
+            for _ in 0..2500 {
+                let device = if random.u64(..100) < 35 { 123 } else { random.u64(..500) };
+                world.get(&key(device, random.u64(..1 << 40)));
+            }
+        },
+    );
+}
+
+#[test]
+fn busy_part_of_keys_is_hot_range() {
+    let world = || World::new((0..20_000).map(hashed).collect(), 8);
+    let mut sorted: Vec<Vec<u8>> = (0..20_000).map(hashed).collect();
+    sorted.sort();
+    expect(Shape::HotRange, world, 6, &unsalted, |world, _, random| {
+        for _ in 0..2500 {
+            // Across the boundary of two digits, so that no prefix says it.
+            let inside = random.u64(..100) < 80;
+            let at = if inside { random.usize(8000..10_500) } else { random.usize(..20_000) };
+            world.get(&sorted[at]);
+        }
+    });
+}
+
+#[test]
+fn batch_job_every_minute_is_periodic() {
+    let world = || World::new((0..20_000).map(hashed).collect(), 16);
+    expect(Shape::Periodic, world, 30, &unsalted, |world, at, random| {
+        let count = if at % 6 < 2 { 4000 } else { 200 };
+        for _ in 0..count {
+            world.get(&hashed(random.u64(..20_000)));
+        }
+    });
+}
+
+#[test]
+fn scan_of_all_rows_is_sweep() {
+    let world = || World::new((0..60_000).map(hashed).collect(), 8);
+    let mut sorted: Vec<Vec<u8>> = (0..60_000).map(hashed).collect();
+    sorted.sort();
+    expect(Shape::Sweep, world, 6, &unsalted, |world, at, _| {
+        let first = usize::try_from(at).unwrap() * 8000;
+        for row in &sorted[first..first + 8000] {
+            world.add(OperationKind::ScannedRow, row, 1);
+        }
+    });
+}
+
+#[test]
+fn declared_salt_with_unequal_values_is_salt_imbalance() {
+    let salted = |salt: u64, number: u64| {
+        format!("{salt:02}{:08x}", number.wrapping_mul(0x9e37_79b9) & 0xffff_ffff).into_bytes()
+    };
+    let rows = move || (0..16_000).map(|number| salted(number % 16, number)).collect();
+    let salt = |row: &[u8]| (row.len() > 2).then_some(2);
+    expect(
+        Shape::SaltImbalance,
+        || World::new(rows(), 16),
+        6,
+        &salt,
+        |world, _, random| {
+            for _ in 0..2500 {
+                let of = if random.u64(..10) < 4 { 5 } else { random.u64(..16) };
+                world.get(&salted(of, random.u64(..16_000)));
+            }
+        },
+    );
+}
+
+#[test]
+fn queue_is_tombstone_head() {
+    let world = || World::new((0..4000).map(padded).collect(), 4);
+    expect(Shape::TombstoneHead, world, 6, &unsalted, |world, at, _| {
+        for number in 0..1000 {
+            let done = u64::try_from(at).unwrap() * 1000 + number;
+            world.put(&padded(done + 4000));
+            // The scan for the next task passes over all that are done.
+            world.add(OperationKind::ScannedRow, &padded(done), 1 + number);
+            world.add(OperationKind::Delete, &padded(done), 0);
+        }
+    });
+}
+
+#[test]
+fn few_requests_are_not_judged() {
+    let mut world = World::new((0..100).map(padded).collect(), 1);
+    assert_eq!(world.diagnose(6, &unsalted).shape, Shape::Idle);
+    for number in 0..100 {
+        world.put(&padded(number));
+    }
+    world.tick();
+    assert_eq!(world.diagnose(6, &unsalted).shape, Shape::TooFew);
+}
+
+#[test]
+fn keys_of_any_bytes_are_diagnosed() {
+    for seed in 0..SEEDS {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut world = World::new(Vec::new(), 1);
+        for _ in 0..3 {
+            for _ in 0..2000 {
+                let length = if random.u64(..50) == 0 { 32_767 } else { random.usize(..40) };
+                let row: Vec<u8> = (0..length).map(|_| random.u8(..3)).collect();
+                world.put(&row);
+            }
+            world.tick();
+        }
+        let finding = world.diagnose(6, &|row| row.len().checked_sub(1));
+        assert!(finding.confidence.is_finite());
+    }
+}

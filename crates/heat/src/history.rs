@@ -1,0 +1,270 @@
+//! Columns of five weeks: short ones of the last minutes, longer ones of the time before.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::codec::PackedColumn;
+use crate::column::{BASE_MS, Bounds, Column, union};
+
+/// Ring of columns of one length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// Length of a column, in milliseconds.
+    pub column_ms: i64,
+    /// Number of columns that are kept.
+    pub columns: usize,
+    /// Name of the length.
+    pub name: &'static str,
+}
+
+const SECOND: i64 = 1000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+
+/// All layers, from short columns to long ones.
+pub const LAYERS: [Layer; 6] = [
+    Layer { column_ms: BASE_MS, columns: 60, name: "10s" },
+    Layer { column_ms: MINUTE, columns: 60, name: "1m" },
+    Layer { column_ms: 2 * MINUTE, columns: 210, name: "2m" },
+    Layer { column_ms: 6 * MINUTE, columns: 160, name: "6m" },
+    Layer { column_ms: 30 * MINUTE, columns: 288, name: "30m" },
+    // Five weeks.
+    Layer { column_ms: 4 * HOUR, columns: 210, name: "4h" },
+];
+
+impl Layer {
+    /// Returns the time that the layer reaches back, in milliseconds.
+    #[must_use]
+    pub fn span_ms(&self) -> i64 {
+        self.column_ms.saturating_mul(i64::try_from(self.columns).unwrap_or(i64::MAX))
+    }
+}
+
+/// Columns of one table.
+#[derive(Debug, Default)]
+pub struct History {
+    rings: [Ring; LAYERS.len()],
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    closed: VecDeque<PackedColumn>,
+    /// Column that later ones are added to.
+    open: Option<Column>,
+}
+
+impl History {
+    /// Adds the newest base column, and returns the columns that it closes, with the index of their
+    /// layers: itself, and those of longer layers that end before it.
+    ///
+    /// A column that begins before the previous one, after a change of the clock, closes the open
+    /// ones.
+    pub fn push(&mut self, column: &Column) -> Vec<(usize, PackedColumn)> {
+        let mut closed = Vec::new();
+        for (at, layer) in LAYERS.iter().enumerate() {
+            let ring = &mut self.rings[at];
+            if at == 0 {
+                closed.push((0, ring.keep(column, layer)));
+                continue;
+            }
+            let slot = column.from_ms.div_euclid(layer.column_ms);
+            let is_other = |open: &Column| {
+                open.from_ms.div_euclid(layer.column_ms) != slot || column.from_ms < open.to_ms
+            };
+            if let Some(open) = ring.open.take_if(|open| is_other(open)) {
+                closed.push((at, ring.keep(&open, layer)));
+            }
+            ring.add(column);
+        }
+        closed
+    }
+
+    /// Adds a column of an earlier process to a layer. Columns come in the order of their times.
+    pub fn restore(&mut self, layer: usize, mut column: PackedColumn) {
+        let Some(ring) = self.rings.get_mut(layer) else { return };
+        if let Some(last) = ring.closed.back()
+            && last.bounds == column.bounds
+        {
+            column.bounds = Arc::clone(&last.bounds);
+        }
+        ring.closed.push_back(column);
+        while ring.closed.len() > LAYERS[layer].columns {
+            ring.closed.pop_front();
+        }
+    }
+
+    /// Begins the open columns of the longer layers again, from the columns of shorter ones. Called
+    /// after all columns are restored.
+    pub fn finish_restore(&mut self) {
+        let Some(newest) = self.rings[0].closed.back().map(|column| column.from_ms) else { return };
+        for at in 1..LAYERS.len() {
+            let slot_start = newest - newest.rem_euclid(LAYERS[at].column_ms);
+            let since = self.rings[at].closed.back().map_or(slot_start, |last| last.to_ms);
+            let since = since.max(slot_start);
+            let shorter = self.columns(at - 1, since, i64::MAX);
+            for column in shorter.iter().filter(|column| column.from_ms >= since) {
+                self.rings[at].add(&column.unpack());
+            }
+        }
+    }
+
+    /// Returns the columns of a layer that overlap a span of time, in its order. The open column of
+    /// a longer layer is among them, up to the newest base column.
+    #[must_use]
+    pub fn columns(&self, layer: usize, from_ms: i64, to_ms: i64) -> Vec<PackedColumn> {
+        let Some(ring) = self.rings.get(layer) else { return Vec::new() };
+        let overlaps = |from: i64, to: i64| from < to_ms && to > from_ms;
+        let closed = ring.closed.iter().filter(|column| overlaps(column.from_ms, column.to_ms));
+        let open = ring.open.iter().filter(|column| overlaps(column.from_ms, column.to_ms));
+        closed.cloned().chain(open.map(|column| PackedColumn::pack(column, None))).collect()
+    }
+
+    /// Returns the newest base columns, at most `count`, in the order of time.
+    #[must_use]
+    pub fn newest(&self, count: usize) -> Vec<PackedColumn> {
+        let closed = &self.rings[0].closed;
+        closed.iter().skip(closed.len().saturating_sub(count)).cloned().collect()
+    }
+
+    /// Returns the beginning of the oldest column.
+    #[must_use]
+    pub fn since_ms(&self) -> Option<i64> {
+        let first = |ring: &Ring| {
+            let closed = ring.closed.front().map(|column| column.from_ms);
+            closed.or(ring.open.as_ref().map(|column| column.from_ms))
+        };
+        self.rings.iter().filter_map(first).min()
+    }
+
+    /// Returns the memory of the packed columns, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let of_bounds =
+            |bounds: &Bounds| bounds.iter().map(|bound| bound.len() + 16).sum::<usize>();
+        let mut total = 0;
+        for ring in &self.rings {
+            let mut shared: Option<&Bounds> = None;
+            for column in &ring.closed {
+                total += column.memory_bytes();
+                if !shared.is_some_and(|bounds| Arc::ptr_eq(bounds, &column.bounds)) {
+                    total += of_bounds(&column.bounds);
+                }
+                shared = Some(&column.bounds);
+            }
+        }
+        total
+    }
+}
+
+impl Ring {
+    /// Packs and keeps a column, in place of the oldest if there are enough.
+    fn keep(&mut self, column: &Column, layer: &Layer) -> PackedColumn {
+        let packed = PackedColumn::pack(column, self.closed.back().map(|last| &last.bounds));
+        if self.closed.len() >= layer.columns {
+            self.closed.pop_front();
+        }
+        self.closed.push_back(packed.clone());
+        packed
+    }
+
+    fn add(&mut self, column: &Column) {
+        match &mut self.open {
+            None => self.open = Some(column.clone()),
+            Some(open) => {
+                let bounds = union(&open.bounds, &column.bounds);
+                if !Arc::ptr_eq(&bounds, &open.bounds) {
+                    *open = open.with_bounds(&bounds);
+                }
+                open.append(&column.with_bounds(&bounds));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::{Load, Metric};
+
+    fn base(number: i64, reads: u64) -> Column {
+        let loads = vec![Load::new([reads, 0, 0, 0, 0, 0])];
+        let bounds: Bounds = vec![Box::default()].into();
+        let (from_ms, to_ms) = (number * BASE_MS, (number + 1) * BASE_MS);
+        Column { from_ms, to_ms, bounds, peaks: loads.clone(), loads }
+    }
+
+    fn reads(columns: &[PackedColumn]) -> u64 {
+        columns.iter().map(|column| column.values(Metric::Reads).0[0]).sum()
+    }
+
+    /// Five weeks and a day, with one spike of a minute three weeks ago.
+    #[test]
+    fn every_layer_has_its_time_and_the_spike_of_a_minute() {
+        let mut history = History::default();
+        let last = 36 * 24 * 360_i64;
+        let spike = last - 21 * 24 * 360;
+        for number in 0..last {
+            let is_spike = (spike..spike + 6).contains(&number);
+            history.push(&base(number, if is_spike { 5000 } else { 10 }));
+        }
+        let now = last * BASE_MS;
+        for (at, layer) in LAYERS.iter().enumerate() {
+            let columns = history.columns(at, 0, now);
+            let span = now - columns[0].from_ms;
+            assert!(span >= layer.span_ms(), "{}: {span}", layer.name);
+            assert!(columns.len() <= layer.columns + 1);
+            assert!(columns.iter().is_sorted_by_key(|column| column.from_ms));
+            let full = &columns[columns.len() / 2];
+            assert_eq!(full.to_ms - full.from_ms, layer.column_ms);
+        }
+        let weeks = history.columns(5, now - LAYERS[5].span_ms(), now);
+        let peaks: Vec<u64> =
+            weeks.iter().map(|column| column.values(Metric::Reads).1[0]).collect();
+        assert_eq!(peaks.iter().filter(|peak| **peak == 5000).count(), 1, "{peaks:?}");
+        assert!(history.memory_bytes() < 1 << 20);
+    }
+
+    #[test]
+    fn layers_have_equal_sums() {
+        let mut history = History::default();
+        for number in 0..59 {
+            history.push(&base(number, 3));
+        }
+        for at in 0..LAYERS.len() {
+            assert_eq!(reads(&history.columns(at, 0, i64::MAX)), 59 * 3, "{at}");
+        }
+        assert_eq!((history.newest(6).len(), history.since_ms()), (6, Some(0)));
+    }
+
+    #[test]
+    fn clock_that_jumps_loses_no_load() {
+        let mut history = History::default();
+        let order = [0, 1, 2, 100_000, 100_001, 50, 51, 52];
+        for number in order {
+            history.push(&base(number, 1));
+        }
+        for at in 0..LAYERS.len() {
+            assert_eq!(reads(&history.columns(at, 0, i64::MAX)), order.len() as u64, "{at}");
+        }
+    }
+
+    #[test]
+    fn restored_columns_precede_new_ones() {
+        let mut first = History::default();
+        let mut stored = Vec::new();
+        for number in 0..100 {
+            stored.extend(first.push(&base(number, 1)));
+        }
+        let mut second = History::default();
+        for (layer, column) in stored {
+            let bytes = column.encode();
+            second.restore(layer, PackedColumn::decode(&bytes, None).unwrap());
+        }
+        second.finish_restore();
+        second.push(&base(100, 1));
+        assert_eq!(reads(&second.columns(0, 0, i64::MAX)), 60);
+        for at in 1..LAYERS.len() {
+            assert_eq!(reads(&second.columns(at, 0, i64::MAX)), 101, "{at}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The load of a table by key and time: recorded, kept, and queried as a heat map.
+//!
+//! ```text
+//! metric.rs        what is counted                 column.rs    load by key in one span of time
+//! sampler.rs       which operations are sampled    history.rs   columns of five weeks
+//! sub_ranges.rs    counters of parts of a region   codec.rs     columns as bytes
+//! space_saving.rs  most frequent rows              heat_map.rs  part of a history as a picture
+//! key_sample.rs    sample of keys, in their order of arrival
+//! recorder.rs      all of them for one region
+//! activity.rs      frequent rows and sampled keys of the last ten minutes
+//! diagnosis/       the shape of a load, and whether splitting helps
+//! ```
+//!
+//! A region counts every operation exactly, and takes one in [`sampler::SUB_RANGE_RATE`] for the
+//! counters of its sub-ranges. Every 10 seconds [`RegionRecorder::drain`] moves the counts of all
+//! regions of a table into one [`Column`], which [`History`] keeps and merges into longer ones.
+//!
+//! Nothing here reads a clock or a file, or creates a thread: times come from the caller, and the
+//! counts themselves decide what is sampled.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod activity;
+mod codec;
+mod column;
+mod diagnosis;
+mod heat_map;
+mod history;
+mod key_sample;
+mod metric;
+mod recorder;
+pub mod sampler;
+mod space_saving;
+mod sub_ranges;
+
+pub use activity::{
+    Activity, ActivityColumn, ColumnLimits, HotRow, RegionActivity, Skew, WeightedKey,
+};
+pub use codec::{NotAColumn, PackedColumn};
+pub use column::{BASE_MS, Bounds, Column, MAX_BUCKETS, Region};
+pub use diagnosis::{Finding, SaltLength, Shape, diagnose};
+pub use heat_map::{HeatMap, HeatQuery, MAX_COLUMNS};
+pub use history::{History, LAYERS, Layer};
+pub use key_sample::{KeySample, SampledKey};
+pub use metric::{Load, METRICS, Metric};
+pub use recorder::{OperationKind, RegionColumn, RegionRecorder, TablePart};
+pub use space_saving::{FrequentRow, SpaceSaving};
+pub use sub_ranges::MAX_SUB_RANGES;

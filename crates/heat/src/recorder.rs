@@ -1,0 +1,426 @@
+//! Recording of the operations of one region.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+
+use crate::key_sample::{KeySample, MAX_KEYS, SampledKey};
+use crate::metric::{Load, METRICS, Metric};
+use crate::sampler::{self, ROW_RATE, SUB_RANGE_RATE};
+use crate::space_saving::{COUNTERS, FrequentRow, SpaceSaving};
+use crate::sub_ranges::{MAX_SUB_RANGES, SubRanges};
+
+/// Operations of one column after which a region is sampled. Those before are all recorded: a
+/// quiet region has nothing else, and they cost no more than a fraction of a millisecond.
+const WHOLE_OPERATIONS: u32 = 4096;
+/// Operations of a column at and above which the region begins the next one sampled.
+const BUSY_OPERATIONS: u64 = 2 * WHOLE_OPERATIONS as u64;
+/// Frequent rows of a column.
+const TOP_ROWS: usize = 16;
+/// Share of one sub-range in the requests above which boundaries are chosen again, as 1 of this.
+const CROWDED_PART: u64 = 4;
+/// Columns between two choices of boundaries.
+const STEADY_COLUMNS: u32 = 6;
+/// Keys of store files among those that divide a region, per key of the traffic.
+const FILE_KEY_WEIGHT: usize = 3;
+
+/// Regions of a table that have all sub-ranges, counters and keys each. More regions share what
+/// these have: a column of the table has no more buckets.
+const FULL_REGIONS: usize = 16;
+/// Counters of frequent rows that every region has.
+const MIN_COUNTERS: usize = 8;
+/// Sampled keys that every region has.
+const MIN_KEYS: usize = 4;
+
+/// Kind of a recorded operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationKind {
+    /// Get of a row.
+    Get,
+    /// Row that a scan returned.
+    ScannedRow,
+    /// Put, increment or append.
+    Write,
+    /// Delete.
+    Delete,
+}
+
+impl OperationKind {
+    fn is_write(self) -> bool {
+        matches!(self, Self::Write | Self::Delete)
+    }
+
+    fn load(self, weight: u64, bytes: u64) -> Load {
+        let mut load = Load::default();
+        let total = bytes.saturating_mul(weight);
+        if self.is_write() {
+            load.add(Metric::Writes, weight);
+            load.add(Metric::BytesWritten, total);
+            load.add(Metric::Deletes, if self == Self::Delete { weight } else { 0 });
+        } else {
+            load.add(Metric::Reads, weight);
+            load.add(Metric::BytesRead, total);
+            load.add(Metric::RowsExamined, weight);
+        }
+        load
+    }
+}
+
+/// Recorder of one region. All methods may be called at the same time.
+#[derive(Debug)]
+pub struct RegionRecorder {
+    /// Binary logarithm of the operations per recorded one: 0 for a quiet region.
+    range_shift: AtomicU32,
+    ranges: ArcSwap<SubRanges>,
+    rows: Mutex<Rows>,
+}
+
+/// Sampled rows of the current column.
+#[derive(Debug, Default)]
+struct Rows {
+    frequent: SpaceSaving,
+    sample: KeySample,
+    /// Operations that were recorded in the current column.
+    recorded: u32,
+    /// Columns since the boundaries were chosen.
+    columns: u32,
+    /// `true` if boundaries have been chosen.
+    is_divided: bool,
+}
+
+/// Load of a region in one span of time.
+#[derive(Clone, Debug, Default)]
+pub struct RegionColumn {
+    /// First rows of its sub-ranges but the first.
+    pub boundaries: Vec<Box<[u8]>>,
+    /// Load of each sub-range. The sum is the exact load of the region.
+    pub loads: Vec<Load>,
+    /// Most frequent rows, in falling order.
+    pub top_rows: Vec<FrequentRow>,
+    /// Upper bound of the weight of a row that is not among them.
+    pub missed_weight: u64,
+    /// Sample of the operations, in their order of arrival.
+    pub sample: Vec<SampledKey>,
+}
+
+impl Default for RegionRecorder {
+    fn default() -> Self {
+        Self {
+            range_shift: AtomicU32::new(0),
+            ranges: ArcSwap::from_pointee(SubRanges::whole()),
+            rows: Mutex::default(),
+        }
+    }
+}
+
+impl RegionRecorder {
+    /// Records an operation if it is sampled.
+    ///
+    /// `number` counts the operations of this kind in the region, without gaps; `bytes` are those
+    /// of its cells.
+    #[inline]
+    pub fn record(&self, number: u64, kind: OperationKind, row: &[u8], bytes: u64) {
+        self.record_with(number, || Some((kind, row, bytes)));
+    }
+
+    /// As [`Self::record`], for an operation whose kind, row and bytes cost time to determine.
+    #[inline]
+    pub fn record_with<'a>(
+        &self,
+        number: u64,
+        operation: impl FnOnce() -> Option<(OperationKind, &'a [u8], u64)>,
+    ) {
+        let position = sampler::position(number);
+        let shift = self.range_shift.load(Relaxed);
+        if (shift == 0 || sampler::is_sampled(position, SUB_RANGE_RATE))
+            && let Some((kind, row, bytes)) = operation()
+        {
+            self.record_sampled(position, shift, kind, row, bytes);
+        }
+    }
+
+    #[cold]
+    fn record_sampled(
+        &self,
+        position: u64,
+        shift: u32,
+        kind: OperationKind,
+        row: &[u8],
+        bytes: u64,
+    ) {
+        let ranges = self.ranges.load();
+        ranges.add(ranges.find(row), &kind.load(1 << shift, bytes));
+        if shift > 0 && !sampler::is_sampled(position, ROW_RATE) {
+            return;
+        }
+        let weight = if shift == 0 { 1 } else { ROW_RATE };
+        let mut rows = self.rows();
+        rows.frequent.add(row, weight, kind.is_write(), bytes.saturating_mul(weight));
+        let is_scan = kind == OperationKind::ScannedRow;
+        // The bits of the position that did not decide about the sample.
+        rows.sample.add(row, kind.is_write(), is_scan, position << ROW_RATE.trailing_zeros());
+        rows.recorded += 1;
+        if shift == 0 && rows.recorded >= WHOLE_OPERATIONS {
+            self.range_shift.store(SUB_RANGE_RATE.trailing_zeros(), Relaxed);
+        }
+    }
+
+    /// Returns the load since the last call, and begins a new column.
+    ///
+    /// `exact` is the exact load of the region in that time, except for the deletes, whose number is
+    /// estimated. `file_keys` returns rising rows that divide the rows of the store files evenly,
+    /// and is called only if boundaries are chosen. The region has a part of the table's memory,
+    /// which decides how many sub-ranges, rows and keys the next column may have.
+    pub fn drain(
+        &self,
+        exact: &Load,
+        part: TablePart,
+        file_keys: impl FnOnce() -> Vec<Vec<u8>>,
+    ) -> RegionColumn {
+        let mut rows = self.rows();
+        let ranges = self.ranges.load_full();
+        let mut loads = ranges.take();
+        let exact = &with_deletes(*exact, &loads);
+        let crowded = crowded_range(&loads);
+        scale(&mut loads, exact);
+        let column = RegionColumn {
+            boundaries: ranges.boundaries().collect(),
+            loads,
+            top_rows: rows.frequent.top(TOP_ROWS),
+            missed_weight: missed(&rows.frequent),
+            sample: rows.sample.take(),
+        };
+        rows.frequent = SpaceSaving::new(part.of(COUNTERS, MIN_COUNTERS));
+        rows.sample = KeySample::new(part.of(MAX_KEYS, MIN_KEYS));
+        rows.recorded = 0;
+        rows.columns += 1;
+        let is_due = !rows.is_divided || rows.columns >= STEADY_COLUMNS;
+        if is_due && crowded.is_some_and(|range| is_divisible(&column.sample, &ranges, range)) {
+            let chosen = dividing_keys(&column.sample, file_keys());
+            // An operation that has the former ranges at hand may still count there, without
+            // effect.
+            let most = part.of(MAX_SUB_RANGES, 1);
+            self.ranges.store(Arc::new(SubRanges::dividing(&chosen, most)));
+            rows.is_divided = chosen.len() >= most;
+            rows.columns = 0;
+        }
+        let is_busy = exact.requests() >= BUSY_OPERATIONS;
+        self.range_shift.store(if is_busy { SUB_RANGE_RATE.trailing_zeros() } else { 0 }, Relaxed);
+        column
+    }
+
+    /// A panic while the lock was held leaves nothing worse than a missing sample.
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Part that a region has of its table's memory for recording.
+#[derive(Clone, Copy, Debug)]
+pub struct TablePart {
+    /// Number of regions of the table.
+    pub regions: usize,
+}
+
+impl TablePart {
+    /// Returns a number that a table with few regions has for each of them, and one with many
+    /// regions only once for [`FULL_REGIONS`] of them.
+    fn of(self, most: usize, least: usize) -> usize {
+        (most * FULL_REGIONS / self.regions.max(1)).clamp(least, most)
+    }
+}
+
+/// Returns an exact load with the number of deletes that the sampled loads have of their writes.
+fn with_deletes(exact: Load, sampled: &[Load]) -> Load {
+    let sum = sampled.iter().fold(Load::default(), |sum, load| sum + *load);
+    let writes = u128::from(sum.get(Metric::Writes).max(1));
+    let deletes =
+        u128::from(exact.get(Metric::Writes)) * u128::from(sum.get(Metric::Deletes)) / writes;
+    let mut amounts = exact.amounts();
+    amounts[Metric::Deletes as usize] = u64::try_from(deletes).unwrap_or(u64::MAX);
+    Load::new(amounts)
+}
+
+/// Returns the sub-range that has too large a part of the requests.
+fn crowded_range(loads: &[Load]) -> Option<usize> {
+    let total: u64 = loads.iter().map(Load::requests).sum();
+    let (range, load) = loads.iter().enumerate().max_by_key(|(_, load)| load.requests())?;
+    (load.requests() > total / CROWDED_PART).then_some(range)
+}
+
+/// Returns `true` if less than half of the sampled operations in a sub-range are on one row: others
+/// boundaries would divide its load.
+fn is_divisible(sample: &[SampledKey], ranges: &SubRanges, range: usize) -> bool {
+    let mut rows: Vec<&[u8]> = sample.iter().map(|key| &*key.row).collect();
+    rows.retain(|row| ranges.find(row) == range);
+    rows.sort_unstable();
+    let largest = rows.chunk_by(|one, next| one == next).map(<[_]>::len).max().unwrap_or(0);
+    largest * 2 < rows.len()
+}
+
+/// Returns the upper bound of the weight of a row that is not among the top rows.
+fn missed(frequent: &SpaceSaving) -> u64 {
+    let next = frequent.top(TOP_ROWS + 1);
+    next.get(TOP_ROWS).map_or_else(|| frequent.missed(), |row| row.count)
+}
+
+/// Scales sampled loads to the exact load of a region. A metric of which nothing was sampled is
+/// distributed as the requests are, or evenly.
+#[expect(clippy::cast_possible_truncation, reason = "a share of a 64-bit number fits into 64 bits")]
+fn scale(loads: &mut [Load], exact: &Load) {
+    let mut scaled = vec![[0_u64; METRICS]; loads.len()];
+    for metric in Metric::ALL {
+        let of_metric = |load: &Load| u128::from(load.get(metric));
+        let of_requests = |load: &Load| u128::from(load.requests());
+        let total = |weight: &dyn Fn(&Load) -> u128| loads.iter().map(weight).sum::<u128>();
+        let weight: &dyn Fn(&Load) -> u128 = if total(&of_metric) > 0 {
+            &of_metric
+        } else if total(&of_requests) > 0 {
+            &of_requests
+        } else {
+            &|_| 1
+        };
+        let (total, amount) = (total(weight).max(1), u128::from(exact.get(metric)));
+        // Parts of a running sum, so that the parts add up.
+        let mut before = 0_u128;
+        for (load, scaled) in loads.iter().zip(&mut scaled) {
+            let after = before + weight(load);
+            scaled[metric as usize] = (amount * after / total - amount * before / total) as u64;
+            before = after;
+        }
+    }
+    for (load, scaled) in loads.iter_mut().zip(scaled) {
+        *load = Load::new(scaled);
+    }
+}
+
+/// Returns rising keys of which quantiles divide a region: mostly those of files, so that
+/// sub-ranges have equal numbers of rows, and some of the traffic, so that a crowded one is
+/// divided.
+fn dividing_keys(sample: &[SampledKey], files: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    let traffic: Vec<Vec<u8>> = sample.iter().map(|key| key.row.clone()).collect();
+    let copies = match files.len() {
+        0 => 0,
+        // As many keys of files as make up their weight, whatever the number of both.
+        files => (traffic.len() * FILE_KEY_WEIGHT).div_ceil(files).max(1),
+    };
+    let mut keys: Vec<Vec<u8>> = traffic;
+    for key in files {
+        keys.extend(std::iter::repeat_n(key, copies));
+    }
+    keys.sort();
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: TablePart = TablePart { regions: 1 };
+
+    #[test]
+    fn region_of_many_has_a_part_of_the_memory() {
+        let recorder = RegionRecorder::default();
+        let part = TablePart { regions: 100_000 };
+        for round in 0..3 {
+            for number in 0..2000 {
+                recorder.record(number, OperationKind::Write, &row(number), 10);
+            }
+            let column = recorder.drain(&exact(2000), part, || (0..640).map(row).collect());
+            if round > 0 {
+                let sizes = (column.loads.len(), column.sample.len(), column.top_rows.len());
+                assert_eq!(sizes, (1, MIN_KEYS, MIN_COUNTERS));
+            }
+        }
+    }
+
+    #[test]
+    fn deletes_are_estimated_from_sample() {
+        let recorder = RegionRecorder::default();
+        for number in 0..1000 {
+            let is_delete = number % 4 == 0;
+            let kind = if is_delete { OperationKind::Delete } else { OperationKind::Write };
+            recorder.record(number, kind, &row(number), 10);
+        }
+        let column = recorder.drain(&exact(2000), WHOLE, Vec::new);
+        assert_eq!(column.loads[0].get(Metric::Deletes), 500);
+    }
+
+    fn row(number: u64) -> Vec<u8> {
+        format!("row{number:08}").into_bytes()
+    }
+
+    fn exact(writes: u64) -> Load {
+        Load::new([0, writes, 0, 0, 0, writes * 10])
+    }
+
+    #[test]
+    fn first_operation_is_in_first_column() {
+        let recorder = RegionRecorder::default();
+        recorder.record(0, OperationKind::Write, b"one", 10);
+        let column = recorder.drain(&exact(1), WHOLE, Vec::new);
+        assert_eq!((column.boundaries.len(), &column.loads[..]), (0, &[exact(1)][..]));
+        assert_eq!((column.top_rows[0].row.as_slice(), column.top_rows[0].count), (&b"one"[..], 1));
+        assert_eq!(column.sample.len(), 1);
+        let idle = recorder
+            .drain(&Load::default(), WHOLE, || panic!("an idle region needs no boundaries"));
+        assert!(idle.loads.iter().all(Load::is_zero) && idle.top_rows.is_empty());
+    }
+
+    #[test]
+    fn even_load_is_even_over_sub_ranges() {
+        let recorder = RegionRecorder::default();
+        let mut random = fastrand::Rng::with_seed(5);
+        let files = || (0..64).map(|at| row(at * 10_000 / 64)).collect::<Vec<_>>();
+        let mut number = 0;
+        for round in 0..3 {
+            for _ in 0..200_000 {
+                recorder.record(number, OperationKind::Write, &row(random.u64(..10_000)), 10);
+                number += 1;
+            }
+            let column = recorder.drain(&exact(200_000), WHOLE, files);
+            let total: u64 = column.loads.iter().map(|load| load.get(Metric::Writes)).sum();
+            assert_eq!(total, 200_000, "sampled loads are scaled to the exact ones");
+            if round > 0 {
+                assert!(column.loads.len() > 48, "{}", column.loads.len());
+                let most = column.loads.iter().map(Load::requests).max().unwrap();
+                let fair = 200_000 / column.loads.len() as u64;
+                assert!(most < fair * 5 / 2, "{most} of {fair}");
+            }
+        }
+    }
+
+    #[test]
+    fn hot_row_of_busy_region_is_known_with_its_share() {
+        let recorder = RegionRecorder::default();
+        let mut random = fastrand::Rng::with_seed(9);
+        for number in 0..400_000 {
+            let row = if random.u64(..10) < 3 { row(77) } else { row(random.u64(..1_000_000)) };
+            recorder.record(number, OperationKind::Get, &row, 100);
+        }
+        let column = recorder.drain(&Load::new([400_000, 0, 0, 0, 0, 0]), WHOLE, Vec::new);
+        let hot = &column.top_rows[0];
+        assert_eq!(hot.row, row(77));
+        assert!(hot.count.abs_diff(120_000) < 12_000, "{}", hot.count);
+        assert!(column.missed_weight < 12_000, "{}", column.missed_weight);
+    }
+
+    #[test]
+    fn crowded_sub_range_is_divided_later() {
+        let recorder = RegionRecorder::default();
+        let files = || (0..64).map(|at| row(at * 1000)).collect::<Vec<_>>();
+        let mut number = 0;
+        let mut most = Vec::new();
+        for _ in 0..2 * STEADY_COLUMNS {
+            for _ in 0..2000 {
+                recorder.record(number, OperationKind::Write, &row(900_000 + number % 500), 1);
+                number += 1;
+            }
+            let column = recorder.drain(&exact(2000), WHOLE, files);
+            most.push(column.loads.iter().map(Load::requests).max().unwrap());
+        }
+        assert_eq!(most[0], 2000);
+        assert!(*most.last().unwrap() < 500, "{most:?}");
+    }
+}

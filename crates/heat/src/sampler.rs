@@ -1,0 +1,74 @@
+//! Which operations are sampled.
+//!
+//! The number of an operation in its region decides, which the exact counter yields anyway: a
+//! sample costs no counter of its own, no random number and no state of a thread. Multiplication by
+//! the golden ratio spreads the chosen numbers evenly, and without a period that a client's
+//! batches could have too.
+
+/// Operations per sampled operation of the sub-range counters.
+pub const SUB_RANGE_RATE: u64 = 8;
+/// Operations per sampled operation of frequent rows and key samples.
+pub const ROW_RATE: u64 = 16;
+/// Operations per record of the operation log.
+pub const LOG_RATE: u64 = 1024;
+
+/// 2^64 divided by the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Returns the position of an operation in the sample, from 0: an operation is in the sample of
+/// every rate that is a power of two and at most `2^64 / position`.
+#[inline]
+#[must_use]
+pub fn position(number: u64) -> u64 {
+    number.wrapping_mul(GOLDEN)
+}
+
+/// Returns `true` if an operation at this position is one of the sampled ones. `rate` is a power of
+/// two, and at least 2.
+#[inline]
+#[must_use]
+pub fn is_sampled(position: u64, rate: u64) -> bool {
+    debug_assert!(rate.is_power_of_two() && rate > 1);
+    position >> (64 - rate.trailing_zeros()) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sample_has_its_rate_in_every_stretch() {
+        for rate in [SUB_RANGE_RATE, ROW_RATE, LOG_RATE] {
+            for start in [0, 1, 1_000_003, u64::MAX / 3] {
+                let of = 64 * rate;
+                let chosen = (start..start + of)
+                    .filter(|&number| is_sampled(position(number), rate))
+                    .count() as u64;
+                assert!((60..=68).contains(&chosen), "{chosen} of {of} from {start}");
+            }
+        }
+    }
+
+    #[test]
+    fn sample_of_lower_rate_is_part_of_higher() {
+        for number in 0..100_000 {
+            let position = position(number);
+            assert!(!is_sampled(position, ROW_RATE) || is_sampled(position, SUB_RANGE_RATE));
+            assert!(!is_sampled(position, LOG_RATE) || is_sampled(position, ROW_RATE));
+        }
+    }
+
+    /// A client that sends its rows in the same order again and again has each of them sampled.
+    #[test]
+    fn sample_has_every_place_of_periodic_traffic() {
+        for period in [2_u64, 3, 8, 10, 16, 64, 100, 128] {
+            let mut counts = vec![0_u64; usize::try_from(period).unwrap()];
+            for number in 0..period * SUB_RANGE_RATE * 100 {
+                if is_sampled(position(number), SUB_RANGE_RATE) {
+                    counts[usize::try_from(number % period).unwrap()] += 1;
+                }
+            }
+            assert!(counts.iter().all(|count| (75..=125).contains(count)), "{period}: {counts:?}");
+        }
+    }
+}
