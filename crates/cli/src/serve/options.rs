@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use halite::heat::HeatLevel;
 use halite::{FlushPolicyClass, WalRecovery, WalSync};
 use halite_server::Advertise;
 
@@ -146,6 +147,20 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "LEVEL",
         Other(set_log_level, |s| s.log_level.to_string().to_lowercase()),
         "Minimum log level: error, warn, info, debug or trace",
+    ),
+    option(
+        "heat-level",
+        "LEVEL",
+        Other(
+            |s, text| {
+                let level = HeatLevel::from_name(text);
+                s.engine.heat_level = level.ok_or_else(|| "off, region or sub".to_owned())?;
+                Ok(())
+            },
+            |s| s.engine.heat_level.name().to_owned(),
+        ),
+        "Recorded load of tables: off, region (exact load of each region), or sub (also parts of \
+         regions, frequent rows and a sample of keys)",
     ),
     option(
         "memstore-flush-size",

@@ -15,6 +15,10 @@ use super::store_scanner::{CellSink, RowProgress, RowStop, StoreScanner};
 use crate::block_cache::BlockReadOptions;
 use crate::env::Clock;
 
+/// Receives the statistics so far and the newest rows after each call, and the statistics when the
+/// scanner is dropped.
+pub(crate) type ReportRead = Box<dyn FnMut(&ReadStats, &[Row]) + Send>;
+
 /// Scan of one region, ready to run. Work is bounded: each [`RegionScanner::next_rows`] returns
 /// when its [`ScanLimits`] are used up.
 ///
@@ -44,7 +48,7 @@ pub struct RegionScanner {
     read_point: u64,
     clock: Arc<dyn Clock>,
     stats: Arc<ReadStats>,
-    report: Box<dyn FnMut(&ReadStats, &[Row]) + Send>,
+    report: ReportRead,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,9 +76,7 @@ pub(crate) struct ScanPlan {
     pub(crate) read_point: u64,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stats: Arc<ReadStats>,
-    /// Receives the statistics so far and the newest rows after each call, and the statistics when
-    /// the scanner is dropped.
-    pub(crate) report: Box<dyn FnMut(&ReadStats, &[Row]) + Send>,
+    pub(crate) report: ReportRead,
 }
 
 /// Accumulated result of one call.

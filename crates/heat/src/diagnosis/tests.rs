@@ -133,7 +133,9 @@ fn expect(
 
 #[test]
 fn even_loads_are_even() {
-    let worlds: [(&str, fn() -> World, fn(u64) -> Vec<u8>); 4] = [
+    type Key = fn(u64) -> Vec<u8>;
+    type Case = (&'static str, fn() -> World, Key);
+    let worlds: [Case; 4] = [
         ("hashed ids", || World::new((0..20_000).map(hashed).collect(), 16), hashed),
         ("padded ids", || World::new((0..20_000).map(padded).collect(), 16), padded),
         ("one region", || World::new((0..20_000).map(padded).collect(), 1), padded),

@@ -54,10 +54,15 @@ fn map(engine: &Engine, metric: Metric) -> HeatMap {
 }
 
 /// Amount of each metric in the whole map.
-fn total(engine: &Engine, metric: Metric) -> f64 {
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "amounts are small and not negative"
+)]
+fn total(engine: &Engine, metric: Metric) -> u64 {
     let map = map(engine, metric);
     let seconds = f64::from(i32::try_from(map.column_ms).unwrap()) / 1000.0;
-    map.mean.iter().map(|mean| f64::from(*mean) * seconds).sum::<f64>().round()
+    map.mean.iter().map(|mean| f64::from(*mean) * seconds).sum::<f64>().round() as u64
 }
 
 #[test]
@@ -66,7 +71,7 @@ fn first_write_of_new_table_is_in_first_column() {
     let engine = engine_with_table(&sim, HeatLevel::Sub);
     put(&engine, "a");
     tick(&sim, &engine);
-    assert_eq!(total(&engine, Metric::Writes), 1.0);
+    assert_eq!(total(&engine, Metric::Writes), 1);
     let newest = map(&engine, Metric::Writes);
     assert!(newest.bounds.iter().any(|bound| **bound == b"m"[..]), "{:?}", newest.bounds);
     let times = (i64::MIN, i64::MAX);
@@ -88,11 +93,11 @@ fn gets_scans_and_deletes_are_counted() {
     let delete = RowOp::Delete(Delete::new("row05"));
     drop(table.batch(vec![delete]).unwrap());
     tick(&sim, &engine);
-    assert_eq!(total(&engine, Metric::Writes), 21.0);
-    assert_eq!(total(&engine, Metric::Deletes), 1.0);
-    assert_eq!(total(&engine, Metric::Reads), 22.0);
-    assert_eq!(total(&engine, Metric::RowsExamined), 22.0);
-    assert!(total(&engine, Metric::BytesRead) > 400.0);
+    assert_eq!(total(&engine, Metric::Writes), 21);
+    assert_eq!(total(&engine, Metric::Deletes), 1);
+    assert_eq!(total(&engine, Metric::Reads), 22);
+    assert_eq!(total(&engine, Metric::RowsExamined), 22);
+    assert!(total(&engine, Metric::BytesRead) > 400);
 }
 
 #[test]
@@ -105,9 +110,7 @@ fn scan_in_progress_is_counted() {
     let mut scanner = table.scan(Scan::all(), ReadTier::Disk);
     let rows = scanner.next_rows().unwrap().len();
     tick(&sim, &engine);
-    #[expect(clippy::cast_precision_loss, reason = "a few rows")]
-    let rows = rows as f64;
-    assert_eq!(total(&engine, Metric::Reads), rows, "the scanner is still open");
+    assert_eq!(total(&engine, Metric::Reads), rows as u64, "the scanner is still open");
 }
 
 #[test]
@@ -116,7 +119,7 @@ fn load_is_attributed_to_its_rows() {
     let engine = engine_with_table(&sim, HeatLevel::Sub);
     for _ in 0..4 {
         (0..500).for_each(|row| {
-            put(&engine, &format!("{}{row:04}", if row % 5 == 0 { 'a' } else { 'x' }))
+            put(&engine, &format!("{}{row:04}", if row % 5 == 0 { 'a' } else { 'x' }));
         });
         tick(&sim, &engine);
     }
@@ -155,7 +158,7 @@ fn history_outlives_process() {
     tick(&sim, &engine);
     let map = map(&engine, Metric::Writes);
     assert!(map.gaps.iter().any(|gap| gap.len() >= 2), "{:?}", map.gaps);
-    assert_eq!(total(&engine, Metric::Writes), 8.0);
+    assert_eq!(total(&engine, Metric::Writes), 8);
 }
 
 #[test]
@@ -171,11 +174,11 @@ fn crash_loses_at_most_newest_columns() {
         drop(engine);
         let engine = open(&sim, HeatLevel::Sub);
         engine.record_heat();
-        assert!(total(&engine, Metric::Writes) <= 7.0);
+        assert!(total(&engine, Metric::Writes) <= 7);
         assert_eq!(engine.heat_failure(), None);
         put(&engine, "b");
         tick(&sim, &engine);
-        assert!(total(&engine, Metric::Writes) >= 1.0);
+        assert!(total(&engine, Metric::Writes) >= 1);
     }
 }
 
@@ -228,7 +231,7 @@ fn level_region_has_exact_load_of_regions() {
     tick(&sim, &engine);
     let map = map(&engine, Metric::Writes);
     assert_eq!(map.bounds.len(), 2);
-    assert_eq!(total(&engine, Metric::Writes), 100.0);
+    assert_eq!(total(&engine, Metric::Writes), 100);
 }
 
 #[test]
@@ -241,7 +244,7 @@ fn clock_set_back_keeps_recording() {
     engine.record_heat();
     put(&engine, "b");
     tick(&sim, &engine);
-    assert_eq!(total(&engine, Metric::Writes), 2.0);
+    assert_eq!(total(&engine, Metric::Writes), 2);
 }
 
 #[test]
