@@ -7,11 +7,6 @@ import { eventRow, taskRow } from './overview.js';
 import { empty, failure, loading } from './states.js';
 import { button, dialog, segments, select } from './widgets.js';
 
-/** @typedef {import('./types.js').SlowCall} SlowCall */
-/** @typedef {import('./types.js').Task} Task */
-/** @typedef {import('./types.js').Event_} Event_ */
-/** @typedef {import('./main.js').Page} Page */
-
 const KINDS = ['split', 'merge', 'move', 'flush', 'compaction', 'deploy', 'restart', 'schema'];
 
 /** @param {SlowCall[]} calls */
@@ -72,7 +67,7 @@ export function show(page) {
     const views = {
       slow: () => slowTable(/** @type {SlowCall[]} */ (items)),
       tasks: () => taskList(/** @type {Task[]} */ (items)),
-      events: () => h('ul', null, /** @type {Event_[]} */ (items).map(item => eventRow(item, Date.now()))),
+      events: () => h('ul', null, /** @type {StoreEvent[]} */ (items).map(item => eventRow(item, Date.now()))),
     };
     const none = { slow: 'No slow call was recorded', tasks: 'No task is running', events: 'No event was recorded' };
     const of = /** @type {'slow' | 'tasks' | 'events'} */ (kind);

@@ -2,7 +2,7 @@
 
 /** Error of the API, as its problem document says it, or of the network (`kind` is "gone"). */
 export class Problem extends Error {
-  /** @param {import('./types.js').ProblemDocument} document @param {number} [retryAfter] */
+  /** @param {ProblemDocument} document @param {number} [retryAfter] */
   constructor(document, retryAfter) {
     super(document.title);
     this.status = document.status;
@@ -30,8 +30,6 @@ const KNOWN_MAX = 24;
 
 /** Time of the last answer of any kind, and whether the last request had none. */
 export const connection = { answered: Date.now(), gone: false };
-
-/** @typedef {Record<string, string | number | boolean | null | undefined>} Params */
 
 /** @param {string} path @param {Params} [params] */
 export function url(path, params) {

@@ -5,8 +5,6 @@ import { factor, percent } from './format.js';
 import { tableHref } from './place.js';
 import { button, chip, copy, dialog, linkButton } from './widgets.js';
 
-/** @typedef {import('./types.js').Finding} Finding */
-
 /** Names of shapes, and their signs as paths in 30 x 16. @type {Record<string, [string, string, string?]>} */
 const SHAPES = {
   even: ['Even', 'M6 5h.1M11 5h.1M16 5h.1M21 5h.1M8 8h.1M13 8h.1M18 8h.1M23 8h.1M6 11h.1M11 11h.1M16 11h.1M21 11h.1'],
@@ -34,7 +32,7 @@ export function glyph(shape) {
     area ? svg('path', { class: 'fl', d: area }) : null);
 }
 
-/** @param {import('./types.js').DiagnosisAnswer} answer */
+/** @param {DiagnosisAnswer} answer */
 export const findingsOf = answer => answer.findings || [];
 
 /** @param {string | undefined} split */

@@ -1,8 +1,5 @@
 // Elements. Text enters the document as text nodes only.
 
-/** @typedef {Node | string | number | null | undefined | false} Child */
-/** @typedef {Child | Child[]} Children */
-
 /**
  * Creates an element. Of `props`, functions become listeners (`onclick`), `class` and other names
  * attributes; false and null leave a name out.

@@ -1,7 +1,5 @@
 // Numbers, sizes, times, bytes and values as text.
 
-/** @typedef {import('./types.js').Figure} Figure */
-
 export const NONE = '\u2013';
 export const DOT = ' \u00b7 ';
 export const ELLIPSIS = '\u2026';

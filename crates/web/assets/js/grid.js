@@ -3,33 +3,6 @@
 import { fill, h, icon } from './dom.js';
 import { onPrefs, isPhone } from './prefs.js';
 
-/**
- * @template R
- * @typedef {object} Column
- * @property {string} id
- * @property {string} name
- * @property {string} width width of a grid track
- * @property {boolean} [right]
- * @property {number} [span] number of tracks of its cell
- * @property {string | null} [sort] figure to sort by; absent for columns that do not sort
- * @property {number} [from] width of the window below which the column is left out
- * @property {(row: R) => import('./dom.js').Children} cell
- */
-/**
- * @template R
- * @typedef {object} GridOptions
- * @property {string} label
- * @property {Column<R>[]} columns
- * @property {string} sort figure, with - before it for falling
- * @property {(sort: string) => void} onSort
- * @property {(row: R, index: number) => void} onOpen
- * @property {(first: number, last: number) => void} [onNeed] rows in view are not known
- * @property {(row: R) => import('./dom.js').Children} [card] row on a phone
- * @property {(row: R) => string} [rowClass]
- * @property {number} [rowHeight]
- * @property {AbortSignal} signal
- */
-
 const HEAD = 30;
 const MAX_ROWS = 60;
 /** Height that browsers still lay out. Longer lists are scrolled in proportion. */

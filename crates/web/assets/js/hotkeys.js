@@ -10,9 +10,6 @@ import { shortServer } from './regions.js';
 import { empty, failure, loading } from './states.js';
 import { keyFormControl, segments, select } from './widgets.js';
 
-/** @typedef {import('./types.js').HotKey} HotKey */
-/** @typedef {import('./table.js').TablePage} TablePage */
-
 /** Bar whose pale end is the bound of the error. @param {HotKey} row @param {number} top */
 function bar(row, top) {
   const sure = h('i');
@@ -34,7 +31,7 @@ export function show(page) {
   let top = 1;
   let now = Date.now();
   const age = new Age(page.signal);
-  /** @type {import('./grid.js').Column<HotKey>[]} */
+  /** @type {Column<HotKey>[]} */
   const columns = [
     { id: 'rank', name: '#', width: '28px', right: true, cell: r => h('span', { class: 'faint' }, r.rank) },
     { id: 'key', name: 'Key', width: 'minmax(150px, 2fr)', cell: r => keyView(r.key, { schema: page.info()?.row_key }) },
@@ -72,7 +69,7 @@ export function show(page) {
   };
   const load = async () => {
     try {
-      /** @type {import('./types.js').HotKeysAnswer} */
+      /** @type {HotKeysAnswer} */
       const answer = await get(ofTable(page.table, '/hot-keys'), { of, field: of === 'prefix' ? field : null, op, window: span, limit: 200 }, page.signal);
       now = answer.as_of;
       top = Math.max(1e-9, ...answer.rows.map(row => row.per_s));

@@ -78,7 +78,7 @@ export function jump() {
     asked.abort();
     asked = new AbortController();
     try {
-      /** @type {import('./types.js').TablesAnswer} */
+      /** @type {TablesAnswer} */
       const answer = await get('/api/tables', { q: input.value.trim(), limit: 40 }, asked.signal);
       draw(answer.tables.map(table => table.name));
     } catch (error) {

@@ -4,9 +4,6 @@ import { h } from './dom.js';
 import { ELLIPSIS, clock, day, escaped, group, visible } from './format.js';
 import { keyForm } from './prefs.js';
 
-/** @typedef {import('./types.js').Key} Key */
-/** @typedef {import('./types.js').RowKey} RowKey */
-
 export const ANGLE = '\u203a';
 const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)?(\.\d+)?Z?$/;
 
@@ -65,7 +62,7 @@ export function ribbon(schema) {
   }, h('b', null, field.name), h('span', null, fieldType(field)))));
 }
 
-/** @param {import('./types.js').KeyField} field */
+/** @param {KeyField} field */
 export function fieldType(field) {
   const text = field.ddl || field.type || '';
   const own = text.startsWith(`${field.name} `) ? text.slice(field.name.length + 1) : text;

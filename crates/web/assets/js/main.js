@@ -15,20 +15,6 @@ import * as overview from './overview.js';
 import * as tables from './tables.js';
 import * as activity from './activity.js';
 
-/** @typedef {import('./types.js').ClusterAnswer} ClusterAnswer */
-
-/**
- * What a page gets. `set` writes state into the address; with `push` Back restores the one before.
- * @typedef {object} Page
- * @property {HTMLElement} root
- * @property {URLSearchParams} params
- * @property {AbortSignal} signal
- * @property {(values: Record<string, string | number | null>, push?: boolean) => void} set
- * @property {(name: string, allowed: string[], fallback: string) => string} choice
- * @property {(main: () => Promise<unknown>, slow?: (() => Promise<unknown>)[]) => () => void} poll
- * @property {() => ClusterAnswer | null} cluster
- */
-
 /** @type {ClusterAnswer | null} */
 let cluster = null;
 let leaving = new AbortController();
@@ -52,7 +38,9 @@ function pageFor(root) {
         else params.set(name, String(value));
       }
       const query = params.toString();
-      history[push ? 'pushState' : 'replaceState'](null, '', location.pathname + (query ? `?${query}` : ''));
+      // The depth tells pages how often Back stays inside of them.
+      const depth = (history.state?.depth || 0) + (push ? 1 : 0);
+      history[push ? 'pushState' : 'replaceState']({ depth }, '', location.pathname + (query ? `?${query}` : ''));
     },
     choice(name, allowed, fallback) {
       const value = params.get(name);

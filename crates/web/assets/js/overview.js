@@ -10,11 +10,6 @@ import { tableName } from './tablename.js';
 import { thumbnail } from './tables.js';
 import { button, chip, meter, sparkline } from './widgets.js';
 
-/** @typedef {import('./types.js').ClusterAnswer} ClusterAnswer */
-/** @typedef {import('./types.js').Finding} Finding */
-/** @typedef {import('./types.js').TableRow} TableRow */
-/** @typedef {import('./types.js').Figure} Figure */
-
 /** Panel whose body is replaced by each answer. @param {string} title @param {string} note @param {HTMLElement | null} [link] */
 export function panel(title, note, link) {
   const body = h('div', { class: 'panelbody' }, loading(3));
@@ -26,8 +21,8 @@ export function panel(title, note, link) {
 /**
  * Asks and draws; an error stays in its panel.
  * @template T
- * @param {import('./main.js').Page} page @param {HTMLElement} body @param {string} path
- * @param {import('./api.js').Params} params @param {(answer: T) => import('./dom.js').Children} view
+ * @param {Page} page @param {HTMLElement} body @param {string} path
+ * @param {Params} params @param {(answer: T) => Children} view
  * @param {string} [missing] title of the state in which nothing is recorded
  */
 export async function into(page, body, path, params, view, missing) {
@@ -132,17 +127,17 @@ function strips(rows) {
   }));
 }
 
-/** @param {import('./types.js').Task} task */
+/** @param {Task} task */
 export const taskRow = task => h('li', { class: 'taskrow', title: task.status }, h('span', { class: 'ell' }, task.description),
   meter(task.progress), h('span', { class: 'r' }, percent(task.progress)),
   h('span', { class: 'r muted' }, task.left_s === null || task.left_s === undefined ? task.state.toLowerCase() : `${duration(task.left_s * 1000)} left`));
 
-/** @param {import('./types.js').Event_} event @param {number} now */
+/** @param {StoreEvent} event @param {number} now */
 export const eventRow = (event, now) => h('li', { class: 'eventrow' },
   h('time', { title: stamp(event.at), datetime: new Date(event.at).toISOString() }, moment(event.at, now)), icon(event.kind),
   h('span', null, event.table && h('a', { class: 'strong', href: tableHref(event.table, 'regions') }, tableName(event.table)), event.table && ' ', event.text));
 
-/** @param {import('./main.js').Page} page */
+/** @param {Page} page */
 export function show(page) {
   const link = (/** @type {string} */ text, /** @type {string} */ href) => h('a', { class: 'link', href }, text);
   const top = h('div', { class: 'vitalhost' }, loading(2));
@@ -161,21 +156,21 @@ export function show(page) {
     servers.notes.textContent = cluster.mode === 'attached' ? `HBase ${cluster.version}` : 'standalone';
     return vitals(cluster);
   });
-  const loadTables = () => into(page, heat.body, '/api/tables', { sort: '-writes_per_s', limit: 100, thumb: '180x8' }, (/** @type {import('./types.js').TablesAnswer} */ answer) => {
+  const loadTables = () => into(page, heat.body, '/api/tables', { sort: '-writes_per_s', limit: 100, thumb: '180x8' }, (/** @type {TablesAnswer} */ answer) => {
     answer.tables.forEach(row => tables.set(row.name, row));
     heat.notes.textContent = answer.tables.some(row => row.thumb) ? 'last 6 h, click opens the table' : `rates at ${clock(answer.as_of, true)}Z`;
     return strips(answer.tables);
   });
-  const loadFindings = () => into(page, findings.body, '/api/diagnosis', {}, (/** @type {import('./types.js').DiagnosisAnswer} */ answer) => {
+  const loadFindings = () => into(page, findings.body, '/api/diagnosis', {}, (/** @type {DiagnosisAnswer} */ answer) => {
     const found = findingsOf(answer).filter(finding => finding.severity === 'bad' || finding.severity === 'warn');
     if (!found.length) return empty('No findings', h('p', null, 'No table has a load that is uneven.'));
     return h('ul', null, found.slice(0, 8).map(finding => findingRow(finding, tables)));
   }, 'The shape of the load is not judged here');
-  const loadTasks = () => into(page, tasks.body, '/api/tasks', {}, (/** @type {{tasks: import('./types.js').Task[]}} */ answer) => {
+  const loadTasks = () => into(page, tasks.body, '/api/tasks', {}, (/** @type {{tasks: Task[]}} */ answer) => {
     const running = answer.tasks.filter(task => task.state === 'RUNNING').slice(0, 6);
     return running.length ? h('ul', null, running.map(taskRow)) : h('p', { class: 'nothing' }, 'No task is running.');
   });
-  const loadEvents = () => into(page, events.body, '/api/events', { limit: 10 }, (/** @type {{events: import('./types.js').Event_[], as_of?: number}} */ answer) =>
+  const loadEvents = () => into(page, events.body, '/api/events', { limit: 10 }, (/** @type {{events: StoreEvent[], as_of?: number}} */ answer) =>
     answer.events.length ? h('ul', null, answer.events.slice(0, 10).map(event => eventRow(event, answer.as_of || Date.now()))) : h('p', { class: 'nothing' }, 'No event yet.'), 'Events are not recorded here');
   page.poll(main, [loadTables, loadFindings, loadTasks, loadEvents]);
 }

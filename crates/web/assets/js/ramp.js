@@ -13,7 +13,6 @@ const STOPS = {
 export const ZERO = { light: 'ffffff', dark: '12151a' };
 /** First step of the ramp for a value above zero, so that low differs from zero. */
 export const FIRST_STEP = 10;
-/** @typedef {[number, number, number]} Color red, green, blue */
 /** @type {Color} */
 const BLACK = [0, 0, 0];
 

@@ -8,11 +8,6 @@ import { tableHref } from './place.js';
 import { failure, loading } from './states.js';
 import { button, chip, copy, dialog, iconButton, linkButton, toast } from './widgets.js';
 
-/** @typedef {import('./types.js').RegionAnswer} RegionAnswer */
-/** @typedef {import('./types.js').RowKey} RowKey */
-/** @typedef {import('./types.js').Key} Key */
-/** @typedef {import('./table.js').TablePage} TablePage */
-
 /**
  * @param {TablePage} page @param {string} encoded @param {RowKey | null} schema
  * @param {HTMLElement} host @param {() => void} changed
@@ -50,7 +45,7 @@ export async function openRegion(page, encoded, schema, host, changed) {
   }
 }
 
-/** @param {string} name @param {...import('./dom.js').Children} value */
+/** @param {string} name @param {...Children} value */
 const pair = (name, ...value) => [h('dt', null, name), h('dd', null, ...value)];
 
 /** @param {RegionAnswer} region @param {RowKey | null} schema */
@@ -141,7 +136,7 @@ async function askMerge(table, path, region, changed) {
   try {
     // The neighbour begins where this region ends.
     const end = region.end_key;
-    /** @type {import('./types.js').RegionsAnswer} */
+    /** @type {RegionsAnswer} */
     const near = await get(ofTable(table, '/regions'), { q: escaped(end.hex), limit: 1000 });
     const next = near.regions.find(other => other.start_key.hex === end.hex);
     if (!next) return toast('The next region was not found; it may have been split meanwhile');
@@ -184,7 +179,7 @@ export function action(title, path, body, changed, form, input) {
     fill(would, loading(2));
     doIt.disabled = true;
     try {
-      /** @type {import('./types.js').ActionAnswer} */
+      /** @type {ActionAnswer} */
       const answer = await post(path, { ...body(), dry_run: true });
       fill(would, steps(answer));
       doIt.disabled = !token.get();
@@ -195,7 +190,7 @@ export function action(title, path, body, changed, form, input) {
   const run = async () => {
     doIt.disabled = true;
     try {
-      /** @type {import('./types.js').ActionAnswer} */
+      /** @type {ActionAnswer} */
       const answer = await post(path, { ...body(), dry_run: false });
       box.close();
       toast(answer.task === undefined ? 'Done' : `Started as task ${answer.task}`);
@@ -208,7 +203,7 @@ export function action(title, path, body, changed, form, input) {
   dryRun();
 }
 
-/** @param {import('./types.js').ActionAnswer} answer */
+/** @param {ActionAnswer} answer */
 function steps(answer) {
   const { statement } = answer;
   return [

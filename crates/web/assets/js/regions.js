@@ -11,10 +11,6 @@ import { openRegion, tableAction } from './region.js';
 import { empty, failure, loading } from './states.js';
 import { button, chip, debounce, dialog, keyFormControl, meter, select, sparkline } from './widgets.js';
 
-/** @typedef {import('./types.js').Region} Region */
-/** @typedef {import('./types.js').RegionsAnswer} RegionsAnswer */
-/** @typedef {import('./table.js').TablePage} TablePage */
-
 /** Number of regions above which a share says nothing and the multiple of the mean is shown. */
 const MANY = 500;
 /** Lists up to this length are asked for as a whole for ruler and groups. */
@@ -92,11 +88,11 @@ class RegionPage {
     return grid;
   }
 
-  /** @returns {import('./grid.js').Column<Region>[]} */
+  /** @returns {Column<Region>[]} */
   columns() {
-    const key = (/** @type {import('./types.js').Key} */ value, /** @type {string} */ none) =>
+    const key = (/** @type {Key} */ value, /** @type {string} */ none) =>
       keyView(value, { schema: this.schema, none });
-    const spark = (/** @type {import('./types.js').Figure[] | undefined} */ series, /** @type {string} */ look, /** @type {import('./types.js').Figure} */ value) =>
+    const spark = (/** @type {Figure[] | undefined} */ series, /** @type {string} */ look, /** @type {Figure} */ value) =>
       h('span', { class: 'sp' }, series ? sparkline(series, look) : h('span'), num(value));
     return [
       { id: 'name', name: 'Name', width: '92px', sort: 'name', cell: r => h('span', { class: 'mono', title: r.name }, r.encoded_name.slice(0, 12)) },
@@ -301,7 +297,7 @@ class RegionPage {
   }
 }
 
-/** @param {{name: string, regions: number, reads_per_s: import('./types.js').Figure, writes_per_s: import('./types.js').Figure, size_bytes: number, share: import('./types.js').Figure}} group */
+/** @param {{name: string, regions: number, reads_per_s: Figure, writes_per_s: Figure, size_bytes: number, share: Figure}} group */
 function groupView(group) {
   const share = group.share || 0;
   return h('div', { class: 'group', role: 'row' }, h('b', { role: 'gridcell' }, group.name || NONE),
@@ -322,7 +318,7 @@ function groupsOf(regions) {
       if ((region.group || '') !== name) break;
       part.push(region);
     }
-    const sum = (/** @type {(r: Region) => import('./types.js').Figure} */ of) => part.reduce((to, region) => to + (of(region) || 0), 0);
+    const sum = (/** @type {(r: Region) => Figure} */ of) => part.reduce((to, region) => to + (of(region) || 0), 0);
     const text = name.includes(',') ? name.split(',').slice(0, 2).join(':') : name;
     out.push({ at, view: groupView({
       name: text, regions: part.length, reads_per_s: sum(r => r.reads_per_s), writes_per_s: sum(r => r.writes_per_s),

@@ -10,11 +10,6 @@ import { planHref } from './schema.js';
 import { empty, failure, loading } from './states.js';
 import { button, copy, iconButton, keyFormControl, segments, select, toast } from './widgets.js';
 
-/** @typedef {import('./types.js').Row} Row */
-/** @typedef {import('./types.js').Cell} Cell */
-/** @typedef {import('./types.js').KeyField} KeyField */
-/** @typedef {import('./table.js').TablePage} TablePage */
-
 /** Rows that are kept in the page. */
 const KEPT = 20000;
 /** @type {[string, string][]} */
@@ -148,7 +143,7 @@ class RowsPage {
     }
     const serial = this.serial = (this.serial || 0) + 1;
     try {
-      /** @type {import('./types.js').RowsAnswer} */
+      /** @type {RowsAnswer} */
       const answer = await get(ofTable(page.table, '/rows'), { ...this.params(), next, value_bytes_max: 1024 }, page.signal);
       if (serial !== this.serial) return;
       this.take(answer);
@@ -159,7 +154,7 @@ class RowsPage {
     }
   }
 
-  /** @param {import('./types.js').RowsAnswer} answer */
+  /** @param {RowsAnswer} answer */
   take(answer) {
     const { grid } = this;
     const from = grid.total;
@@ -181,7 +176,7 @@ class RowsPage {
     if (shown && innerWidth > 1180) this.open(shown);
   }
 
-  /** @param {import('./types.js').RowsAnswer} answer */
+  /** @param {RowsAnswer} answer */
   drawPlan(answer) {
     const { plan, rows } = answer;
     const salts = plan.salts || [];
@@ -195,10 +190,10 @@ class RowsPage {
       this.by === 'fields' && h('a', { class: 'link', href: planHref(this.page.table, conditions) }, 'Explain'));
   }
 
-  /** @returns {import('./grid.js').Column<Row>[]} */
+  /** @returns {Column<Row>[]} */
   tracks() {
     const fields = this.schema?.fields || [];
-    /** @type {import('./grid.js').Column<Row>[]} */
+    /** @type {Column<Row>[]} */
     const keys = fields.length ? fields.map((field, at) => ({
       id: 'k', name: field.name, width: field.derived ? '38px' : 'minmax(70px, 130px)', cell: row => row.key.fields
         ? h('span', { class: field.derived ? 'mono faint' : 'mono', title: row.key.fields[at] }, shortField(row.key.fields[at] ?? ''))

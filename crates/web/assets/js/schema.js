@@ -9,10 +9,7 @@ import { tableHref } from './place.js';
 import { failure } from './states.js';
 import { button, chip, copy, meter } from './widgets.js';
 
-/** @typedef {import('./types.js').TableAnswer} TableAnswer */
-/** @typedef {import('./table.js').TablePage} TablePage */
-
-/** @param {(string | import('./dom.js').Child)[]} heads @param {HTMLTableRowElement[]} rows @param {number[]} [right] */
+/** @param {(string | Child)[]} heads @param {HTMLTableRowElement[]} rows @param {number[]} [right] */
 const table = (heads, rows, right = []) => h('table', { class: 'mini' }, h('thead', null, h('tr', null, heads.map((head, at) =>
   h('th', { scope: 'col', class: right.includes(at) ? 'r' : null }, head)))), h('tbody', null, rows));
 
@@ -79,12 +76,12 @@ const families = info => table(['Name', 'Versions', 'TTL', 'Bloom', 'Codec', 'En
   h('td', { class: 'mono' }, family.name), h('td', null, num(family.versions)), h('td', null, family.ttl_s ? duration(family.ttl_s * 1000) : NONE),
   h('td', null, family.bloom), h('td', null, family.compression), h('td', null, family.data_block_encoding))));
 
-/** @param {import('./types.js').Lint[]} findings */
+/** @param {Lint[]} findings */
 const lint = findings => findings.length ? findings.map(finding => h('div', { class: 'sec' },
   chip(finding.rule, finding.severity === 'error' ? 'bad' : finding.severity.startsWith('warn') ? 'warn' : ''), h('p', null, finding.text), finding.fix && h('pre', { class: 'faint' }, finding.fix)))
   : h('p', { class: 'nothing' }, 'No rule has a finding.');
 
-/** @param {any} plan @param {import('./types.js').RowKey | null | undefined} schema */
+/** @param {any} plan @param {RowKey | null | undefined} schema */
 const planView = (plan, schema) => [
   h('p', { class: 'planline' }, h('b', null, num(plan.ranges_total ?? plan.ranges.length)), ' ranges in ', h('b', null, num(plan.regions)), ' regions, fan-out ', h('b', null, num(plan.fan_out)),
     plan.sort ? chip('needs a sort', 'warn') : ' in key order'),
@@ -131,7 +128,7 @@ export function show(page) {
     if (info.bytes_per_cell) fill(sizePanel.body, sizes(info.bytes_per_cell));
     fill(familyPanel.body, families(info));
   });
-  const loadLint = () => into(page, lintPanel.body, ofTable(page.table, '/lint'), {}, (/** @type {{findings: import('./types.js').Lint[], rules: number}} */ answer) => {
+  const loadLint = () => into(page, lintPanel.body, ofTable(page.table, '/lint'), {}, (/** @type {{findings: Lint[], rules: number}} */ answer) => {
     lintPanel.notes.textContent = `${count(answer.findings.length)} of ${count(answer.rules)} rules`;
     return lint(answer.findings);
   }, 'Lint is not available here');

@@ -4,7 +4,7 @@ import { problemOf } from './api.js';
 import { h } from './dom.js';
 import { button } from './widgets.js';
 
-/** @param {string} title @param {...import('./dom.js').Children} more */
+/** @param {string} title @param {...Children} more */
 export const empty = (title, ...more) => h('div', { class: 'empty' }, h('b', null, title), ...more);
 
 /** @param {number} [rows] */

@@ -14,21 +14,6 @@ import * as rows from './rows.js';
 import * as schema from './schema.js';
 import * as whatIf from './whatif.js';
 
-/** @typedef {import('./types.js').TableAnswer} TableAnswer */
-/** @typedef {import('./types.js').Finding} Finding */
-
-/**
- * Page of a table. `onTable` calls back whenever the table's facts were asked, and at once if they
- * are known.
- * @typedef {object} TableFrame
- * @property {string} table
- * @property {() => TableAnswer | null} info
- * @property {() => Finding[]} findings
- * @property {(work: (info: TableAnswer) => void) => void} onTable
- * @property {(work: (findings: Finding[]) => void) => void} onFindings
- */
-/** @typedef {import('./main.js').Page & TableFrame} TablePage */
-
 /** @type {Record<string, (page: TablePage) => void>} */
 const SHOW = {
   regions: regions.show, heat: heat.show, 'hot-keys': hotKeys.show, rows: rows.show,
@@ -40,7 +25,7 @@ const WITH_STRIP = ['regions', 'heat', 'hot-keys'];
 /** Facts of the table that was shown last, so that a change of the tab shows them at once. */
 const last = { table: '', info: /** @type {TableAnswer | null} */ (null), findings: /** @type {Finding[]} */ ([]) };
 
-/** @param {import('./main.js').Page} base @param {string} table @param {string} id @param {HTMLElement} sub */
+/** @param {Page} base @param {string} table @param {string} id @param {HTMLElement} sub */
 export function openTable(base, table, id, sub) {
   const kind = TABLE_PAGES.find(page => page.id === id);
   if (last.table !== table) Object.assign(last, { table, info: null, findings: [] });
@@ -100,7 +85,7 @@ export function openTable(base, table, id, sub) {
   SHOW[id]?.(page);
 }
 
-/** @param {import('./main.js').Page} page @param {string} table @param {unknown} error */
+/** @param {Page} page @param {string} table @param {unknown} error */
 function unknownTable(page, table, error) {
   fill(page.root, failure(error), h('p', { class: 'center' },
     h('a', { class: 'link', href: `/tables?q=${encodeURIComponent(table)}` }, 'Tables with a like name'),

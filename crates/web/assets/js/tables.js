@@ -11,8 +11,6 @@ import { empty, failure, loading } from './states.js';
 import { tableName } from './tablename.js';
 import { button, copy, debounce, meter, segments } from './widgets.js';
 
-/** @typedef {import('./types.js').TableRow} TableRow */
-
 /** Skew of windows and of sizes, which say different things. @param {TableRow} row */
 function skew(row) {
   if (row.regions <= 1) return h('span', { class: 'muted' }, 'one region');
@@ -45,7 +43,7 @@ export function thumbnail(row, w, ht) {
 const shapeCell = row => row.shape ? h('span', { class: `shape ${row.severity || ''}` }, glyph(row.shape), shapeName(row.shape))
   : h('span', { class: 'faint' }, NONE);
 
-/** @type {import('./grid.js').Column<TableRow>[]} */
+/** @type {Column<TableRow>[]} */
 const COLUMNS = [
   { id: 'name', name: 'Table', width: 'minmax(120px, 1.4fr)', sort: 'name', cell: r => h('a', { class: 'strong', href: tableHref(r.name, 'regions'), tabindex: -1 }, tableName(r.name)) },
   { id: 'thumb', name: 'Last 6 h', width: '104px', from: 900, cell: r => thumbnail(r, 104, 20) },
@@ -72,7 +70,7 @@ const card = r => [
 
 const CHUNK = 100;
 
-/** @param {import('./main.js').Page} page */
+/** @param {Page} page */
 export function show(page) {
   let q = page.params.get('q') || '';
   let kind = page.choice('show', ['all', 'bad', 'system'], 'all');
@@ -94,7 +92,7 @@ export function show(page) {
     busy = true;
     try {
       const params = { q, show: kind, sort: grid.sort, offset, limit: CHUNK, thumb: '104x20', as_of: anew ? null : asOf };
-      /** @type {import('./types.js').TablesAnswer} */
+      /** @type {TablesAnswer} */
       const answer = await get('/api/tables', params, page.signal);
       if (mine !== serial) return;
       if (anew) grid.rows.clear();

@@ -3,8 +3,6 @@
 import { byId, h, icon, svg } from './dom.js';
 import { keyForm, setKeyForm } from './prefs.js';
 
-/** @typedef {import('./types.js').Figure} Figure */
-
 /** Says a text to screen readers. @param {string} text */
 export function announce(text) {
   byId('live').textContent = text;
@@ -125,7 +123,7 @@ export function sparkline(series, look = '', w = 38, ht = 16) {
 
 /**
  * Opens a dialog; Escape and the cross close it.
- * @param {string} title @param {import('./dom.js').Children} body
+ * @param {string} title @param {Children} body
  * @param {{actions?: HTMLElement[], class?: string, bare?: boolean}} [options]
  */
 export function dialog(title, body, options = {}) {
