@@ -18,6 +18,7 @@ mod shell;
 mod text_table;
 mod units;
 mod unknown_name;
+mod web;
 
 use std::io;
 use std::process::ExitCode;

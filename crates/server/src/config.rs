@@ -80,6 +80,9 @@ pub struct Config {
     /// Interval at which regions of future time ranges are created for tables that declare
     /// `SPLIT ROLLING`, in milliseconds. Default: one minute.
     pub rolling_split_interval_ms: u64,
+    /// Router of the HTTP endpoint for all paths that the server does not answer itself, and for
+    /// the page at `/` if a client accepts HTML. Default: none.
+    pub web: Option<axum::Router>,
 }
 
 /// Limits for clients.
@@ -171,6 +174,7 @@ impl Default for Config {
             snapshot_cleaner_interval_ms: 30 * 60_000,
             catalog_janitor_interval_ms: 5 * 60_000,
             rolling_split_interval_ms: 60_000,
+            web: None,
         }
     }
 }

@@ -34,4 +34,5 @@ mod testing;
 mod zookeeper;
 
 pub use config::{Addresses, Advertise, Config, DispatchMode, Limits, default_io_threads};
+pub use http::WebListener;
 pub use server::{Server, ServerHandle};

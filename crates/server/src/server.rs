@@ -59,16 +59,17 @@ impl Server {
     async fn start_on(
         machine: Machine,
         engine: Arc<Engine>,
-        config: Config,
+        mut config: Config,
     ) -> Result<ServerHandle> {
         config.check()?;
+        let web = config.web.take();
         log_truncation(&engine);
         engine.descriptors().iter().for_each(|table| log_unwritten_codecs(table));
         let listeners = Listeners::bind(&machine, &config).await?;
         let addresses = listeners.addresses()?;
         let services = Arc::new(Services::new(machine, engine, config, addresses)?);
         let (sender, shutdown) = shutdown::channel();
-        let tasks = listeners.serve(&services, &shutdown);
+        let tasks = listeners.serve(&services, web, &shutdown);
         Ok(ServerHandle { services, shutdown: sender, tasks })
     }
 }
@@ -102,6 +103,12 @@ impl ServerHandle {
     /// Returns the cluster id.
     pub fn cluster_id(&self) -> &str {
         &self.services.context.cluster_id
+    }
+
+    /// Returns the name of the region server, `host,port,startcode`, for clients on this machine.
+    pub fn server_name(&self) -> String {
+        let context = &self.services.context;
+        context.identity(context.addresses.regionserver).region_server_text()
     }
 
     /// Returns the number of open scanners.
@@ -189,7 +196,12 @@ impl Listeners {
         })
     }
 
-    fn serve(self, services: &Arc<Services>, shutdown: &Shutdown) -> Vec<JoinHandle<()>> {
+    fn serve(
+        self,
+        services: &Arc<Services>,
+        web: Option<axum::Router>,
+        shutdown: &Shutdown,
+    ) -> Vec<JoinHandle<()>> {
         let parts = || (Arc::clone(services), shutdown.clone());
         let mut tasks = Vec::new();
         for (listener, port) in
@@ -215,7 +227,7 @@ impl Listeners {
         tasks.push(tokio::spawn(chores::clean_catalog(of_chore, ending)));
         if let Some(listener) = self.http {
             let (services, shutdown) = parts();
-            tasks.push(tokio::spawn(http::serve(listener, services, shutdown)));
+            tasks.push(tokio::spawn(http::serve(listener, services, web, shutdown)));
         }
         if let Some(listener) = self.zookeeper {
             let context = Arc::clone(&services.context);

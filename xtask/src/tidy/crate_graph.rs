@@ -33,6 +33,7 @@ const ALLOWED: &[Edges] = &[
     edges("halite-rowkey", &["halite-types"], &[]),
     edges("halite-rowkey-derive", &["halite-rowkey"], &["halite-types"]),
     edges("halite-rowkey-tools", &["halite-types", "halite-rowkey", "halite-engine"], &[]),
+    edges("halite-web", &["halite-types", "halite-rowkey", "halite-rowkey-tools"], &["halite"]),
     edges(
         "halite-server",
         &["halite-types", "halite-engine", "halite-rowkey", "halite-rowkey-tools", "halite-wire"],
@@ -61,6 +62,7 @@ const ALLOWED: &[Edges] = &[
             "halite-lab",
             "halite-rowkey-tools",
             "halite-server",
+            "halite-web",
         ],
         &["halite-patience", "halite-wire"],
     ),

@@ -14,6 +14,7 @@ mod repair;
 pub(crate) mod series;
 mod serve;
 mod shell;
+mod ui;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Series(series::SeriesArgs),
     Serve(serve::ServeArgs),
     Shell(shell::ShellArgs),
+    Ui(ui::UiArgs),
 }
 
 /// Runs a subcommand and returns the exit code of the process.
@@ -56,5 +58,6 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Series(series) => series.run(),
         Command::Serve(serve) => serve.run(),
         Command::Shell(shell) => shell.run(),
+        Command::Ui(ui) => ui.run(),
     }
 }

@@ -12,6 +12,7 @@ use halite_server::{Addresses, Advertise};
 
 use super::config::ServeConfig;
 use super::data_dir::DataDir;
+use crate::web::WebToken;
 
 /// Facts to print.
 pub(crate) struct ServerInfo<'a> {
@@ -19,6 +20,7 @@ pub(crate) struct ServerInfo<'a> {
     pub(crate) config: &'a ServeConfig,
     pub(crate) data_dir: &'a DataDir,
     pub(crate) store: &'a Store,
+    pub(crate) token: &'a WebToken,
 }
 
 /// Logs findings of opening the store that need an operator.
@@ -66,7 +68,7 @@ pub(crate) fn print(facts: &ServerInfo<'_>) {
 }
 
 fn text(facts: &ServerInfo<'_>) -> String {
-    let ServerInfo { addresses, config: settings, data_dir: place, store } = facts;
+    let ServerInfo { addresses, config: settings, data_dir: place, store, token } = facts;
     let host = host(settings, addresses);
     // Excludes the tables for the server's own records.
     let tables = store
@@ -120,6 +122,10 @@ fn text(facts: &ServerInfo<'_>) -> String {
         addresses.regionserver.port()
     );
     if let Some(web) = addresses.http {
+        let _ = writeln!(out, "Web page: http://{host}:{}/", web.port());
+        if let Some(token) = token.token.as_ref().filter(|_| token.is_generated) {
+            let _ = writeln!(out, "Token for changes on it: {}", token.text());
+        }
         let _ = writeln!(
             out,
             "Metrics: http://{host}:{port}/metrics and http://{host}:{port}/jmx",
@@ -155,8 +161,13 @@ fn host(settings: &ServeConfig, addresses: &Addresses) -> String {
         (Advertise::Auto, SocketAddr::V6(v6)) if !v6.ip().is_unspecified() => {
             format!("[{}]", v6.ip())
         }
-        (Advertise::Auto, _) => rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        (Advertise::Auto, _) => machine_name(),
     }
+}
+
+/// Returns the host name of this machine.
+pub(crate) fn machine_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 fn plural(tables: usize) -> &'static str {
@@ -208,8 +219,14 @@ mod tests {
             config: &settings,
             data_dir: &place,
             store: &store,
+            token: &WebToken {
+                token: Some(halite_web::Token::new("0123456789abcdef").unwrap()),
+                is_generated: true,
+            },
         });
         for said in [
+            "Web page: http://127.0.0.1:3/\n",
+            "Token for changes on it: 0123456789abcdef\n",
             "<name>hbase.zookeeper.quorum</name><value>127.0.0.1</value>",
             "<name>hbase.zookeeper.property.clientPort</name><value>4</value>",
             "<name>zookeeper.znode.parent</name><value>/other</value>",

@@ -20,6 +20,13 @@ pub(crate) struct ServeConfig {
     pub(crate) io_threads: usize,
     /// Exits the process when the store can no longer write.
     pub(crate) exit_on_log_failure: bool,
+    /// File with the token for changes on the web page; `None` for a generated one where only this
+    /// machine can ask, and else none.
+    pub(crate) web_token_file: Option<PathBuf>,
+    /// Shows rows and values on the web page.
+    pub(crate) web_shows_rows: bool,
+    /// Host names under which browsers may ask for the web page, besides those of this machine.
+    pub(crate) web_hosts: Vec<String>,
     /// Configuration of the engine.
     pub(crate) engine: Options,
     /// Configuration of the server; the cluster id comes from the data directory.
@@ -35,6 +42,9 @@ impl Default for ServeConfig {
             log_level: tracing::Level::INFO,
             io_threads: halite_server::default_io_threads(),
             exit_on_log_failure: false,
+            web_token_file: None,
+            web_shows_rows: true,
+            web_hosts: Vec::new(),
             engine: Options::default(),
             server: Config::default(),
         }

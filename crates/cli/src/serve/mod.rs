@@ -20,11 +20,13 @@ mod options;
 mod refused;
 mod signals;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use halite::{Builder, Store};
-use halite_server::Server;
+use halite_server::{Advertise, Server};
+use halite_web::{WebConfig, WebSources};
 
 pub(crate) use flags::ServeFlags;
 pub(crate) use options::option_names;
@@ -35,6 +37,7 @@ use layers::LayeredConfig;
 use signals::ShutdownSignal;
 
 use crate::WrongArguments;
+use crate::web::{StoreExtension, WebToken, choose_token};
 
 /// Maximum time to close connections, or to finish opening a store after a stop request.
 /// Acknowledged writes are in the log by then.
@@ -107,12 +110,20 @@ async fn serve(
     if ending.is_requested() {
         return Ok(());
     }
-    let server = Server::start(store.engine().clone(), settings.server.clone()).await?;
+    let extension = Arc::new(StoreExtension::new(store.engine().clone()));
+    let token = choose_token(settings.web_token_file.as_deref(), settings.server.listen_addr)?;
+    let mut config = settings.server.clone();
+    if config.http_port.is_some() {
+        config.web = Some(web_router(store, settings, &extension, &token));
+    }
+    let server = Server::start(store.engine().clone(), config).await?;
+    extension.set_server(server.server_name());
     banner::print(&banner::ServerInfo {
         addresses: server.addresses(),
         config: settings,
         data_dir: place,
         store,
+        token: &token,
     });
     tokio::select! {
         () = ending.requested() => {}
@@ -123,4 +134,26 @@ async fn serve(
         tracing::warn!("some connections did not end within {} s", SHUTDOWN_TIMEOUT.as_secs());
     }
     Ok(())
+}
+
+/// Returns the router of the web page over the store.
+fn web_router(
+    store: &Store,
+    settings: &ServeConfig,
+    extension: &Arc<StoreExtension>,
+    token: &WebToken,
+) -> halite_web::Router {
+    let sources = WebSources {
+        cluster: Arc::clone(store.cluster()),
+        extension: Arc::clone(extension) as Arc<dyn halite_web::Extension>,
+    };
+    let mut config = WebConfig::default();
+    config.token.clone_from(&token.token);
+    config.shows_rows = settings.web_shows_rows;
+    config.hosts.clone_from(&settings.web_hosts);
+    config.hosts.push(banner::machine_name());
+    if let Advertise::Host(host) = &settings.server.advertise_host {
+        config.hosts.push(host.clone());
+    }
+    halite_web::router(sources, config)
 }

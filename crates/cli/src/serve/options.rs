@@ -128,7 +128,28 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "http-port",
         "PORT",
         PortOrOff(|s| &mut s.server.http_port),
-        "HTTP port of /metrics and /jmx; 0 for any free port, off to disable",
+        "HTTP port of the web page, /metrics and /jmx; 0 for any free port, off to disable",
+    ),
+    option(
+        "web-token-file",
+        "PATH",
+        Other(set_web_token_file, format_web_token_file),
+        "File with the token that changes on the web page need, created if it does not exist; with \
+         auto, a token is generated and printed at startup if only this machine can connect, and \
+         else the page is read-only",
+    ),
+    option(
+        "web-rows",
+        "MODE",
+        Other(set_web_rows, |s| if s.web_shows_rows { "on" } else { "off" }.to_owned()),
+        "Whether the web page shows rows and values (on) or only regions and their boundaries (off)",
+    ),
+    option(
+        "web-hosts",
+        "NAMES",
+        Other(set_web_hosts, |s| s.web_hosts.join(",")),
+        "Host names, with commas between them, under which browsers may ask for the web page, \
+         besides localhost, addresses, and the name of advertise-host or of this machine",
     ),
     option(
         "zookeeper-port",
@@ -702,6 +723,39 @@ fn format_bulkload_dirs(settings: &ServeConfig) -> String {
         .map(|directory| directory.display().to_string())
         .collect::<Vec<_>>()
         .join(",")
+}
+
+fn set_web_token_file(settings: &mut ServeConfig, text: &str) -> Result<(), String> {
+    settings.web_token_file = match text {
+        "" => return Err("the path of a file, or auto".into()),
+        "auto" => None,
+        path => Some(path.into()),
+    };
+    Ok(())
+}
+
+fn format_web_token_file(settings: &ServeConfig) -> String {
+    let path = settings.web_token_file.as_ref();
+    path.map_or_else(|| "auto".to_owned(), |path| path.display().to_string())
+}
+
+fn set_web_rows(settings: &mut ServeConfig, text: &str) -> Result<(), String> {
+    settings.web_shows_rows = match text {
+        "on" => true,
+        "off" => false,
+        _ => return Err("on or off".into()),
+    };
+    Ok(())
+}
+
+fn set_web_hosts(settings: &mut ServeConfig, text: &str) -> Result<(), String> {
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    if names.iter().any(|name| name.contains([':', '/']) || name.contains(char::is_whitespace)) {
+        return Err("names without ports, with commas between them".into());
+    }
+    settings.web_hosts = names;
+    Ok(())
 }
 
 fn set_znode_parent(settings: &mut ServeConfig, text: &str) -> Result<(), String> {

@@ -1,7 +1,9 @@
-//! HTTP endpoint: a human-readable page at `/`, `/metrics` for Prometheus, `/jmx` for dashboards
-//! made for HBase.
+//! HTTP endpoint: a human-readable page at `/` and `/status.txt`, `/metrics` for Prometheus, `/jmx`
+//! for dashboards made for HBase. All other paths are those of the router in
+//! [`Config::web`](crate::Config::web).
 //!
 //! ```text
+//! connections.rs  sockets and their limits        listener.rs           a listener for any router
 //! snapshot.rs     all metrics, gathered at once       process.rs            process and machine
 //! status_page.rs  human-readable page                 prometheus.rs         OpenMetrics
 //! probes.rs       health probes for supervisors       json.rs               JSON output
@@ -10,8 +12,10 @@
 //! ```
 
 mod beans;
+mod connections;
 mod histogram_summary;
 mod json;
+mod listener;
 mod probes;
 mod process;
 mod prometheus;
@@ -24,102 +28,82 @@ mod tests;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Query, State};
-use axum::http::{HeaderName, StatusCode, header};
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
-use tokio::task::JoinSet;
 
+pub use self::listener::WebListener;
 use self::snapshot::{MetricsSnapshot, RequestRates};
-use crate::base::buffers::Buffers;
 use crate::base::shutdown::Shutdown;
-use crate::outside::{Listener, Stream};
+use crate::outside::Listener;
 use crate::services::Services;
-
-/// Maximum concurrent connections; more wait.
-const MAX_CONNECTIONS: usize = 64;
-
-/// Maximum connections of one address among them; more are closed.
-const MAX_CONNECTIONS_PER_ADDRESS: usize = MAX_CONNECTIONS / 2;
-
-/// Time that a client may take to send a request, and to send the next one.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Maximum age of a connection, active or not.
-const MAX_CONNECTION_AGE: Duration = Duration::from_mins(10);
-
-/// Pause before the next accept if the operating system has no free sockets.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// State for the pages of one connection.
 #[derive(Clone)]
 struct HttpContext {
     services: Arc<Services>,
     rates: Arc<RequestRates>,
+    /// Router of the paths that are not known here.
+    web: Option<Router>,
     /// Address that the client connected to.
     local: SocketAddr,
 }
 
-/// Serves clients until shutdown.
-pub(crate) async fn serve(listener: Listener, services: Arc<Services>, mut shutdown: Shutdown) {
-    let (rates, addresses) =
-        (Arc::new(RequestRates::default()), Buffers::for_connections(MAX_CONNECTIONS_PER_ADDRESS));
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            biased;
-            () = shutdown.requested() => break,
-            Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
-                Ok((stream, peer)) => {
-                    let Some(account) = addresses.connect(peer.ip()) else { continue };
-                    let Ok(local) = stream.local_addr() else { continue };
-                    let site = HttpContext { services: Arc::clone(&services), rates: Arc::clone(&rates), local };
-                    connections.spawn(async move {
-                        serve_connection(stream, site).await;
-                        drop(account);
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "accepting a connection to the web page");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
-            },
-        }
-    }
-    connections.shutdown().await;
-}
-
-async fn serve_connection(stream: Stream, site: HttpContext) {
-    let service = TowerToHyperService::new(router(site));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(REQUEST_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), service);
-    match tokio::time::timeout(MAX_CONNECTION_AGE, connection).await {
-        Ok(Ok(())) | Err(_) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "a connection to the web page broke"),
-    }
+/// Serves clients until shutdown. `web` answers the paths that are not known here.
+pub(crate) async fn serve(
+    listener: Listener,
+    services: Arc<Services>,
+    web: Option<Router>,
+    shutdown: Shutdown,
+) {
+    let rates = Arc::new(RequestRates::default());
+    let router_for = move |local| {
+        let (services, rates) = (Arc::clone(&services), Arc::clone(&rates));
+        router(HttpContext { services, rates, web: web.clone(), local })
+    };
+    connections::serve(listener, router_for, shutdown).await;
 }
 
 fn router(site: HttpContext) -> Router {
-    Router::new()
+    let web = site.web.clone();
+    let own = Router::new()
         .route("/", get(overview))
+        .route("/status.txt", get(status))
         .route("/metrics", get(metrics))
         .route("/jmx", get(jmx))
         .route("/rs-status", get(server_status))
         .route("/health", get(health))
         .route("/ready", get(ready))
-        .with_state(site)
+        .with_state(site);
+    match web {
+        Some(web) => own.fallback_service(web),
+        None => own,
+    }
 }
 
-async fn overview(State(site): State<HttpContext>) -> Response {
+/// Serves the page of the router to browsers, and text to others.
+async fn overview(State(site): State<HttpContext>, request: Request) -> Response {
+    match &site.web {
+        Some(web) if accepts_html(request.headers()) => page(web.clone(), request).await,
+        _ => status(State(site)).await,
+    }
+}
+
+fn accepts_html(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|range| range.trim().starts_with("text/html"))
+}
+
+async fn page(web: Router, request: Request) -> Response {
+    TowerToHyperService::new(web).call(request).await.into_response()
+}
+
+async fn status(State(site): State<HttpContext>) -> Response {
     respond(site, "text/plain; charset=utf-8", |site| {
         (StatusCode::OK, status_page::text(&site.snapshot()))
     })
@@ -158,9 +142,13 @@ async fn ready(State(site): State<HttpContext>) -> Response {
 async fn server_status(
     State(site): State<HttpContext>,
     Query(asked): Query<tasks::TaskQuery>,
+    request: Request,
 ) -> Response {
     if !asked.is_for_tasks() {
-        return overview(State(site)).await;
+        return match &site.web {
+            Some(web) => page(web.clone(), request).await,
+            None => status(State(site)).await,
+        };
     }
     respond(site, "application/json; charset=utf8", move |site| {
         (StatusCode::OK, tasks::tasks(&site.services.context, &asked))

@@ -1,0 +1,575 @@
+// Heat map of a table: where in its keys the load is, over time. The address holds all of its state.
+
+import { isAbort, problemOf } from './api.js';
+import { fill, h, icon } from './dom.js';
+import { clock, escaped, num } from './format.js';
+import { CellCard, cellSentence, spanText } from './heatcell.js';
+import { HeatModel, METRICS, loadHeat } from './heatdata.js';
+import { exportHeat } from './heatexport.js';
+import { Legend, RANGES, RANGE_NAMES, RangeBar } from './heatlegend.js';
+import { HeatView, valueText } from './heatview.js';
+import { tableHref } from './place.js';
+import { isPhone, onPrefs } from './prefs.js';
+import { planHref } from './schema.js';
+import { empty, failure, loading } from './states.js';
+import { announce, button, copy, dialog, iconButton, linkButton, segments, select, toast } from './widgets.js';
+
+/** @typedef {{i: number, c: number}} Cell */
+
+const SPEEDS = [1, 10, 60, 600];
+
+class HeatPage {
+  /** @param {TablePage} page */
+  constructor(page) {
+    this.page = page;
+    const { params } = page;
+    this.metric = page.choice('metric', Object.keys(METRICS), 'writes');
+    this.order = params.get('order') || 'physical';
+    this.scale = page.choice('scale', ['region', 'rows', 'bytes', 'load'], 'region');
+    this.unit = page.choice('unit', ['s', 'row', 'mb'], 's');
+    this.range = page.choice('range', RANGES.map(([id]) => id), '6h');
+    this.from = Number(params.get('from')) || 0;
+    this.to = Number(params.get('to')) || 0;
+    if (this.to <= this.from) this.from = this.to = 0;
+    this.brightness = Math.max(-2, Math.min(6, Number(params.get('brightness')) || 0));
+    const [knee = 0, top = 0] = (params.get('lock') || '').split(',').map(Number);
+    this.lock = knee > 0 && top > knee ? { knee, top } : null;
+    this.diff = params.get('diff') === '1';
+    this.live = !this.from;
+    /** @type {Heat | null} */
+    this.heat = null;
+    /** @type {Heat | null} */
+    this.before = null;
+    this.speed = 600;
+    this.host = h('div', { class: 'map' });
+    this.view = new HeatView(this.host, { names: level => this.levelName(level) });
+    this.card = new CellCard(page);
+    this.pinCard = new CellCard(page);
+    this.tip = h('div', { class: 'tip', hidden: true }, this.card.element, h('div', { class: 'tipfoot' }, h('span', null, 'Click pins'), h('span', null, 'Drag zooms'), h('span', null, h('kbd', null, 'c'), ' copies key')));
+    this.side = h('aside', { class: 'side', hidden: true, 'aria-label': 'Pinned cell' });
+    this.state = h('div', { class: 'over-state heatstate' }, loading(12));
+    this.legend = new Legend(this.brightness, value => { this.brightness = value; this.set({ brightness: value || null }); this.restyle(); });
+    this.bar = new RangeBar(page, (from, to, preset) => this.choose(from, to, preset));
+    this.wrap = h('div', { class: 'mapwrap' }, this.host, this.side, this.state);
+    this.toolbar = h('div', { class: 'tools' });
+    this.build();
+    page.poll(() => this.tick(), [() => this.loadBar()]);
+  }
+
+  build() {
+    const { page } = this;
+    page.root.append(this.toolbar, this.wrap, this.bar.element);
+    document.body.append(this.tip);
+    page.signal.addEventListener('abort', () => { this.tip.remove(); this.stop(); });
+    this.drawTools();
+    page.onTable(() => { this.drawTools(); this.view.draw(); });
+    page.onFindings(() => {});
+    onPrefs(() => { this.view.draw(); if (this.model) this.legend.show(this.model); }, page.signal);
+    const observer = new ResizeObserver(() => this.view.draw());
+    observer.observe(this.host);
+    page.signal.addEventListener('abort', () => observer.disconnect());
+    this.listen();
+  }
+
+  /** @param {number} level */
+  levelName(level) {
+    if (this.order.startsWith('pivot:')) return level === 0 ? this.order.slice(6) : '';
+    const fields = this.page.info()?.row_key?.fields || [];
+    const shown = this.order === 'unsalted' ? fields.filter(field => !field.derived) : fields;
+    return shown[level]?.name || (level === 0 ? 'row key' : '');
+  }
+
+  drawTools() {
+    const fields = this.page.info()?.row_key?.fields || [];
+    const salted = fields.some(field => field.derived);
+    const plain = fields.filter(field => !field.derived).map(field => field.name);
+    const tool = (/** @type {string} */ name, /** @type {string} */ label, /** @type {() => void} */ act, /** @type {Record<string, unknown>} */ props = {}) => iconButton(name, label, act, props);
+    const zoomed = this.from > 0 || this.page.params.has('k0');
+    /** @type {[string, string][]} */
+    const ranges = [...(this.from ? [/** @type {[string, string]} */ (['', 'Zoomed'])] : []), ...RANGES.map(([id]) => /** @type {[string, string]} */ ([id, `Last ${RANGE_NAMES[id]}`]))];
+    const order = segments('Key order', [['physical', 'Physical'], ['unsalted', 'Unsalted']], this.order, value => this.reorder(value));
+    const [, unsalted] = order.children;
+    if (unsalted instanceof HTMLButtonElement) {
+      unsalted.disabled = !salted;
+      if (!salted) unsalted.title = 'The key has no salt';
+    }
+    const menu = select('Save', [['', ''], ['png', 'PNG'], ['svg', 'SVG'], ['json', 'JSON']], '', form => {
+      if (form) exportHeat(this.view, `${this.page.table.replace(/[^\w.-]/g, '-')}-${this.metric}`, form);
+      menu.value = '';
+    }, { class: 'savemenu' });
+    fill(this.toolbar,
+      select('Metric', Object.entries(METRICS).map(([id, metric]) => [id, metric.name]), this.metric, value => this.change({ metric: value })),
+      order, plain.length > 0 && select('Pivot', [['', 'Pivot by\u2026'], ...plain.map(name => /** @type {[string, string]} */ ([name, `by ${name}`]))], this.order.startsWith('pivot:') ? this.order.slice(6) : '', value => this.reorder(value ? `pivot:${value}` : 'physical')),
+      h('label', { class: 'field' }, 'Height', select('Height of rows', [['region', 'region'], ['rows', 'row'], ['bytes', 'byte'], ['load', 'load']], this.scale, value => { this.scale = value; this.set({ scale: value === 'region' ? null : value }); this.restyle(); })),
+      h('label', { class: 'field' }, 'Per', select('Unit', [['s', 'second'], ['row', 'row'], ['mb', 'MB']], this.unit, value => { this.unit = value; this.set({ unit: value === 's' ? null : value }); this.restyle(); })),
+      h('span', { class: 'sep' }), select('Time', ranges, this.from ? '' : this.range, value => value && this.choose(0, 0, value)),
+      h('button', { type: 'button', class: 'btn', 'aria-pressed': String(this.live), title: 'New columns appear by themselves (l)', onclick: () => this.toggleLive() }, h('span', { class: this.live ? 'dot' : 'dot off' }), 'Live'),
+      tool('back', 'Zoom back (Backspace)', () => this.back(), { disabled: !zoomed }), tool('whole', 'Whole (0)', () => this.whole(), { disabled: !zoomed }),
+      tool(this.timer ? 'pause' : 'play', 'Playback (Space)', () => this.playback(), { 'aria-pressed': String(Boolean(this.timer)) }),
+      this.timer && select('Speed', SPEEDS.map(speed => [String(speed), `${speed}\u00d7`]), String(this.speed), value => { this.speed = Number(value); }),
+      tool('diff', 'Difference to the period before (d)', () => this.toggleDiff(), { 'aria-pressed': String(this.diff) }),
+      tool('layers', 'Borders and marks (b)', () => this.toggleMarks(), { 'aria-pressed': String(this.view.marks) }),
+      h('span', { class: 'savehost', title: 'Save as PNG, SVG or JSON' }, icon('save'), menu),
+      h('span', { class: 'grow' }), tool(this.lock ? 'lock' : 'open', 'Lock the scale for comparison', () => this.toggleLock(), { 'aria-pressed': String(Boolean(this.lock)) }), this.legend.element);
+  }
+
+  /** @param {Record<string, string | number | null>} values @param {boolean} [push] */
+  set(values, push) {
+    this.page.set(values, push);
+  }
+
+  /** @param {{metric?: string}} to */
+  change(to) {
+    if (to.metric) this.metric = to.metric;
+    this.set({ metric: this.metric === 'writes' ? null : this.metric });
+    this.load();
+  }
+
+  /** @param {string} order */
+  reorder(order) {
+    this.order = order;
+    this.set({ order: order === 'physical' ? null : order, k0: null, k1: null });
+    this.drawTools();
+    this.load();
+  }
+
+  /** @param {number} from @param {number} to @param {string} preset */
+  choose(from, to, preset) {
+    if (preset) this.range = preset;
+    this.from = preset ? 0 : Math.round(from);
+    this.to = preset ? 0 : Math.round(to);
+    this.live = Boolean(preset);
+    this.set({ range: preset && preset !== '6h' ? preset : preset ? null : this.range, from: this.from || null, to: this.to || null, cell: null }, !preset);
+    this.drawTools();
+    this.load();
+  }
+
+  get span() {
+    return (RANGES.find(([id]) => id === this.range) || ['', 21600e3])[1];
+  }
+
+  get now() {
+    return Date.now() + (this.skew || 0);
+  }
+
+  get period() {
+    return this.from ? { from: this.from, to: this.to } : { from: this.now - this.span, to: this.now };
+  }
+
+  async tick() {
+    const { heat } = this;
+    if (heat && (!this.live || this.now < heat.h.to + Math.min(heat.h.dt_ms, 10e3))) return;
+    await this.load(true);
+  }
+
+  /** @param {boolean} [quiet] keeps the picture until the answer is there */
+  async load(quiet) {
+    const { page } = this;
+    if (!quiet) this.wrap.classList.add('waits');
+    const serial = this.serial = (this.serial || 0) + 1;
+    const { from, to } = this.period;
+    const params = {
+      metric: this.metric, order: this.order, k0: page.params.get('k0'), k1: page.params.get('k1'), scale: this.scale,
+      rows: Math.min(1024, Math.max(16, Math.round(this.host.clientHeight || 600))), cols: Math.min(1024, Math.max(32, Math.round(this.host.clientWidth || 1000))),
+    };
+    try {
+      const heat = await loadHeat(page.table, { ...params, from: Math.round(from), to: Math.round(to) }, page.signal);
+      const before = this.diff ? await loadHeat(page.table, { ...params, from: heat.h.from - (heat.h.to - heat.h.from), to: heat.h.from }, page.signal) : null;
+      if (serial !== this.serial) return;
+      this.heat = heat;
+      this.before = before;
+      if (heat.h.as_of) this.skew = heat.h.as_of - Date.now();
+      this.restyle();
+      this.restore();
+    } catch (error) {
+      if (isAbort(error) || serial !== this.serial) return;
+      if (problemOf(error).kind === 'gone' && this.heat) return;
+      this.heat = null;
+      this.message(failure(error, () => this.load(), 'No heat is recorded for this table'));
+    } finally {
+      if (serial === this.serial) this.wrap.classList.remove('waits');
+    }
+  }
+
+  async loadBar() {
+    try {
+      const now = Math.round(this.now);
+      const heat = await loadHeat(this.page.table, { metric: this.metric, from: now - 3024000e3, to: now, rows: 1, cols: 840 }, this.page.signal);
+      this.bar.show(heat.h, heat.max);
+    } catch (error) {
+      if (!isAbort(error)) console.warn(problemOf(error).message);
+    }
+  }
+
+  /** @param {HTMLElement | null} view */
+  message(view) {
+    this.state.hidden = !view;
+    fill(this.state, view);
+  }
+
+  restyle() {
+    const { heat } = this;
+    if (!heat) return;
+    if (!heat.h.cols || !heat.h.rows) return this.noColumn(heat.h);
+    this.message(null);
+    const model = this.model = new HeatModel(heat, { scale: this.scale, unit: this.unit, brightness: this.brightness, lock: this.lock, before: this.diff ? this.before : null });
+    this.view.show(model);
+    this.legend.show(model);
+    this.bar.view(heat.h.from, heat.h.to, this.now);
+    this.view.over.setAttribute('aria-label', `Heat map of ${this.page.table}: ${model.metric.name}, ${model.rows} key ranges, ${model.cols} columns from ${clock(heat.h.from)} to ${clock(heat.h.to)}. Arrows move, Enter pins, t shows values as a table, Tab leaves.`);
+  }
+
+  /** @param {HeatHeader} header */
+  noColumn(header) {
+    const at = header.next_column_at || Math.ceil((this.now + 1) / 10e3) * 10e3;
+    const left = Math.max(0, Math.ceil((at - this.now) / 1e3));
+    this.message(empty(`The first column closes in ${left} s`, h('p', null, 'A column is made every ten seconds after the first request.')));
+    setTimeout(() => {
+      if (this.page.signal.aborted || this.heat?.h !== header) return;
+      if (left > 1) this.noColumn(header);
+      else this.load(true);
+    }, 1000);
+  }
+
+  /** Finds the cell of the address in a new picture. */
+  restore() {
+    const { model, view } = this;
+    const [time, hex = ''] = (this.page.params.get('cell') || '').split(',');
+    if (!model || !time) return;
+    const c = Math.floor((Number(time) - model.h.from) / model.h.dt_ms);
+    const i = model.h.row.findIndex(row => row.start.hex === hex);
+    if (c < 0 || c >= model.cols || i < 0) {
+      view.pinned = null;
+      return view.drawOver();
+    }
+    this.pin({ i, c }, true);
+  }
+
+  listen() {
+    const { view } = this;
+    const { over } = view;
+    /** @type {{x: number, y: number, id: number} | null} */
+    let down = null;
+    over.addEventListener('pointermove', event => {
+      const { offsetX: x, offsetY: y } = event;
+      if (down && Math.hypot(x - down.x, y - down.y) > 6 && event.pointerType !== 'touch') this.dragTo(down, x, y);
+      if (view.drag) return;
+      this.hover(view.at(x, y), event.clientX, event.clientY);
+    });
+    over.addEventListener('pointerdown', event => {
+      down = { x: event.offsetX, y: event.offsetY, id: event.pointerId };
+      if (event.pointerType !== 'touch') over.setPointerCapture(event.pointerId);
+    });
+    over.addEventListener('pointerup', event => {
+      if (view.drag) this.brush();
+      else if (down) {
+        const cell = view.at(event.offsetX, event.offsetY);
+        if (cell) this.pin(cell);
+      }
+      down = null;
+    });
+    over.addEventListener('pointerleave', () => this.hover(null, 0, 0));
+    over.addEventListener('blur', () => this.hover(null, 0, 0));
+    over.addEventListener('keydown', event => this.key(event));
+  }
+
+  /** @param {{x: number, y: number}} from @param {number} x @param {number} y */
+  dragTo(from, x, y) {
+    const { view } = this;
+    const { box } = view;
+    const into = (/** @type {number} */ value, /** @type {number} */ low, /** @type {number} */ size) => Math.max(low, Math.min(low + size, value));
+    view.drag = { x0: into(from.x, box.x, box.w), y0: into(from.y, box.y, box.h), x1: into(x, box.x, box.w), y1: into(y, box.y, box.h) };
+    // A drag along one axis zooms that axis alone.
+    if (Math.abs(x - from.x) < 8) Object.assign(view.drag, { x0: box.x, x1: box.x + box.w });
+    if (Math.abs(y - from.y) < 8) Object.assign(view.drag, { y0: box.y, y1: box.y + box.h });
+    this.tip.hidden = true;
+    view.cursor = null;
+    view.drawOver();
+  }
+
+  brush() {
+    const { view, model } = this;
+    const { drag } = view;
+    if (!model || !drag) return;
+    view.drag = null;
+    const { box } = view;
+    const column = (/** @type {number} */ x) => (x - box.x) / box.w * model.cols;
+    const c0 = Math.floor(column(Math.min(drag.x0, drag.x1)));
+    const c1 = Math.ceil(column(Math.max(drag.x0, drag.x1)));
+    const i0 = model.rowAt((Math.min(drag.y0, drag.y1) - box.y) / box.h);
+    const i1 = model.rowAt((Math.max(drag.y0, drag.y1) - box.y - 0.5) / box.h) + 1;
+    this.zoom(c0, c1, i0, i1);
+  }
+
+  /** @param {number} c0 @param {number} c1 @param {number} i0 @param {number} i1 */
+  zoom(c0, c1, i0, i1) {
+    const { model } = this;
+    if (!model) return;
+    [c0, i0] = [Math.max(0, c0), Math.max(0, i0)];
+    const inTime = c0 > 0 || c1 < model.cols;
+    const inKeys = i0 > 0 || i1 < model.rows;
+    if (!inTime && !inKeys) return;
+    if (inTime || this.from) {
+      this.from = model.timeOf(c0);
+      this.to = model.timeOf(Math.min(model.cols, Math.max(c0 + 1, c1)));
+      this.live = false;
+    }
+    /** @type {Record<string, string | number | null>} */
+    const values = { from: this.from || null, to: this.to || null, cell: null };
+    if (inKeys && this.order === 'physical') {
+      values.k0 = model.h.row[i0]?.start.hex || null;
+      values.k1 = model.h.row[Math.min(model.rows, i1) - 1]?.end.hex || null;
+    } else if (inKeys && !inTime) return toast('Keys zoom in physical order');
+    this.set(values, true);
+    this.unpin();
+    this.drawTools();
+    this.load();
+    announce('Zoomed');
+  }
+
+  back() {
+    if (history.state?.depth > 0) history.back();
+    else this.whole();
+  }
+
+  whole() {
+    this.from = this.to = 0;
+    this.live = true;
+    this.set({ from: null, to: null, k0: null, k1: null, cell: null }, true);
+    this.unpin();
+    this.drawTools();
+    this.load();
+  }
+
+  /** @param {Cell | null} cell @param {number} x @param {number} y */
+  hover(cell, x, y) {
+    const { view, model, tip } = this;
+    const same = cell && view.cursor && cell.i === view.cursor.i && cell.c === view.cursor.c;
+    if (!same) {
+      view.cursor = cell;
+      view.drawOver();
+    }
+    const shown = Boolean(cell && model) && !isPhone() && this.side.hidden;
+    tip.hidden = !shown;
+    if (!shown || !cell || !model) return;
+    if (!same) this.card.show(model, cell);
+    const { offsetWidth: w, offsetHeight: height } = tip;
+    tip.style.left = `${x + 24 + w > innerWidth ? Math.max(4, x - w - 24) : x + 24}px`;
+    tip.style.top = `${Math.max(8, Math.min(innerHeight - height - 8, y - height / 3))}px`;
+  }
+
+  /** @param {Cell} cell @param {boolean} [quiet] */
+  pin(cell, quiet) {
+    const { view, model, side, pinCard } = this;
+    const row = model?.h.row[cell.i];
+    if (!model || !row) return;
+    view.pinned = cell;
+    pinCard.show(model, cell);
+    const k0 = escaped(row.start.hex);
+    const k1 = escaped(row.end.hex);
+    const region = row.region || '';
+    const { table } = this.page;
+    const [finding] = this.page.findings();
+    fill(side, h('header', null, h('h2', null, 'Pinned cell'), h('span', { class: 'grow' }), iconButton('close', 'Close', () => { this.unpin(); this.view.over.focus(); })),
+      h('div', { class: 'body' }, pinCard.element), h('div', { class: 'acts two2' },
+        linkButton('Scan here', tableHref(table, 'rows', { by: 'key', start: k0, stop: k1 })), button('Copy key', () => copy(k0, 'Key copied as \\x text'), { icon: 'copy' }),
+        region && linkButton('Split here', tableHref(table, 'regions', { region }), 'split'),
+        row.start.fields ? linkButton('Explain here', planHref(table, this.conditions(row))) : finding && linkButton('What-if', tableHref(table, 'what-if'))));
+    const hidden = side.hidden;
+    side.hidden = false;
+    this.tip.hidden = true;
+    if (hidden) view.draw();
+    view.drawOver();
+    if (quiet) return;
+    this.set({ cell: `${model.timeOf(cell.c)},${row.start.hex}` });
+    announce(`Pinned: ${cellSentence(model, cell)}`);
+  }
+
+  /** Conditions on the fields of a row's first key. @param {HeatRow} row */
+  conditions(row) {
+    const fields = this.page.info()?.row_key?.fields || [];
+    return fields.map((field, at) => [field, row.start.fields?.[at]]).filter(([field, value]) => field && typeof field === 'object' && !field.derived && value)
+      .slice(0, 1).map(([field, value]) => `${/** @type {KeyField} */ (field).name}='${String(value).replaceAll("'", "''")}'`).join(' ');
+  }
+
+  unpin() {
+    if (this.side.hidden) return;
+    this.side.hidden = true;
+    this.view.pinned = null;
+    this.set({ cell: null });
+    this.view.draw();
+  }
+
+  toggleLive() {
+    if (this.from) return this.whole();
+    this.live = !this.live;
+    this.drawTools();
+    announce(this.live ? 'Live' : 'Not live');
+    if (this.live) this.load(true);
+  }
+
+  toggleDiff() {
+    this.diff = !this.diff;
+    this.set({ diff: this.diff ? 1 : null });
+    this.drawTools();
+    announce(this.diff ? 'Difference to the period before' : 'Values');
+    this.load();
+  }
+
+  toggleMarks() {
+    this.view.marks = !this.view.marks;
+    this.drawTools();
+    this.view.draw();
+  }
+
+  toggleLock() {
+    const { model } = this;
+    this.lock = this.lock || !model ? null : { knee: model.knee, top: model.top };
+    this.set({ lock: this.lock ? `${this.lock.knee.toPrecision(6)},${this.lock.top.toPrecision(6)}` : null });
+    this.drawTools();
+    this.restyle();
+    announce(this.lock ? 'Scale locked' : 'Scale follows the view');
+  }
+
+  playback() {
+    if (this.timer) return this.stop();
+    const { view, model } = this;
+    if (!model) return;
+    let at = view.cursor ? view.cursor.c : 0;
+    let last = performance.now();
+    this.timer = setInterval(() => {
+      const now = performance.now();
+      at += (now - last) * this.speed / model.h.dt_ms;
+      last = now;
+      if (at >= model.cols || this.model !== model) return this.stop();
+      if (Math.floor(at) === view.play) return;
+      view.play = Math.floor(at);
+      view.draw();
+    }, 50);
+    this.drawTools();
+    announce('Playback');
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = 0;
+    this.view.play = -1;
+    if (this.page.signal.aborted) return;
+    this.view.draw();
+    this.drawTools();
+  }
+
+  /** Values of the column under the cursor as a table. */
+  table() {
+    const { model, view } = this;
+    if (!model) return;
+    const c = (view.cursor || view.pinned || { c: model.cols - 1 }).c;
+    const rows = [...Array(model.rows).keys()].map(i => ({ i, ...model.cell(i, c) })).filter(cell => Number.isFinite(cell.value)).sort((a, b) => b.value - a.value).slice(0, 50);
+    dialog(`${model.metric.name}, ${spanText(model, c)}`, h('table', { class: 'mini' }, h('thead', null, h('tr', null, ['Key', model.metric.name, 'Peak', 'Of view'].map((name, at) => h('th', { scope: 'col', class: at ? 'r' : null }, name)))),
+      h('tbody', null, rows.map(cell => h('tr', null, h('td', { class: 'mono clip' }, (model.fields[cell.i] || []).map((_, level) => model.label(cell.i, level)).join(' \u203a ')),
+        h('td', { class: 'r' }, valueText(cell.value, model.metric, this.unit)), h('td', { class: 'r' }, num(cell.peak)), h('td', { class: 'r' }, cell.share === null ? '' : `${(cell.share * 100).toFixed(1)} %`))))));
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const { view, model } = this;
+    if (!model || event.ctrlKey || event.metaKey || event.altKey) return;
+    const by = event.shiftKey ? 10 : 1;
+    /** @type {Record<string, [number, number]>} */
+    const arrows = { ArrowUp: [-by, 0], ArrowDown: [by, 0], ArrowLeft: [0, -by], ArrowRight: [0, by] };
+    const arrow = arrows[event.key];
+    /** @type {Record<string, () => void>} */
+    const acts = {
+      Enter: () => { if (view.cursor) this.pin(view.cursor); }, '+': () => this.step(0.25), '=': () => this.step(0.25), '-': () => this.widen(), Backspace: () => this.back(),
+      0: () => this.whole(), m: () => this.cycle(), o: () => this.cycleOrder(), '[': () => this.brighten(-0.5), ']': () => this.brighten(0.5), b: () => this.toggleMarks(),
+      l: () => this.toggleLive(), d: () => this.toggleDiff(), ' ': () => this.playback(), c: () => this.copyKey(), t: () => this.table(), Escape: () => this.unpin(),
+    };
+    if (arrow) this.move(arrow[0], arrow[1]);
+    else if (acts[event.key]) acts[event.key]?.();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** First move goes to the loudest cell. @param {number} di @param {number} dc */
+  move(di, dc) {
+    const { view, model } = this;
+    if (!model) return;
+    const into = (/** @type {number} */ value, /** @type {number} */ size) => Math.max(0, Math.min(size - 1, value));
+    const from = view.cursor || view.pinned;
+    const cell = from ? { i: into(from.i + di, model.rows), c: into(from.c + dc, model.cols) } : loudest(model);
+    view.cursor = cell;
+    view.drawOver();
+    const [x = 0, y = 0] = view.cellBox(cell);
+    const at = view.over.getBoundingClientRect();
+    const { tip, card } = this;
+    if (!isPhone() && this.side.hidden) {
+      card.show(model, cell);
+      view.cursor = null;
+      this.hover(cell, at.left + x, at.top + y);
+    }
+    announce(cellSentence(model, cell));
+  }
+
+  /** @param {number} part of the view kept on each side of the cursor */
+  step(part) {
+    const { view, model } = this;
+    if (!model) return;
+    const at = view.cursor || view.pinned || loudest(model);
+    const [w, rows] = [Math.max(1, Math.ceil(model.cols * part)), Math.max(1, Math.ceil(model.rows * part))];
+    this.zoom(at.c - w, at.c + w, at.i - rows, at.i + rows);
+  }
+
+  widen() {
+    const { model } = this;
+    if (!model) return;
+    const span = model.h.to - model.h.from;
+    const to = Math.min(this.now, model.h.to + span / 2);
+    this.set({ k0: null, k1: null });
+    this.choose(Math.max(this.now - 3024000e3, to - 2 * span), to, '');
+  }
+
+  cycle() {
+    const names = Object.keys(METRICS);
+    const next = names[(names.indexOf(this.metric) + 1) % names.length] || 'writes';
+    this.change({ metric: next });
+    this.drawTools();
+    announce(METRICS[next]?.name || next);
+  }
+
+  cycleOrder() {
+    const fields = this.page.info()?.row_key?.fields || [];
+    const orders = ['physical', ...(fields.some(field => field.derived) ? ['unsalted'] : []), ...fields.filter(field => !field.derived).map(field => `pivot:${field.name}`)];
+    const next = orders[(orders.indexOf(this.order) + 1) % orders.length] || 'physical';
+    announce(`Key order ${next}`);
+    this.reorder(next);
+  }
+
+  /** @param {number} by */
+  brighten(by) {
+    this.brightness = Math.max(-2, Math.min(6, this.brightness + by));
+    this.legend.slider.value = String(this.brightness);
+    this.set({ brightness: this.brightness || null });
+    this.restyle();
+  }
+
+  copyKey() {
+    const cell = this.view.cursor || this.view.pinned;
+    const row = cell && this.model?.h.row[cell.i];
+    if (row) copy(escaped(row.start.hex), 'Key copied as \\x text');
+  }
+}
+
+/** @param {HeatModel} model @returns {Cell} */
+function loudest(model) {
+  let most = -1;
+  let at = 0;
+  model.mean.forEach((value, k) => { if (value > most) { most = value; at = k; } });
+  return { i: Math.floor(at / model.cols), c: at % model.cols };
+}
+
+/** @param {TablePage} page */
+export function show(page) {
+  new HeatPage(page);
+}
+

@@ -1,0 +1,255 @@
+// Rows: by the fields of the declared key or by key, with versions and four forms of values.
+
+import { get, isAbort, ofTable, url } from './api.js';
+import { fill, h } from './dom.js';
+import { NONE, count, duration, escaped, group, spaced, fromHex, stamp, valueText, visible } from './format.js';
+import { Grid } from './grid.js';
+import { escapedKey, fieldType, keyView, shortField } from './keys.js';
+import { onPrefs } from './prefs.js';
+import { planHref } from './schema.js';
+import { empty, failure, loading } from './states.js';
+import { button, copy, iconButton, keyFormControl, segments, select, toast } from './widgets.js';
+
+/** Rows that are kept in the page. */
+const KEPT = 20000;
+/** @type {[string, string][]} */
+const FORMS = [['auto', 'auto'], ['text', 'text'], ['number', 'number'], ['hex', 'hex'], ['json', 'JSON']];
+
+/** Column of a cell, `family:qualifier`. @param {Cell} cell */
+const columnOf = cell => `${visible(cell.family)}:${cell.qualifier.hex ? qualifierText(cell.qualifier.hex) : ''}`;
+
+/** @param {string} hex */
+function qualifierText(hex) {
+  const shown = valueText({ hex, len: hex.length / 2 }, 'text');
+  return shown.look === 'str' ? shown.text : escaped(hex);
+}
+
+/** @param {Cell} cell @param {string} form */
+function valueView(cell, form) {
+  const { text, look, note } = valueText(cell.value, form);
+  return h('span', { class: `val ${look}` }, text, note && h('span', { class: 'ty' }, note));
+}
+
+class RowsPage {
+  /** @param {TablePage} page */
+  constructor(page) {
+    this.page = page;
+    this.form = 'auto';
+    this.by = page.choice('by', ['fields', 'key'], 'key');
+    /** @type {Record<string, HTMLInputElement>} */
+    this.inputs = {};
+    /** @type {string[]} */
+    this.columns = [];
+    this.selected = page.params.get('row') || '';
+    this.query = h('form', { class: 'rq', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); this.scan(); } });
+    this.plan = h('div', { class: 'plan' }, 'Plan');
+    this.side = h('section', { class: 'panel rowside', 'aria-label': 'Row' });
+    /** @type {Grid<Row>} */
+    this.grid = new Grid({
+      label: `Rows of ${page.table}`, signal: page.signal, sort: '', onSort: () => {}, columns: this.tracks(),
+      onOpen: row => this.open(row), card: row => [h('div', null, keyView(row.key, { schema: this.schema }), h('div', { class: 'sub' }, row.cells[0] ? valueView(row.cells[0], this.form) : '')),
+        h('div', { class: 'nums' }, h('div', { class: 'num' }, `${row.cells.length} cells`))],
+    });
+    page.root.append(this.query, this.plan, h('div', { class: 'cols grow' }, this.grid.element, this.side));
+    this.drawSide(null);
+    this.grid.state(loading());
+    onPrefs(() => { if (this.row) this.open(this.row); }, page.signal);
+    let first = true;
+    page.onTable(info => {
+      const changed = first || this.schema?.ddl !== info.row_key?.ddl;
+      this.schema = info.row_key;
+      if (!changed) return;
+      if (first && !page.params.has('by') && info.row_key) this.by = 'fields';
+      if (!info.row_key) this.by = 'key';
+      first = false;
+      this.drawQuery();
+      this.scan();
+    });
+    page.poll(async () => {});
+  }
+
+  /** @param {string} name @param {string} label @param {string} hint @param {number} width */
+  input(name, label, hint, width) {
+    const input = h('input', { type: 'text', placeholder: hint, value: this.page.params.get(name) || '', spellcheck: 'false', autocomplete: 'off' });
+    input.style.width = `${width}px`;
+    this.inputs[name] = input;
+    return h('label', null, h('code', null, label), input);
+  }
+
+  drawQuery() {
+    this.inputs = {};
+    const salt = this.schema?.fields.find(field => field.derived);
+    const fields = this.by === 'fields' ? (this.schema?.fields || []).filter(field => !field.derived).flatMap(field => this.fieldInputs(field))
+      : [this.input('prefix', 'prefix', 'any', 200), this.input('start', 'start', '(first)', 200), this.input('stop', 'stop', '(last)', 200)];
+    fill(this.query, this.schema && segments('Select', [['fields', 'By fields'], ['key', 'By row key']], this.by, value => {
+      this.by = value;
+      this.page.set({ by: value });
+      this.drawQuery();
+    }), fields,
+    this.by === 'fields' && salt && h('label', null, h('code', null, salt.name), h('span', { class: 'computed' }, this.saltText = h('span', null, 'computed'))),
+    this.input('cols', 'columns', 'all', 58), this.input('limit', 'limit', '100', 44), this.input('versions', 'versions', '1', 36),
+    h('button', { type: 'submit', class: 'btn pri' }, 'Scan'), h('span', { class: 'grow' }), keyFormControl(),
+    h('label', null, h('code', null, 'values'), select('Values', FORMS, this.form, value => {
+      this.form = value;
+      this.grid.draw();
+      if (this.row) this.open(this.row);
+    })));
+  }
+
+  /** @param {KeyField} field */
+  fieldInputs(field) {
+    const { name, type } = field;
+    if (/TIME|DATE/.test(type || '')) return [this.input(`${name}.ge`, `${name} \u2265`, 'any', 132), this.input(`${name}.lt`, `${name} <`, 'now', 132)];
+    if (/^[UI]\d|INT|DOUBLE|FLOAT/.test(type || '')) return [this.input(name, `${name} =`, 'any', 84)];
+    return [this.input(name, `${name} =`, 'any, begin*', 112)];
+  }
+
+  /** Parameters of the request, from the inputs. */
+  params() {
+    /** @type {Record<string, string>} */
+    const params = {};
+    for (const [name, input] of Object.entries(this.inputs)) {
+      const value = input.value.trim();
+      if (!value) continue;
+      const plain = ['prefix', 'start', 'stop', 'limit', 'versions', 'cols'].includes(name) && (this.by === 'key' || ['limit', 'versions', 'cols'].includes(name));
+      if (plain) params[name] = value;
+      else if (value.length > 1 && value.endsWith('*')) params[`field.${name}.prefix`] = value.slice(0, -1);
+      else params[`field.${name}`] = value;
+    }
+    return params;
+  }
+
+  /** Conditions as the plan page reads them. */
+  conditions() {
+    const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", "''")}'`;
+    return Object.entries(this.params()).filter(([name]) => name.startsWith('field.')).map(([name, value]) => {
+      const [, field = '', op = ''] = name.split('.');
+      const sign = { ge: '>=', lt: '<' }[op] || '=';
+      return `${field}${sign}${quoted(value)}${op === 'prefix' ? '*' : ''}`;
+    }).join(' ');
+  }
+
+  /** @param {string} [next] token of the page after the rows that are shown */
+  async scan(next) {
+    const { page, grid } = this;
+    if (!next) {
+      /** @type {Record<string, string | null>} */
+      const state = { by: this.by };
+      for (const [name, input] of Object.entries(this.inputs)) state[name] = input.value.trim() || null;
+      page.set(state);
+      grid.rows.clear();
+      grid.setTotal(0);
+      grid.state(loading());
+    }
+    const serial = this.serial = (this.serial || 0) + 1;
+    try {
+      /** @type {RowsAnswer} */
+      const answer = await get(ofTable(page.table, '/rows'), { ...this.params(), next, value_bytes_max: 1024 }, page.signal);
+      if (serial !== this.serial) return;
+      this.take(answer);
+    } catch (error) {
+      if (isAbort(error) || serial !== this.serial) return;
+      if (next) toast(error instanceof Error ? error.message : String(error));
+      else grid.state(failure(error, () => this.scan()));
+    }
+  }
+
+  /** @param {RowsAnswer} answer */
+  take(answer) {
+    const { grid } = this;
+    const from = grid.total;
+    answer.rows.forEach((row, at) => grid.rows.set(from + at, row));
+    const names = new Set(from ? this.columns : []);
+    for (const row of answer.rows) row.cells.forEach(cell => names.add(columnOf(cell)));
+    this.columns = [...names].slice(0, 12);
+    grid.options.columns = this.tracks();
+    const total = from + answer.rows.length;
+    grid.state(total ? null : empty('No row fits', h('p', null, 'Rows with all cells deleted or expired are not shown.')));
+    grid.layout();
+    grid.setTotal(total);
+    this.drawPlan(answer);
+    const { next } = answer;
+    fill(grid.foot, h('span', null, `${count(total)} rows`), next && total < KEPT && h('button', {
+      type: 'button', class: 'link', onclick: () => this.scan(next),
+    }, `Next ${this.inputs.limit?.value || 100}`), h('span', { class: 'opt' }, next ? 'Paging continues after the last key, so splits and new rows do not shift pages' : 'All rows that fit'));
+    const shown = answer.rows.find(row => row.key.hex === this.selected) || (from ? null : answer.rows[0]);
+    if (shown && innerWidth > 1180) this.open(shown);
+  }
+
+  /** @param {RowsAnswer} answer */
+  drawPlan(answer) {
+    const { plan, rows } = answer;
+    const salts = plan.salts || [];
+    if (this.saltText) this.saltText.textContent = salts.length === 1 ? `${salts[0]} computed` : `all ${salts.length || ''}`;
+    const conditions = this.conditions();
+    fill(this.plan, h('span', null, 'Plan'),
+      salts.length === 1 && h('span', null, h('b', null, `salt ${salts[0]} computed`)),
+      h('span', null, h('b', null, count(plan.ranges)), plan.ranges === 1 ? ' range, ' : ' ranges, ', h('b', null, count(plan.regions)), plan.regions === 1 ? ' region' : ' regions'),
+      h('span', null, h('b', null, count(plan.rows_examined)), ' rows examined, ', h('b', null, count(rows.length)), ' returned'),
+      h('span', null, h('b', null, duration(plan.ms))), h('span', { class: 'grow' }),
+      this.by === 'fields' && h('a', { class: 'link', href: planHref(this.page.table, conditions) }, 'Explain'));
+  }
+
+  /** @returns {Column<Row>[]} */
+  tracks() {
+    const fields = this.schema?.fields || [];
+    /** @type {Column<Row>[]} */
+    const keys = fields.length ? fields.map((field, at) => ({
+      id: 'k', name: field.name, width: field.derived ? '38px' : 'minmax(70px, 130px)', cell: row => row.key.fields
+        ? h('span', { class: field.derived ? 'mono faint' : 'mono', title: row.key.fields[at] }, shortField(row.key.fields[at] ?? ''))
+        : at === 0 ? keyView(row.key, { schema: this.schema }) : '',
+    })) : [{ id: 'k', name: 'Row key', width: 'minmax(140px, 1fr)', cell: row => keyView(row.key) }];
+    return [...keys, ...this.columns.map(name => ({
+      id: 'v', name, width: 'minmax(90px, 2fr)', cell: (/** @type {Row} */ row) => {
+        const cells = row.cells.filter(cell => columnOf(cell) === name);
+        const [cell] = cells;
+        return cell ? [valueView(cell, this.form), cells.length > 1 && h('span', { class: 'chip line' }, `${cells.length} versions`)] : h('span', { class: 'faint' }, NONE);
+      },
+    }))];
+  }
+
+  /** @param {Row} row */
+  open(row) {
+    this.row = row;
+    this.selected = row.key.hex;
+    this.page.set({ row: row.key.hex.slice(0, 512) });
+    for (const [at, known] of this.grid.rows) if (known === row && this.grid.cursor !== at) this.grid.select(at);
+    this.drawSide(row);
+  }
+
+  /** @param {Row | null} row */
+  drawSide(row) {
+    if (!row) return void fill(this.side, h('header', null, h('h2', null, 'Row')), h('p', { class: 'nothing' }, 'Choose a row to see its bytes and versions.'));
+    const { key } = row;
+    const fields = this.schema?.fields || [];
+    const data = fromHex(key.hex);
+    fill(this.side, h('header', null, h('h2', null, 'Row'), h('span', { class: 'grow' }), iconButton('copy', 'Copy the key', () => copy(escaped(key.hex), 'Key copied as \\x text'))),
+      key.fields && h('div', { class: 'sec' }, h('h3', null, 'Key fields'), h('dl', { class: 'kv three' }, fields.flatMap((field, at) => [
+        h('dt', null, field.name), h('dd', { class: 'mono wrap' }, visible(key.fields?.[at] ?? NONE)), h('dd', { class: 'faint r' }, fieldType(field))]))),
+      h('div', { class: 'sec' }, h('h3', null, `Key bytes \u00b7 ${group(key.len || data.length)}`), h('div', { class: 'anat mono' }, spaced(data)), h('div', { class: 'mono faint wrap' }, escapedKey(key))),
+      h('div', { class: 'sec' }, h('h3', null, row.cells_total && row.cells_total > row.cells.length ? `Cells \u00b7 ${row.cells.length} of ${count(row.cells_total)}` : 'Cells'), this.cells(row)));
+  }
+
+  /** @param {Row} row */
+  cells(row) {
+    let last = '';
+    return h('table', { class: 'cells' }, h('tbody', null, row.cells.map(cell => {
+      const name = columnOf(cell);
+      const older = name === last;
+      last = name;
+      const href = url(ofTable(this.page.table, '/cell'), { row: row.key.hex, family: utf8Hex(cell.family), qualifier: cell.qualifier.hex, ts: cell.ts });
+      return h('tr', { class: older ? 'old' : null }, h('th', { scope: 'row', class: 'mono' }, older ? '' : name), h('td', null, h('div', { class: 'wrap' }, valueView(cell, this.form)),
+        h('div', { class: 'ver' }, `${stamp(cell.ts)} \u00b7 ${group(cell.value.len)} B${cell.type === 'Put' ? '' : ` \u00b7 ${cell.type}`}${older ? ' \u00b7 older version' : ''} `,
+          h('a', { class: 'link', href, download: '' }, 'Save'))));
+    })));
+  }
+}
+
+/** @param {string} text */
+const utf8Hex = text => Array.from(new TextEncoder().encode(text), byte => byte.toString(16).padStart(2, '0')).join('');
+
+/** @param {TablePage} page */
+export function show(page) {
+  new RowsPage(page);
+}
+

@@ -1,0 +1,183 @@
+//! Files of the page, which are a part of the program.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, LazyLock};
+
+use axum::Router;
+use axum::extract::Query;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use halite_types::TableName;
+use serde::Deserialize;
+
+use crate::call::{etag, has_tag};
+use crate::site::Site;
+
+/// File of the page.
+#[derive(Clone, Copy, Debug)]
+struct Asset {
+    path: &'static str,
+    content_type: &'static str,
+    bytes: &'static [u8],
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
+
+/// Creates an entry with the file of that path in `assets`.
+macro_rules! asset {
+    ($name:literal, $content_type:ident) => {
+        Asset {
+            path: concat!("/", $name),
+            content_type: $content_type,
+            bytes: include_bytes!(concat!("../assets/", $name)),
+        }
+    };
+}
+
+/// The document of all pages; its script shows the one of the URL.
+static INDEX: Asset = asset!("index.html", HTML);
+
+/// All other files, by their paths.
+static ASSETS: &[Asset] = &[
+    asset!("js/activity.js", JS),
+    asset!("js/api.js", JS),
+    asset!("js/diagnosis.js", JS),
+    asset!("js/dom.js", JS),
+    asset!("js/format.js", JS),
+    asset!("js/grid.js", JS),
+    asset!("js/heatpage.js", JS),
+    asset!("js/hotkeys.js", JS),
+    asset!("js/jump.js", JS),
+    asset!("js/keyboard.js", JS),
+    asset!("js/keys.js", JS),
+    asset!("js/main.js", JS),
+    asset!("js/overview.js", JS),
+    asset!("js/place.js", JS),
+    asset!("js/poll.js", JS),
+    asset!("js/prefs.js", JS),
+    asset!("js/ramp.js", JS),
+    asset!("js/region.js", JS),
+    asset!("js/regions.js", JS),
+    asset!("js/rows.js", JS),
+    asset!("js/schema.js", JS),
+    asset!("js/states.js", JS),
+    asset!("js/table.js", JS),
+    asset!("js/tablename.js", JS),
+    asset!("js/tables.js", JS),
+    asset!("js/theme.js", JS),
+    asset!("js/types.js", JS),
+    asset!("js/whatif.js", JS),
+    asset!("js/widgets.js", JS),
+    asset!("pages.css", CSS),
+    asset!("style.css", CSS),
+];
+
+/// Entity tags of the files, in their order, and that of the document at the end.
+static TAGS: LazyLock<Vec<String>> =
+    LazyLock::new(|| ASSETS.iter().chain([&INDEX]).map(|asset| etag(asset.bytes)).collect());
+
+/// Paths of pages.
+const PAGES: [&str; 5] = ["/", "/tables", "/activity", "/t/{t}", "/t/{t}/{page}"];
+
+/// Adds the files, the pages, and the pages of HBase, which lead to those like them.
+pub(crate) fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
+    let page = |headers: HeaderMap| async move { serve(&INDEX, ASSETS.len(), &headers) };
+    let router = PAGES.iter().fold(router, |router, path| router.route(path, get(page)));
+    let router = ASSETS.iter().enumerate().fold(router, |router, (at, asset)| {
+        let file = move |headers: HeaderMap| async move { serve(asset, at, &headers) };
+        router.route(asset.path, get(file))
+    });
+    router
+        .route("/master-status", get(async || Redirect::temporary("/")))
+        .route("/rs-status", get(async || Redirect::temporary("/")))
+        .route("/table.jsp", get(page_of_table))
+        .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
+}
+
+fn serve(asset: &Asset, at: usize, headers: &HeaderMap) -> Response {
+    let tag = TAGS.get(at).map_or("", String::as_str);
+    let known = [
+        (header::ETAG, HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static(""))),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
+    if has_tag(headers, tag) {
+        return (StatusCode::NOT_MODIFIED, known).into_response();
+    }
+    let content_type = [(header::CONTENT_TYPE, HeaderValue::from_static(asset.content_type))];
+    (content_type, known, asset.bytes).into_response()
+}
+
+#[derive(Deserialize)]
+struct TableQuery {
+    name: Option<String>,
+}
+
+/// Leads from HBase's page of a table to ours.
+async fn page_of_table(Query(query): Query<TableQuery>) -> Redirect {
+    let table = query.name.and_then(|name| name.parse::<TableName>().ok());
+    match table {
+        Some(table) => Redirect::temporary(&format!("/t/{}/regions", in_path(&table.to_string()))),
+        None => Redirect::temporary("/tables"),
+    }
+}
+
+/// Returns a name as a part of a path: all but letters, digits and a few signs as `%XX`.
+fn in_path(name: &str) -> String {
+    name.bytes().fold(String::new(), |mut path, byte| {
+        if byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(path, "%{byte:02X}");
+        }
+        path
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn files_below(folder: &std::path::Path, prefix: &str, found: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{prefix}/{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                files_below(&entry.path(), &name, found);
+            } else {
+                found.insert(name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_of_assets_is_served() {
+        let mut files = BTreeSet::new();
+        files_below(
+            &std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets"),
+            "",
+            &mut files,
+        );
+        let served: BTreeSet<String> =
+            ASSETS.iter().chain([&INDEX]).map(|asset| asset.path.to_owned()).collect();
+        assert_eq!(served, files);
+        assert!(ASSETS.iter().all(|asset| [CSS, JS].contains(&asset.content_type)));
+    }
+
+    #[tokio::test]
+    async fn page_of_table_leads_nowhere_else() {
+        let of = |name: &str| page_of_table(Query(TableQuery { name: Some(name.to_owned()) }));
+        let to = |redirect: Redirect| {
+            let response = redirect.into_response();
+            response.headers()[header::LOCATION].to_str().unwrap().to_owned()
+        };
+        assert_eq!(to(of("shop:orders").await), "/t/shop:orders/regions");
+        assert_eq!(to(of("//evil.example/").await), "/tables");
+        assert_eq!(to(of("a\r\nSet-Cookie: x").await), "/tables");
+    }
+}

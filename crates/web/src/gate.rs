@@ -1,0 +1,150 @@
+//! Limits of concurrent work, its deadline, and the threads on which it may block.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::problem::{Answered, Problem};
+
+/// Maximum requests that are answered at once.
+const MAX_REQUESTS: usize = 64;
+
+/// Maximum requests among them that read rows or many regions.
+const MAX_HEAVY_REQUESTS: usize = 4;
+
+/// Time in which a request must be answered.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(2);
+
+/// Cost of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    Light,
+    /// Reads rows, or writes all regions of a table.
+    Heavy,
+}
+
+/// Time at which a request is given up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline(Instant);
+
+impl Deadline {
+    pub(crate) fn is_over(self) -> bool {
+        Instant::now() >= self.0
+    }
+
+    /// Returns the problem of a request that takes too long, once it has.
+    pub(crate) fn check(self) -> Answered<()> {
+        if self.is_over() { Err(over_time()) } else { Ok(()) }
+    }
+}
+
+fn over_time() -> Problem {
+    let text = format!("the answer was not ready after {} s", TIME_LIMIT.as_secs());
+    Problem::retry(text, 2).detail("ask for less, or again when the server has less to do")
+}
+
+/// Limits of concurrent requests. A request that ran out of time still counts until its thread has
+/// noticed.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    all: Arc<Semaphore>,
+    heavy: Arc<Semaphore>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(MAX_REQUESTS)),
+            heavy: Arc::new(Semaphore::new(MAX_HEAVY_REQUESTS)),
+        }
+    }
+}
+
+impl Gate {
+    /// Runs work on a thread that may block, at once or not at all.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        weight: Weight,
+        work: impl FnOnce(Deadline) -> Answered<T> + Send + 'static,
+    ) -> Answered<T> {
+        let permits = (
+            enter(&self.all, "requests")?,
+            match weight {
+                Weight::Light => None,
+                Weight::Heavy => Some(enter(&self.heavy, "requests that read much")?),
+            },
+        );
+        let deadline = Deadline(Instant::now() + TIME_LIMIT);
+        let done = tokio::task::spawn_blocking(move || {
+            let result = work(deadline);
+            drop(permits);
+            result
+        });
+        match tokio::time::timeout(TIME_LIMIT, done).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(panicked)) => {
+                tracing::error!(%panicked, "answering a request of the web page");
+                Err(Problem::defect())
+            }
+            Err(_) => Err(over_time()),
+        }
+    }
+}
+
+fn enter(semaphore: &Arc<Semaphore>, what: &str) -> Answered<OwnedSemaphorePermit> {
+    Arc::clone(semaphore)
+        .try_acquire_owned()
+        .map_err(|_| Problem::retry(format!("too many {what} at once"), 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::problem::Kind;
+
+    #[tokio::test]
+    async fn heavy_requests_beyond_limit_are_sent_away() {
+        let gate = Arc::new(Gate::default());
+        let (release, wait) = mpsc::channel::<()>();
+        let wait = Arc::new(std::sync::Mutex::new(wait));
+        let (entered, mut running) = tokio::sync::mpsc::unbounded_channel();
+        let tasks: Vec<_> = (0..MAX_HEAVY_REQUESTS)
+            .map(|_| {
+                let (gate, wait, entered) = (Arc::clone(&gate), Arc::clone(&wait), entered.clone());
+                tokio::spawn(async move {
+                    gate.run(Weight::Heavy, move |_| {
+                        entered.send(()).unwrap();
+                        wait.lock().unwrap().recv().unwrap();
+                        Ok(())
+                    })
+                    .await
+                })
+            })
+            .collect();
+        for _ in 0..MAX_HEAVY_REQUESTS {
+            running.recv().await.unwrap();
+        }
+        let sent_away = gate.run(Weight::Heavy, |_| Ok(())).await.unwrap_err();
+        assert_eq!((sent_away.status, sent_away.kind), (503, Kind::Retry));
+        gate.run(Weight::Light, |_| Ok(())).await.unwrap();
+        for _ in 0..MAX_HEAVY_REQUESTS {
+            release.send(()).unwrap();
+        }
+        for task in tasks {
+            task.await.unwrap().unwrap();
+        }
+        gate.run(Weight::Heavy, |_| Ok(())).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn panic_of_work_is_answered_as_defect() {
+        let problem = Gate::default()
+            .run(Weight::Light, |_| -> Answered<()> { panic!("planted") })
+            .await
+            .unwrap_err();
+        assert_eq!((problem.status, problem.kind), (500, Kind::Repair));
+    }
+}

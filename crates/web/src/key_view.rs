@@ -1,0 +1,168 @@
+//! Row keys in answers: hexadecimal digits, the fields of a declared key, and HBase's own form.
+
+use std::sync::Arc;
+
+use halite_rowkey::plan::PlanOptions;
+use halite_rowkey::schema::{Profile, SegmentKind};
+use halite_rowkey::{DecodedKey, Dictionary, KeyResolver, KeySchema, NoResolver};
+use halite_types::key::{to_hex, to_string_binary};
+use halite_types::{Cluster, TableDescriptor, block_on};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::params::{MAX_KEY_BYTES, Params};
+use crate::problem::Answered;
+
+/// Row key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct Key {
+    /// Its bytes in hexadecimal digits, at most `key_bytes_max` of them.
+    pub(crate) hex: String,
+    /// Its segments by the declared key, in the order of their bytes; absent if the table declares
+    /// no key or the bytes are none of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fields: Option<Vec<String>>,
+    /// Its length in bytes, if it was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) len: Option<usize>,
+    /// Its bytes as HBase prints them, if `keys=escaped` was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) escaped: Option<String>,
+}
+
+/// Form of the keys of an answer.
+#[derive(Clone)]
+pub(crate) struct KeyStyle {
+    max_bytes: usize,
+    is_escaped: bool,
+    declared: Option<DeclaredKey>,
+}
+
+impl KeyStyle {
+    /// Reads `keys` and `key_bytes_max`. Other values of `keys` are preferences of the page, which
+    /// do not change the answer.
+    pub(crate) fn of(params: &Params, declared: Option<DeclaredKey>) -> Answered<Self> {
+        let max_bytes = params.number("key_bytes_max", 1..=MAX_KEY_BYTES, 256)?;
+        Ok(Self { max_bytes, is_escaped: params.get("keys") == Some("escaped"), declared })
+    }
+
+    /// Returns the same form for bytes that are no row keys.
+    pub(crate) fn undeclared(&self) -> Self {
+        Self { declared: None, ..*self }
+    }
+
+    /// Returns a key in this form.
+    pub(crate) fn key(&self, bytes: &[u8]) -> Key {
+        let shown = &bytes[..bytes.len().min(self.max_bytes)];
+        Key {
+            hex: to_hex(shown),
+            fields: self.declared.as_ref().and_then(|declared| declared.fields(bytes)),
+            len: (shown.len() < bytes.len()).then_some(bytes.len()),
+            escaped: self.is_escaped.then(|| to_string_binary(shown)),
+        }
+    }
+}
+
+/// Declared key of a table, with its dictionaries.
+#[derive(Clone)]
+pub(crate) struct DeclaredKey {
+    pub(crate) schema: Arc<KeySchema>,
+    dictionary: Option<Arc<Dictionary>>,
+}
+
+impl DeclaredKey {
+    /// Returns the declared key of a table, if it declares one that can be read. Blocks for
+    /// dictionaries.
+    pub(crate) fn of(cluster: &dyn Cluster, table: &TableDescriptor) -> Option<Self> {
+        let schema = Arc::new(KeySchema::from_descriptor(table)?.ok()?);
+        let is_needed = Dictionary::is_needed(&schema);
+        let open = || block_on(Dictionary::open_existing(cluster, table.name(), &schema)).ok();
+        let dictionary = if is_needed { open().map(Arc::new) } else { None };
+        Some(Self { schema, dictionary })
+    }
+
+    /// Returns the options for planning queries on the key.
+    pub(crate) fn plan_options(&self) -> PlanOptions {
+        let resolver = self.dictionary.clone().map(|dictionary| dictionary as _);
+        PlanOptions { resolver, ..PlanOptions::default() }
+    }
+
+    /// Returns the segments of a key as text; `None` if it is no key of this declaration.
+    pub(crate) fn fields(&self, key: &[u8]) -> Option<Vec<String>> {
+        let first = self.schema.segments().first()?;
+        // Regions of a salted table begin with a salt alone.
+        if let SegmentKind::Salt { count, .. } = &first.kind
+            && self.schema.profile() == Profile::Bin
+            && key.len() == (if *count <= 256 { 1 } else { 2 })
+        {
+            return Some(vec![number(key)]);
+        }
+        let resolver: &dyn KeyResolver = match &self.dictionary {
+            Some(dictionary) => &**dictionary,
+            None => &NoResolver,
+        };
+        let decoded = self.schema.decode_with(key, resolver).ok()?;
+        let ranges = self.schema.split_segments(key).ok()?;
+        let texts = ranges
+            .into_iter()
+            .enumerate()
+            .map(|(at, range)| self.segment(at, key.get(range).unwrap_or_default(), &decoded));
+        Some(texts.collect())
+    }
+
+    fn segment(&self, at: usize, bytes: &[u8], decoded: &DecodedKey<'_>) -> String {
+        let kind = self.schema.segments().get(at).map(|segment| &segment.kind);
+        let of_field = kind.and_then(SegmentKind::field).and_then(|id| {
+            let (field, value) = (self.schema.fields().get(id)?, decoded.get(id)?);
+            Some(field.ty.print(value))
+        });
+        match (of_field, kind) {
+            (Some(text), _) => text,
+            (None, Some(SegmentKind::Salt { .. })) if self.schema.profile() == Profile::Bin => {
+                number(bytes)
+            }
+            (None, Some(SegmentKind::Hash { hex: false, .. })) => to_hex(bytes),
+            (None, _) => to_string_binary(bytes),
+        }
+    }
+}
+
+/// Returns a big-endian number of at most eight bytes as text.
+fn number(bytes: &[u8]) -> String {
+    bytes.iter().take(8).fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declared(text: &str) -> DeclaredKey {
+        DeclaredKey { schema: Arc::new(text.parse().unwrap()), dictionary: None }
+    }
+
+    fn style(params: &[(&str, &str)], declared: Option<DeclaredKey>) -> KeyStyle {
+        let pairs = params.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        KeyStyle::of(&Params(pairs.collect()), declared).unwrap()
+    }
+
+    #[test]
+    fn key_is_cut_and_escaped_as_asked() {
+        let plain = style(&[], None).key(b"a\xff");
+        assert_eq!((plain.hex.as_str(), plain.fields, plain.len), ("61ff", None, None));
+        let cut = style(&[("key_bytes_max", "2"), ("keys", "escaped")], None);
+        let long = cut.key(&[0xff; 32_767]);
+        assert_eq!((long.hex.as_str(), long.len), ("ffff", Some(32_767)));
+        assert_eq!(long.escaped.as_deref(), Some("\\xFF\\xFF"));
+    }
+
+    #[test]
+    fn fields_contain_salts_and_values_in_order() {
+        let key = declared("ROW KEY (SALT(16 BY device_id), device_id STRING, ts TIMESTAMP)");
+        let values = key.schema.parse_values(["device_id=s1", "ts=2024-03-15T08:00:00Z"]).unwrap();
+        let bytes = key.schema.encode(&values).unwrap();
+        let fields = key.fields(&bytes).unwrap();
+        assert_eq!(fields[1..], ["s1", "2024-03-15T08:00:00Z"]);
+        assert_eq!(key.fields(&bytes[..1]), Some(vec![fields[0].clone()]));
+        assert_eq!(key.fields(b"no key of this declaration"), None);
+    }
+}

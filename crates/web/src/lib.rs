@@ -1,0 +1,69 @@
+//! Web page and its HTTP API, over any [`Cluster`](halite_types::Cluster).
+//!
+//! [`router`] answers the page's files and everything under `/api`. It owns no socket: the server
+//! of HBase clients, and `halite ui`, pass it the requests of their own listeners. What a cluster
+//! cannot tell through its traits comes from an [`Extension`], whose methods answer "not known"
+//! unless a program implements them.
+//!
+//! ```text
+//! guard.rs    hosts, sizes, origins, headers    assets.rs     the files of the page
+//! call.rs     one request, its answer           gate.rs       limits, threads that may block
+//! status.rs   statistics, named by their time   samples.rs    rates and series of regions
+//! api/        one file per group of paths       problem.rs    errors as problem documents
+//! ```
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod api;
+mod assets;
+mod call;
+mod config;
+mod deadline_table;
+mod extension;
+mod figures;
+mod gate;
+mod guard;
+mod key_view;
+mod params;
+mod problem;
+mod samples;
+mod site;
+mod status;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+/// Router of the page, to pass the requests of a listener to.
+pub use axum::Router;
+use halite_types::Cluster;
+
+pub use config::{InvalidToken, Token, WebConfig};
+pub use extension::{
+    About, Event, EventQuery, Extension, Mode, NoExtension, Page, RunningTask, SlowCall,
+    SlowCallQuery, StoreFile,
+};
+
+/// What the page shows.
+#[derive(Clone)]
+pub struct WebSources {
+    /// Store or cluster. Its blocking calls are made on threads that may block.
+    pub cluster: Arc<dyn Cluster>,
+    /// What the cluster cannot tell or do by its traits.
+    pub extension: Arc<dyn Extension>,
+}
+
+/// Returns the router of the page and its API.
+///
+/// Inside a runtime of tokio it starts a task that takes a sample of all regions every ten seconds,
+/// until the router is dropped. Requests need such a runtime.
+pub fn router(sources: WebSources, config: WebConfig) -> Router {
+    let site = Arc::new(site::Site::new(sources, config));
+    site.start_sampling();
+    let pages = api::routes()
+        .into_iter()
+        .fold(Router::new(), |router, (path, methods)| router.route(path, methods));
+    let pages = assets::add_routes(pages).fallback(guard::unknown_path);
+    guard::protect(pages, &site).with_state(site)
+}
