@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use halite_heat::{Finding, HeatMap, HeatQuery, HotRow};
 use halite_types::{Bytes, Error, ErrorKind, RegionInfo, Result, TableName};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -208,6 +209,31 @@ pub trait Extension: Send + Sync {
     /// `Unsupported`; `NoSuchRegion`.
     fn store_files(&self, _encoded_name: &str) -> Result<Vec<StoreFile>> {
         unknown("the store files of a region are")
+    }
+
+    /// Returns the load of a table by key range and time.
+    ///
+    /// # Errors
+    /// `Unsupported`; `NoSuchTable`; `InvalidRequest` if the load is not recorded.
+    fn heat_map(&self, _table: &TableName, _query: &HeatQuery) -> Result<HeatMap> {
+        unknown("loads by key and time are")
+    }
+
+    /// Returns the most frequent rows of a table in a span of time in milliseconds since 1970, in
+    /// falling order, and the number of all operations in it.
+    ///
+    /// # Errors
+    /// As [`Extension::heat_map`].
+    fn hot_rows(&self, _table: &TableName, _span_ms: (i64, i64)) -> Result<(Vec<HotRow>, u64)> {
+        unknown("loads by row are")
+    }
+
+    /// Names the shape of the load of a table in a span of time in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Extension::heat_map`].
+    fn diagnose_load(&self, _table: &TableName, _span_ms: (i64, i64)) -> Result<Finding> {
+        unknown("shapes of loads are")
     }
 
     /// Returns the row at which a region would be split into halves of equal size; `None` if it

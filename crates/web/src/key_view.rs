@@ -30,6 +30,9 @@ pub(crate) struct Key {
     pub(crate) escaped: Option<String>,
 }
 
+/// Bytes that are appended to the beginning of a key to find its fields, at most.
+const MAX_FILLED_BYTES: usize = 20;
+
 /// Form of the keys of an answer.
 #[derive(Clone)]
 pub(crate) struct KeyStyle {
@@ -44,6 +47,18 @@ impl KeyStyle {
     pub(crate) fn of(params: &Params, declared: Option<DeclaredKey>) -> Answered<Self> {
         let max_bytes = params.number("key_bytes_max", 1..=MAX_KEY_BYTES, 256)?;
         Ok(Self { max_bytes, is_escaped: params.get("keys") == Some("escaped"), declared })
+    }
+
+    /// Returns a boundary between ranges of keys in this form. It may be the beginning of a key only:
+    /// its fields are those of the least key that begins with it, as far as it determines them.
+    pub(crate) fn boundary(&self, bytes: &[u8]) -> Key {
+        let key = self.key(bytes);
+        match &self.declared {
+            Some(declared) if key.fields.is_none() => {
+                Key { fields: declared.fields_of_prefix(bytes), ..key }
+            }
+            _ => key,
+        }
     }
 
     /// Returns the same form for bytes that are no row keys.
@@ -85,6 +100,26 @@ impl DeclaredKey {
     pub(crate) fn plan_options(&self) -> PlanOptions {
         let resolver = self.dictionary.clone().map(|dictionary| dictionary as _);
         PlanOptions { resolver, ..PlanOptions::default() }
+    }
+
+    /// Returns the segments of which a prefix of keys has at least one byte, with the values of the
+    /// least key that begins with it; `None` if none is found.
+    fn fields_of_prefix(&self, prefix: &[u8]) -> Option<Vec<String>> {
+        if prefix.is_empty() {
+            return None;
+        }
+        let digits = self.schema.profile() == Profile::Text;
+        let filler = if digits { b'0' } else { 0 };
+        let mut key = prefix.to_vec();
+        for _ in 0..MAX_FILLED_BYTES {
+            key.push(filler);
+            if let Some(fields) = self.fields(&key) {
+                let ranges = self.schema.split_segments(&key).ok()?;
+                let known = ranges.iter().filter(|range| range.start < prefix.len()).count();
+                return Some(fields.into_iter().take(known).collect());
+            }
+        }
+        None
     }
 
     /// Returns the segments of a key as text; `None` if it is no key of this declaration.

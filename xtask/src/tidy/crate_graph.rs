@@ -33,7 +33,11 @@ const ALLOWED: &[Edges] = &[
     edges("halite-rowkey", &["halite-types"], &[]),
     edges("halite-rowkey-derive", &["halite-rowkey"], &["halite-types"]),
     edges("halite-rowkey-tools", &["halite-types", "halite-rowkey", "halite-engine"], &[]),
-    edges("halite-web", &["halite-types", "halite-rowkey", "halite-rowkey-tools"], &["halite"]),
+    edges(
+        "halite-web",
+        &["halite-types", "halite-heat", "halite-rowkey", "halite-rowkey-tools"],
+        &["halite"],
+    ),
     edges(
         "halite-server",
         &["halite-types", "halite-engine", "halite-rowkey", "halite-rowkey-tools", "halite-wire"],

@@ -110,7 +110,7 @@ async fn serve(
     if ending.is_requested() {
         return Ok(());
     }
-    let extension = Arc::new(StoreExtension::new(store.engine().clone()));
+    let extension = Arc::new(StoreExtension::new(store.clone()));
     let token = choose_token(settings.web_token_file.as_deref(), settings.server.listen_addr)?;
     let mut config = settings.server.clone();
     if config.http_port.is_some() {

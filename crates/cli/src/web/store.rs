@@ -1,21 +1,24 @@
 //! What a store in this process can tell and do for the page.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use halite::{Bytes, CompactionKind, RegionInfo, Result};
-use halite_engine::Engine;
+use halite::heat::{Finding, HeatMap, HeatQuery, HotRow};
+use halite::{Bytes, CompactionKind, RegionInfo, Result, Store, TableName};
 use halite_web::{About, Extension, Mode};
+
+/// Frequent rows of an answer.
+const MAX_HOT_ROWS: usize = 1000;
 
 /// Facts of a store in this process.
 pub(crate) struct StoreExtension {
-    engine: Arc<Engine>,
+    store: Store,
     /// Name of the region server, once it serves.
     server: OnceLock<String>,
 }
 
 impl StoreExtension {
-    pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        Self { engine, server: OnceLock::new() }
+    pub(crate) fn new(store: Store) -> Self {
+        Self { store, server: OnceLock::new() }
     }
 
     /// Sets the name of the region server of this process.
@@ -30,13 +33,13 @@ impl Extension for StoreExtension {
         About {
             mode: Mode::Standalone,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            cluster_id: Some(self.engine.id()),
-            heat_level: None,
+            cluster_id: Some(self.store.engine().id()),
+            heat_level: Some(self.store.engine().options().heat_level.name().to_owned()),
         }
     }
 
     fn now_ms(&self) -> u64 {
-        self.engine.now_ms()
+        self.store.engine().now_ms()
     }
 
     fn server_of(&self, _region: &RegionInfo) -> Option<String> {
@@ -49,19 +52,31 @@ impl Extension for StoreExtension {
     }
 
     fn memstore_limit_bytes(&self) -> Option<u64> {
-        Some(self.engine.options().global_memstore_bytes)
+        Some(self.store.engine().options().global_memstore_bytes)
+    }
+
+    fn heat_map(&self, table: &TableName, query: &HeatQuery) -> Result<HeatMap> {
+        self.store.heat().map(table, query)
+    }
+
+    fn hot_rows(&self, table: &TableName, span_ms: (i64, i64)) -> Result<(Vec<HotRow>, u64)> {
+        self.store.heat().hot_rows(table, span_ms, MAX_HOT_ROWS)
+    }
+
+    fn diagnose_load(&self, table: &TableName, span_ms: (i64, i64)) -> Result<Finding> {
+        self.store.heat().diagnose(table, span_ms)
     }
 
     fn middle_row(&self, encoded_name: &str) -> Result<Option<Bytes>> {
-        self.engine.region(encoded_name)?.middle_row()
+        self.store.engine().region(encoded_name)?.middle_row()
     }
 
     fn flush_region(&self, encoded_name: &str) -> Result<()> {
-        self.engine.region(encoded_name)?.flush().map(drop)
+        self.store.engine().region(encoded_name)?.flush().map(drop)
     }
 
     fn compact_region(&self, encoded_name: &str, is_major: bool) -> Result<()> {
         let kind = if is_major { CompactionKind::Major } else { CompactionKind::Minor };
-        self.engine.region(encoded_name)?.compact(None, kind)
+        self.store.engine().region(encoded_name)?.compact(None, kind)
     }
 }

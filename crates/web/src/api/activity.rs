@@ -125,12 +125,40 @@ pub(crate) struct EventView {
     text: String,
 }
 
+impl EventView {
+    fn of(event: Event, style: &KeyStyle) -> Self {
+        Self {
+            at: event.at,
+            kind: event.kind,
+            table: event.table.map(|table| table.to_string()),
+            key: event.key.map(|key| style.key(&key)),
+            text: event.text,
+        }
+    }
+}
+
 /// Returns the table of a parameter. It may no longer exist.
 fn table_parameter(params: &Params) -> Answered<Option<TableName>> {
     let name = params.get("table").filter(|name| !name.is_empty());
     name.map(str::parse)
         .transpose()
         .map_err(|error: halite_types::Error| Problem::field("table", error.message()))
+}
+
+/// Returns the events of a table in a span of time, as far as they are known: a picture does without
+/// them.
+pub(super) fn events_of(call: &Call, table: &TableName, (from, to): (i64, i64)) -> Vec<EventView> {
+    let time = |ms: i64| u64::try_from(ms).ok();
+    let query = EventQuery {
+        from: time(from),
+        to: time(to),
+        table: Some(table.clone()),
+        kind: None,
+        next: None,
+    };
+    let Ok(style) = KeyStyle::of(&call.params, None) else { return Vec::new() };
+    let found = call.site.extension().events(&query).map(|page| page.items).unwrap_or_default();
+    found.into_iter().map(|event| EventView::of(event, &style)).collect()
 }
 
 /// Events, newest first.
@@ -164,15 +192,9 @@ pub(crate) async fn events(call: Call) -> Response {
         };
         let style = KeyStyle::of(params, None)?;
         let Page { items, next } = call.site.extension().events(&query)?;
-        let view = |event: Event| EventView {
-            at: event.at,
-            kind: event.kind,
-            table: event.table.map(|table| table.to_string()),
-            key: event.key.map(|key| style.key(&key)),
-            text: event.text,
-        };
         let as_of = call.site.extension().now_ms();
-        Ok(EventsAnswer { as_of, events: items.into_iter().map(view).collect(), next })
+        let events = items.into_iter().map(|event| EventView::of(event, &style)).collect();
+        Ok(EventsAnswer { as_of, events, next })
     })
     .await
 }

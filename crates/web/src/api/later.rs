@@ -1,5 +1,5 @@
-//! Paths of what nothing records here: heat, hot keys, diagnosis and what-if. They answer which
-//! source is missing, so that a page can say so in place.
+//! Paths of what nothing records here: what-if. They answer which source is missing, so that a page
+//! can say so in place.
 
 use crate::call::Call;
 use crate::problem::Problem;
@@ -29,16 +29,6 @@ macro_rules! missing_sources {
 }
 
 missing_sources! {
-    /// Load by key range and time.
-    heat, "/api/tables/{t}/heat", "the load by key range and time";
-    /// One key range at one time.
-    heat_cell, "/api/tables/{t}/heat/cell", "the load by key range and time";
-    /// Keys with the most requests.
-    hot_keys, "/api/tables/{t}/hot-keys", "the load by key";
-    /// Shape of the load of a table, its cause and its fix.
-    table_diagnosis, "/api/tables/{t}/diagnosis", "the shape of the load";
-    /// Shapes of the load of all tables.
-    diagnosis, "/api/diagnosis", "the shape of the load";
     /// Load under another row key.
     what_if, "/api/tables/{t}/what-if", "the load under another row key";
 }

@@ -6,12 +6,17 @@
 //! table.rs    one table                    actions.rs  split, merge, move, flush, compact
 //! regions.rs  the regions of a table       activity.rs tasks, events, slow calls
 //! region.rs   one region                   later.rs    what nothing records here yet
+//! heat.rs     load by key and time         hot_keys.rs rows with the most requests
+//! diagnosis.rs  the shape of a load
 //! ```
 
 mod actions;
 mod activity;
 mod cluster;
 mod csv;
+mod diagnosis;
+mod heat;
+mod hot_keys;
 mod keys;
 mod later;
 mod openapi;
@@ -56,11 +61,11 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Arc<Site>>)> {
         ("/api/tasks/{id}", get(activity::task)),
         ("/api/events", get(activity::events).post(activity::mark_deploy)),
         ("/api/slow-log", get(activity::slow_log)),
-        ("/api/tables/{t}/heat", get(later::heat)),
-        ("/api/tables/{t}/heat/cell", get(later::heat_cell)),
-        ("/api/tables/{t}/hot-keys", get(later::hot_keys)),
-        ("/api/tables/{t}/diagnosis", get(later::table_diagnosis)),
-        ("/api/diagnosis", get(later::diagnosis)),
+        ("/api/tables/{t}/heat", get(heat::heat)),
+        ("/api/tables/{t}/heat/cell", get(heat::heat_cell)),
+        ("/api/tables/{t}/hot-keys", get(hot_keys::hot_keys)),
+        ("/api/tables/{t}/diagnosis", get(diagnosis::table_diagnosis)),
+        ("/api/diagnosis", get(diagnosis::diagnosis)),
         ("/api/tables/{t}/what-if", get(later::what_if)),
     ]
 }

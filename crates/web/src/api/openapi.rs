@@ -6,7 +6,10 @@ use axum::response::Response;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::{actions, activity, cluster, keys, later, region, regions, rows, table, tables};
+use super::{
+    actions, activity, cluster, diagnosis, heat, hot_keys, keys, later, region, regions, rows,
+    table, tables,
+};
 use crate::call::{Call, Document};
 use crate::gate::Weight;
 
@@ -44,11 +47,11 @@ use crate::gate::Weight;
         activity::events,
         activity::mark_deploy,
         activity::slow_log,
-        later::heat,
-        later::heat_cell,
-        later::hot_keys,
-        later::table_diagnosis,
-        later::diagnosis,
+        heat::heat,
+        heat::heat_cell,
+        hot_keys::hot_keys,
+        diagnosis::table_diagnosis,
+        diagnosis::diagnosis,
         later::what_if,
     ),
     modifiers(&Token),

@@ -1,0 +1,267 @@
+//! Shape of the load of tables, its cause, and what mends it.
+
+use std::collections::BTreeMap;
+
+use axum::response::Response;
+use halite_heat::{Finding, Shape};
+use halite_types::schema::SYSTEM_NAMESPACE;
+use halite_types::{ErrorKind, TableDescriptor, block_on};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::call::Call;
+use crate::figures::round;
+use crate::gate::{Deadline, Weight};
+use crate::key_view::{DeclaredKey, Key, KeyStyle};
+use crate::problem::{Answered, Problem};
+
+/// Time that is looked at, in milliseconds: the frequent rows and sampled keys of so long are kept.
+const SPAN_MS: i64 = 600_000;
+
+/// Findings.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct DiagnosisAnswer {
+    as_of: u64,
+    missing: Vec<&'static str>,
+    findings: Vec<FindingView>,
+}
+
+/// Shape of the load of a table.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct FindingView {
+    table: String,
+    /// `even`, `frontier`, `hot_row`, `hot_prefix`, `hot_range`, `periodic`, `sweep`,
+    /// `salt_imbalance`, `tombstone_head`, `idle` or `too_few`.
+    shape: &'static str,
+    /// `ok`, `info`, `warn` or `bad`.
+    severity: &'static str,
+    confidence: f64,
+    rule: &'static str,
+    text: String,
+    /// What speaks against the finding, or limits it.
+    doubts: Vec<&'static str>,
+    evidence: BTreeMap<&'static str, f64>,
+    /// Key or prefix that it is about.
+    key: Option<Key>,
+    since: Option<i64>,
+    /// `helps`, `will_not_help` or `not_needed`.
+    split: &'static str,
+    why: &'static str,
+    fix: Option<Fix>,
+    p99_cost_ms: Option<f64>,
+}
+
+/// What mends a finding.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Fix {
+    /// `ddl`, or `advice` in words.
+    kind: &'static str,
+    text: String,
+}
+
+/// Shape of the load of a table, its cause and its fix.
+#[utoipa::path(
+    get,
+    path = "/api/tables/{t}/diagnosis",
+    tag = "load",
+    params(
+        ("t" = String, Path),
+        ("from" = Option<i64>, Query, description = "Begin; 10 minutes before the end"),
+        ("to" = Option<i64>, Query, description = "End; now"),
+    ),
+    responses((status = 200, body = DiagnosisAnswer), (status = 501, body = Problem))
+)]
+pub(crate) async fn table_diagnosis(call: Call) -> Response {
+    call.json(Weight::Heavy, |call, _| {
+        let table = call.table()?;
+        let finding = finding(call, &table.descriptor)?;
+        answer(call, vec![finding])
+    })
+    .await
+}
+
+/// Shapes of the load of all tables that are not even, the worst first.
+#[utoipa::path(
+    get,
+    path = "/api/diagnosis",
+    tag = "load",
+    params(
+        ("from" = Option<i64>, Query, description = "Begin; 10 minutes before the end"),
+        ("to" = Option<i64>, Query, description = "End; now"),
+    ),
+    responses((status = 200, body = DiagnosisAnswer), (status = 501, body = Problem))
+)]
+pub(crate) async fn diagnosis(call: Call) -> Response {
+    call.json(Weight::Heavy, all).await
+}
+
+fn all(call: &Call, deadline: Deadline) -> Answered<DiagnosisAnswer> {
+    let tables = block_on(call.site.admin().list_tables())?;
+    let mut findings = Vec::new();
+    for table in tables.iter().filter(|table| table.name().namespace() != SYSTEM_NAMESPACE) {
+        deadline.check()?;
+        match finding(call, table) {
+            Ok(found) if found.severity == "ok" => {}
+            Ok(found) => findings.push(found),
+            // Dropped or disabled meanwhile.
+            Err(problem) if problem.status == 404 || problem.status == 409 => {}
+            Err(problem) => return Err(problem),
+        }
+    }
+    let order = |finding: &FindingView| match finding.severity {
+        "bad" => 0,
+        "warn" => 1,
+        _ => 2,
+    };
+    findings.sort_by_key(order);
+    answer(call, findings)
+}
+
+fn answer(call: &Call, findings: Vec<FindingView>) -> Answered<DiagnosisAnswer> {
+    let as_of = call.site.extension().now_ms();
+    Ok(DiagnosisAnswer { as_of, missing: vec!["since", "p99_cost_ms"], findings })
+}
+
+fn finding(call: &Call, table: &TableDescriptor) -> Answered<FindingView> {
+    let now = i64::try_from(call.site.extension().now_ms()).unwrap_or(i64::MAX);
+    let to = call.params.optional_number("to")?.unwrap_or(now);
+    let from = call.params.optional_number("from")?.unwrap_or(to.saturating_sub(SPAN_MS));
+    let found = call.site.extension().diagnose_load(table.name(), (from, to));
+    let found = match found {
+        Err(error) if error.kind() == ErrorKind::InvalidRequest => {
+            return Err(Problem::missing_source(error.message()));
+        }
+        found => found?,
+    };
+    let declared = DeclaredKey::of(&*call.site.sources.cluster, table);
+    let style = KeyStyle::of(&call.params, declared.clone())?;
+    Ok(view(table, &found, &style, declared.as_ref()))
+}
+
+/// Words of a shape.
+struct Words {
+    severity: &'static str,
+    rule: &'static str,
+    text: &'static str,
+    why: &'static str,
+    advice: Option<&'static str>,
+}
+
+fn words(shape: Shape) -> Words {
+    let words = |severity, rule, text, why, advice| Words { severity, rule, text, why, advice };
+    match shape {
+        Shape::Idle => words("ok", "", "No requests in this time", "", None),
+        Shape::TooFew => words("ok", "", "Too few requests to judge", "", None),
+        Shape::Even => words("ok", "", "The load is even", "no key has too much of it", None),
+        Shape::Frontier => words(
+            "bad",
+            "K-MONO",
+            "Keys rise with time, so one region takes all new rows",
+            "the upper half of a split takes all new rows again",
+            Some("put a salt or a hash before the rising field, or the field that queries name"),
+        ),
+        Shape::HotRow => words(
+            "bad",
+            "D5",
+            "One row has much of the load",
+            "a row is in one region, however often it is split",
+            Some(
+                "cache the row, or divide it: a counter into several cells or rows, a list by time",
+            ),
+        ),
+        Shape::HotPrefix => words(
+            "warn",
+            "D5",
+            "Rows that begin alike have much of the load",
+            "the rows of the prefix can be in several regions",
+            Some("split inside the prefix, or add a salt that is computed from a later field"),
+        ),
+        Shape::HotRange => words(
+            "warn",
+            "D1",
+            "A range of rows has much of the load",
+            "the range can be in several regions",
+            Some("split the range at its half load"),
+        ),
+        Shape::Periodic => words(
+            "info",
+            "D1",
+            "The load of all keys rises and falls together",
+            "the peaks meet all regions alike",
+            Some("spread the job that runs at the peaks over time, or plan for them"),
+        ),
+        Shape::Sweep => words(
+            "info",
+            "Q-FULL",
+            "Scans read through all keys in order",
+            "a scan is in one region at a time",
+            Some(
+                "scan parts of the keys in parallel, or give the query a key that selects its rows",
+            ),
+        ),
+        Shape::SaltImbalance => words(
+            "bad",
+            "D6",
+            "Values of the salt have different loads",
+            "the regions of the loaded salts can be divided",
+            Some("compute the salt from fields with many values"),
+        ),
+        Shape::TombstoneHead => words(
+            "bad",
+            "Q-TOMB",
+            "Reads pass over many deleted rows",
+            "the deleted rows stay together in one of the parts",
+            Some(
+                "begin scans after the last deleted row, compact more often, or use a time to live \
+                 instead of deletes",
+            ),
+        ),
+    }
+}
+
+fn view(
+    table: &TableDescriptor,
+    found: &Finding,
+    style: &KeyStyle,
+    declared: Option<&DeclaredKey>,
+) -> FindingView {
+    let words = words(found.shape);
+    let share = found.evidence.iter().find(|(name, _)| *name == "share");
+    let text = match share {
+        Some((_, share)) => format!("{}: {:.0} %", words.text, share * 100.0),
+        None => words.text.to_owned(),
+    };
+    let ddl = (found.shape == Shape::Frontier).then(|| salted(declared)).flatten();
+    let advice = words.advice.map(|text| Fix { kind: "advice", text: text.to_owned() });
+    FindingView {
+        table: table.name().to_string(),
+        shape: found.shape.name(),
+        severity: words.severity,
+        confidence: round(found.confidence),
+        rule: words.rule,
+        text,
+        doubts: found.doubts.clone(),
+        evidence: found.evidence.iter().map(|(name, value)| (*name, round(*value))).collect(),
+        key: found.key.as_ref().map(|key| style.boundary(key)),
+        since: None,
+        split: match found.shape.split_helps() {
+            Some(true) => "helps",
+            Some(false) => "will_not_help",
+            None => "not_needed",
+        },
+        why: words.why,
+        fix: ddl.map(|text| Fix { kind: "ddl", text }).or(advice),
+        p99_cost_ms: None,
+    }
+}
+
+/// Returns the declared row key with a salt before it.
+fn salted(declared: Option<&DeclaredKey>) -> Option<String> {
+    let schema = &declared?.schema;
+    if schema.salt_count(0).is_some() {
+        return None;
+    }
+    let key = schema.to_string();
+    let fields = key.strip_prefix("ROW KEY (")?;
+    Some(format!("ROW KEY (SALT(16), {fields}"))
+}

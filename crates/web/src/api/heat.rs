@@ -1,0 +1,479 @@
+//! Load of a table by key range and time.
+
+use std::collections::HashMap;
+
+use axum::response::{IntoResponse, Response};
+use halite_heat::{BASE_MS, HeatMap, HeatQuery, LAYERS, MAX_BUCKETS, MAX_COLUMNS, Metric};
+use halite_rowkey::{KeyBuf, KeySchema};
+use halite_types::RegionInfo;
+use halite_types::key::successor_of_prefix;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::activity::{EventView, events_of};
+use crate::call::{Call, Document};
+use crate::gate::{Deadline, Weight};
+use crate::key_view::{DeclaredKey, Key, KeyStyle};
+use crate::params::Params;
+use crate::problem::{Answered, Problem};
+use crate::site::KnownTable;
+
+/// Content type of the binary form.
+pub(crate) const BINARY: &str = "application/vnd.halite.heat";
+/// Maximum number of salts whose parts are added.
+const MAX_SALTS: u32 = 1024;
+/// Regions whose boundaries are listed. More would not be seen.
+const MAX_REGIONS: usize = 2000;
+
+/// Heat map; the binary form has the same header without `mean` and `max`, which follow it.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct HeatAnswer {
+    as_of: u64,
+    missing: Vec<&'static str>,
+    /// Begin of the first column.
+    from: i64,
+    /// End of the last column.
+    to: i64,
+    dt_ms: i64,
+    /// Recorded columns that the picture is made of: `10s`, `1m`, `2m`, `6m`, `30m` or `4h`.
+    layer: &'static str,
+    cols: usize,
+    rows: usize,
+    metric: String,
+    /// `per_s`.
+    unit: &'static str,
+    row: Vec<HeatRow>,
+    /// Regions of the shown keys, at most 2,000, with the row that each begins in.
+    regions: Vec<HeatRegion>,
+    events: Vec<EventView>,
+    gaps: Vec<Gap>,
+    /// Spans of time whose loads were recorded for wider ranges of keys, and are distributed evenly.
+    estimated: Vec<Span>,
+    /// Time at which the newest column closes.
+    next_column_at: i64,
+    /// Mean amount per second by row and column; `null` where nothing was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean: Option<Vec<Vec<Option<f32>>>>,
+    /// Largest amount per second over 10 seconds, as `mean`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<Vec<Vec<Option<f32>>>>,
+}
+
+/// Range of keys.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct HeatRow {
+    start: Key,
+    /// Empty at the end of the table.
+    end: Key,
+    /// Encoded name of the region that it begins in; `null` in an order that mixes regions.
+    region: Option<String>,
+    rows_est: Option<u64>,
+    bytes: Option<u64>,
+}
+
+/// Region of the shown keys.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct HeatRegion {
+    encoded_name: String,
+    row: usize,
+    /// Time at which it was created.
+    since: i64,
+    server: Option<String>,
+}
+
+/// Time of which nothing is recorded.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Gap {
+    from: i64,
+    to: i64,
+    why: &'static str,
+}
+
+/// Span of time.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Span {
+    from: i64,
+    to: i64,
+}
+
+/// Load by key range and time.
+#[utoipa::path(
+    get,
+    path = "/api/tables/{t}/heat",
+    tag = "load",
+    params(
+        ("t" = String, Path),
+        ("from" = Option<i64>, Query, description = "Begin; 10 minutes before the end"),
+        ("to" = Option<i64>, Query, description = "End; now"),
+        ("metric" = Option<String>, Query,
+            description = "writes, reads, deletes, examined, bytes, bytes_read, bytes_written"),
+        ("order" = Option<String>, Query,
+            description = "physical, or unsalted: the parts of a declared salt are added"),
+        ("k0" = Option<String>, Query, description = "First key, hexadecimal"),
+        ("k1" = Option<String>, Query, description = "End of the keys, hexadecimal"),
+        ("rows" = Option<usize>, Query, description = "Maximum rows, 1024"),
+        ("cols" = Option<usize>, Query, description = "Maximum columns, 1024"),
+    ),
+    responses(
+        (status = 200, body = HeatAnswer),
+        (status = 400, body = Problem),
+        (status = 501, body = Problem, description = "Not recorded here"),
+    )
+)]
+pub(crate) async fn heat(call: Call) -> Response {
+    if !call.accepts(BINARY) {
+        return call
+            .json(Weight::Heavy, |call, _| answer(call, true).map(|(answer, _)| answer))
+            .await;
+    }
+    call.document(Weight::Heavy, |call, _| {
+        let (answer, map) = answer(call, false)?;
+        binary(&answer, &map)
+    })
+    .await
+    .into_response()
+}
+
+/// Returns the binary form: length of the header (u32, little-endian), header, zeros up to a
+/// multiple of 8, means and maxima (f32, little-endian), row by row.
+fn binary(answer: &HeatAnswer, map: &HeatMap) -> Answered<Document> {
+    let header = serde_json::to_vec(answer).map_err(|_| Problem::defect())?;
+    let length = u32::try_from(header.len()).map_err(|_| Problem::defect())?;
+    let mut bytes = length.to_le_bytes().to_vec();
+    bytes.extend(header);
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    for value in map.mean.iter().chain(&map.max) {
+        bytes.extend_from_slice(&value.to_le_bytes());
+    }
+    Ok(Document { content_type: BINARY, file_name: None, bytes })
+}
+
+/// Request for a map.
+struct Asked {
+    query: HeatQuery,
+    metrics: Vec<Metric>,
+    metric: String,
+    is_unsalted: bool,
+}
+
+impl Asked {
+    fn of(params: &Params, now: i64) -> Answered<Self> {
+        let to_ms = params.optional_number("to")?.filter(|to| *to != 0).unwrap_or(now);
+        let from_ms = params.optional_number("from")?.filter(|from| *from != 0);
+        let from_ms = from_ms.unwrap_or_else(|| now.min(to_ms).saturating_sub(60 * BASE_MS));
+        if from_ms >= to_ms {
+            return Err(Problem::field("from", "from is not before to"));
+        }
+        let metric = params.get("metric").unwrap_or("writes");
+        let metrics = match metric {
+            "examined" => vec![Metric::RowsExamined],
+            "bytes" => vec![Metric::BytesRead, Metric::BytesWritten],
+            "p99" | "errors" | "memstore" => {
+                let text = format!("{metric} is not recorded by key range");
+                return Err(Problem::missing_source(text).of("metric"));
+            }
+            name => Metric::from_name(name).map(|metric| vec![metric]).ok_or_else(|| {
+                let names = "writes, reads, deletes, examined, bytes, bytes_read, bytes_written";
+                let name = crate::params::short(name);
+                Problem::field("metric", format!("metric is one of {names}, not {name:?}"))
+            })?,
+        };
+        let is_unsalted = match params.get("order").unwrap_or("physical") {
+            "physical" => false,
+            "unsalted" => true,
+            order if order.starts_with("pivot:") => {
+                let text = "the load is recorded by ranges of keys, not by the values of a field";
+                return Err(Problem::missing_source(text).of("order"));
+            }
+            order => {
+                let order = crate::params::short(order);
+                let text = format!("order is physical or unsalted, not {order:?}");
+                return Err(Problem::field("order", text));
+            }
+        };
+        let key = |name: &'static str| match params.get(name) {
+            None | Some("") => Ok(None),
+            Some(_) => params.hex(name).map(Some),
+        };
+        let start: Box<[u8]> = key("k0")?.as_deref().unwrap_or_default().into();
+        let end: Option<Box<[u8]>> = key("k1")?.map(|end| end.as_ref().into());
+        if end.as_ref().is_some_and(|end| *end <= start) {
+            return Err(Problem::field("k1", "k1 is not after k0"));
+        }
+        let query = HeatQuery {
+            from_ms,
+            to_ms,
+            metric: metrics[0],
+            start,
+            end,
+            max_rows: params.number("rows", 1..=MAX_BUCKETS, 256)?,
+            max_columns: params.number("cols", 1..=MAX_COLUMNS, 512)?,
+        };
+        Ok(Self { query, metrics, metric: metric.to_owned(), is_unsalted })
+    }
+}
+
+fn answer(call: &Call, has_cells: bool) -> Answered<(HeatAnswer, HeatMap)> {
+    let now = call.site.extension().now_ms();
+    let now_ms = i64::try_from(now).unwrap_or(i64::MAX);
+    let asked = Asked::of(&call.params, now_ms)?;
+    let table = call.table()?;
+    let declared = DeclaredKey::of(&*call.site.sources.cluster, &table.descriptor);
+    let style = KeyStyle::of(&call.params, declared.clone())?;
+    let map = if asked.is_unsalted {
+        let declared = declared.as_ref().ok_or_else(no_salt)?;
+        unsalted(call, &table, &asked, &declared.schema)?
+    } else {
+        draw(call, &table, &asked, &asked.query)?
+    };
+    let regions = if asked.is_unsalted { Vec::new() } else { shown_regions(&table, &asked.query)? };
+    let from = map.from_ms;
+    let to = from.saturating_add(map.column_ms.saturating_mul(columns(map.columns)));
+    let row = rows(&map, &asked, &style, &regions);
+    let spans = |ranges: Vec<std::ops::Range<usize>>| {
+        ranges.into_iter().map(move |range| {
+            let time = |column| from.saturating_add(map.column_ms.saturating_mul(columns(column)));
+            (time(range.start), time(range.end))
+        })
+    };
+    let estimated = spans(estimated_columns(&map)).map(|(from, to)| Span { from, to }).collect();
+    let gaps = spans(map.gaps.clone());
+    let answer = HeatAnswer {
+        as_of: now,
+        missing: vec!["rows_est", "bytes"],
+        from,
+        to,
+        dt_ms: map.column_ms,
+        layer: LAYERS.get(map.layer).map_or("", |layer| layer.name),
+        cols: map.columns,
+        rows: map.bounds.len(),
+        metric: asked.metric,
+        unit: "per_s",
+        regions: marks(call, &map, &regions),
+        row,
+        events: events_of(call, table.name(), (from, to)),
+        gaps: gaps.map(|(from, to)| Gap { from, to, why: "not recorded" }).collect(),
+        estimated,
+        next_column_at: now_ms - now_ms.rem_euclid(BASE_MS) + BASE_MS,
+        mean: has_cells.then(|| cells(&map, &map.mean)),
+        max: has_cells.then(|| cells(&map, &map.max)),
+    };
+    Ok((answer, map))
+}
+
+fn no_salt() -> Problem {
+    Problem::field("order", "the table declares no salt")
+        .detail("use order=physical, or declare the row key with halite key")
+}
+
+/// Draws the sum of the asked metrics.
+fn draw(call: &Call, table: &KnownTable, asked: &Asked, query: &HeatQuery) -> Answered<HeatMap> {
+    let maps = asked.metrics.iter().map(|metric| {
+        let query = HeatQuery { metric: *metric, ..query.clone() };
+        call.site.extension().heat_map(table.name(), &query)
+    });
+    let mut maps = maps.collect::<halite_types::Result<Vec<HeatMap>>>()?;
+    match maps.len() {
+        1 => maps.pop().ok_or_else(Problem::defect),
+        _ => Ok(HeatMap::sum(&maps, query.max_rows)),
+    }
+}
+
+/// Draws the parts of each salt and adds them, key by key without the salt.
+fn unsalted(
+    call: &Call,
+    table: &KnownTable,
+    asked: &Asked,
+    schema: &KeySchema,
+) -> Answered<HeatMap> {
+    let count = schema.salt_count(0).ok_or_else(no_salt)?;
+    if count > MAX_SALTS {
+        let text = format!("the table has {count} salts, and at most {MAX_SALTS} are added");
+        return Err(Problem::field("order", text));
+    }
+    let mut prefixes: Vec<Vec<u8>> = Vec::new();
+    for salt in 0..count {
+        let mut prefix = KeyBuf::default();
+        schema.encode_salt(0, salt, &mut prefix).map_err(|_| no_salt())?;
+        prefixes.push(prefix.to_vec());
+    }
+    let mut maps = Vec::with_capacity(prefixes.len());
+    for prefix in &prefixes {
+        let end = match &asked.query.end {
+            Some(end) => Some([prefix, &end[..]].concat().into()),
+            None => successor_of_prefix(prefix).map(Vec::into_boxed_slice),
+        };
+        let start = [prefix, &asked.query.start[..]].concat().into();
+        let query = HeatQuery { start, end, max_rows: MAX_BUCKETS, ..asked.query.clone() };
+        let mut map = draw(call, table, asked, &query)?;
+        for bound in &mut map.bounds {
+            *bound = bound.get(prefix.len()..).unwrap_or_default().into();
+        }
+        maps.push(map);
+    }
+    Ok(HeatMap::sum(&maps, asked.query.max_rows))
+}
+
+fn columns(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// Regions of the shown keys, in key order.
+fn shown_regions(table: &KnownTable, query: &HeatQuery) -> Answered<Vec<RegionInfo>> {
+    let mut regions = halite_types::block_on(table.table.regions())?;
+    regions.retain(|region| {
+        let begins_before_end = query.end.as_ref().is_none_or(|end| *region.start < **end);
+        begins_before_end && (region.end.is_empty() || *region.end > *query.start)
+    });
+    Ok(regions)
+}
+
+fn rows(map: &HeatMap, asked: &Asked, style: &KeyStyle, regions: &[RegionInfo]) -> Vec<HeatRow> {
+    let last = asked.query.end.as_deref().unwrap_or_default();
+    let style = if asked.is_unsalted { style.undeclared() } else { style.clone() };
+    let ends = map.bounds.iter().skip(1).map(|bound| &**bound).chain([last]);
+    let mut region = 0;
+    map.bounds
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| {
+            while regions.get(region + 1).is_some_and(|next| *next.start <= **start) {
+                region += 1;
+            }
+            HeatRow {
+                start: style.boundary(start),
+                end: style.boundary(end),
+                region: regions.get(region).map(|region| region.encoded_name.clone()),
+                rows_est: None,
+                bytes: None,
+            }
+        })
+        .collect()
+}
+
+/// Returns the places at which regions begin.
+fn marks(call: &Call, map: &HeatMap, regions: &[RegionInfo]) -> Vec<HeatRegion> {
+    let regions = regions.iter().take(MAX_REGIONS);
+    regions
+        .map(|region| {
+            let row = map.bounds.partition_point(|bound| **bound <= *region.start);
+            HeatRegion {
+                encoded_name: region.encoded_name.clone(),
+                row: row.saturating_sub(1),
+                since: i64::try_from(region.region_id).unwrap_or(0),
+                server: call.site.extension().server_of(region),
+            }
+        })
+        .collect()
+}
+
+/// Returns the runs of columns with estimated cells.
+fn estimated_columns(map: &HeatMap) -> Vec<std::ops::Range<usize>> {
+    let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
+    for column in 0..map.columns {
+        let mut cells = map.estimated.iter().skip(column).step_by(map.columns.max(1));
+        if !cells.any(|is_estimated| *is_estimated) {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if run.end == column => run.end += 1,
+            _ => runs.push(column..column + 1),
+        }
+    }
+    runs
+}
+
+fn cells(map: &HeatMap, values: &[f32]) -> Vec<Vec<Option<f32>>> {
+    let is_gap = |column: &usize| map.gaps.iter().any(|gap| gap.contains(column));
+    let row = |values: &[f32]| {
+        values
+            .iter()
+            .enumerate()
+            .map(|(column, value)| (!is_gap(&column)).then_some(*value))
+            .collect()
+    };
+    values.chunks(map.columns.max(1)).map(row).collect()
+}
+
+/// What happened in a range of keys at one time.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CellAnswer {
+    as_of: u64,
+    missing: Vec<&'static str>,
+    top_rows: Vec<TopRow>,
+    clients: Vec<String>,
+    statements: Vec<String>,
+    /// Operations of which one is counted.
+    sampled: &'static str,
+    regions: Vec<String>,
+    p99_ms: Option<f64>,
+}
+
+/// Frequent row.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TopRow {
+    key: Key,
+    per_s: f64,
+    /// The rate is at least `per_s - error`.
+    error: f64,
+}
+
+/// Rows with the most requests in a range of keys at one time.
+#[utoipa::path(
+    get,
+    path = "/api/tables/{t}/heat/cell",
+    tag = "load",
+    params(
+        ("t" = String, Path),
+        ("at" = i64, Query, description = "A time in the column"),
+        ("k0" = Option<String>, Query, description = "First key, hexadecimal"),
+        ("k1" = Option<String>, Query, description = "End of the keys, hexadecimal"),
+    ),
+    responses((status = 200, body = CellAnswer), (status = 501, body = Problem))
+)]
+pub(crate) async fn heat_cell(call: Call) -> Response {
+    call.json(Weight::Heavy, cell_answer).await
+}
+
+fn cell_answer(call: &Call, _: Deadline) -> Answered<CellAnswer> {
+    /// Rows of an answer.
+    const MAX_ROWS: usize = 5;
+    let now = call.site.extension().now_ms();
+    let at: i64 = call
+        .params
+        .optional_number("at")?
+        .ok_or_else(|| Problem::field("at", "give at, a time in milliseconds since 1970"))?;
+    let asked = Asked::of(&Params(cell_params(&call.params)), i64::try_from(now).unwrap_or(0))?;
+    let table = call.table()?;
+    let declared = DeclaredKey::of(&*call.site.sources.cluster, &table.descriptor);
+    let style = KeyStyle::of(&call.params, declared)?;
+    let span = (at, at.saturating_add(BASE_MS));
+    let (rows, _) = call.site.extension().hot_rows(table.name(), span)?;
+    let is_inside = |row: &[u8]| {
+        *row >= *asked.query.start && asked.query.end.as_ref().is_none_or(|end| *row < **end)
+    };
+    let top_rows = rows.iter().filter(|row| is_inside(&row.row)).take(MAX_ROWS).map(|row| {
+        let (per_s, error) = super::hot_keys::rates(row, span);
+        TopRow { key: style.key(&row.row), per_s, error }
+    });
+    Ok(CellAnswer {
+        as_of: now,
+        missing: vec!["clients", "statements", "p99_ms"],
+        top_rows: top_rows.collect(),
+        clients: Vec::new(),
+        statements: Vec::new(),
+        sampled: super::hot_keys::SAMPLED,
+        regions: shown_regions(&table, &asked.query)?
+            .into_iter()
+            .take(MAX_ROWS)
+            .map(|region| region.encoded_name)
+            .collect(),
+        p99_ms: None,
+    })
+}
+
+/// Returns the parameters of a cell that a map has too.
+fn cell_params(params: &Params) -> Vec<(String, String)> {
+    let of_both = params.0.iter().filter(|(name, _)| name == "k0" || name == "k1");
+    of_both.cloned().collect::<HashMap<_, _>>().into_iter().collect()
+}
