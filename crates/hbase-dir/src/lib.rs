@@ -5,8 +5,8 @@
 //! in which a killed HBase has left cells, and `wal/` reads them. `region_set.rs` selects the live
 //! regions, by `hbase:meta` (`meta.rs`) where it is there. `locate.rs` finds the file behind a name
 //! in a family's directory (`store_file_name.rs`). `messages.rs` has HBase's protobuf messages,
-//! `small_file.rs` reads the files that contain them. `mob.rs` finds the
-//! values that are not in store files.
+//! `small_file.rs` reads the files that contain them, with a limit of their messages
+//! (`message_count.rs`). `mob.rs` finds the values that are not in store files.
 //!
 //! Only names, small files and logs are read here, no store file. Nothing is written. Every file
 //! may be damaged or hostile: names are parsed before they become parts of a path, and a small file
@@ -19,6 +19,7 @@ mod bare_files;
 mod file_list;
 mod locate;
 mod logs;
+mod message_count;
 pub mod messages;
 mod meta;
 mod mob;

@@ -223,3 +223,31 @@ fn snapshot_with_one_manifest_per_region_is_read() {
     write(&directory.join(".snapshotinfo"), &description.encode_to_vec());
     assert_eq!(read_snapshot(folder.path(), "s").unwrap_err().kind(), ErrorKind::Unsupported);
 }
+
+#[test]
+fn manifest_of_countless_messages_is_refused_with_its_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join(".hbase-snapshot/s");
+    let description =
+        SnapshotDescription { name: "s".to_owned(), table: Some("t".to_owned()), version: Some(2) };
+    write(&directory.join(".snapshotinfo"), &description.encode_to_vec());
+    let family = schema(None)[PBUF.len()..].to_vec();
+    let table = [&[0x0a, u8::try_from(family.len()).unwrap()][..], &family].concat();
+    let delimiter = |length: usize| {
+        let mut bytes = Vec::new();
+        prost::encode_length_delimiter(length, &mut bytes).unwrap();
+        bytes
+    };
+    // Manifests of regions, and files of a family within one: all of them empty.
+    let files = b"\x12\0".repeat(2_000_000);
+    let of_family = [&[0x1a][..], &delimiter(files.len()), &files].concat();
+    let region = [&[0x12][..], &delimiter(of_family.len()), &of_family].concat();
+    for messages in [b"\x12\0".repeat(2_000_001), region] {
+        write(&directory.join("data.manifest"), &[&table[..], &messages].concat());
+        let error = read_snapshot(folder.path(), "s").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        for part in ["data.manifest: ", "more than 2000000 messages", "restore"] {
+            assert!(error.message().contains(part), "{error}");
+        }
+    }
+}

@@ -9,8 +9,9 @@ use super::input::{Fault, Input, Parsed};
 
 /// Class of the only cell format that HBase contains itself.
 const CELL_CODEC: &str = "WALCellCodec";
-/// Maximum bytes of a key.
-const MAX_KEY_BYTES: u64 = 64 << 20;
+/// Maximum bytes of a key, and with it the number of scopes in it, which take more memory than
+/// bytes.
+const MAX_KEY_BYTES: u64 = 4 << 20;
 /// Maximum bytes of the name of a region, table or family in it.
 const MAX_NAME_BYTES: u64 = i16::MAX as u64;
 /// Number of the codec GZ, with which values are compressed unless the header names another.
