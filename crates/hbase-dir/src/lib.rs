@@ -40,7 +40,8 @@ use halite_types::TableDescriptor;
 pub use bare_files::read_bare_files;
 pub use logs::{LogFile, list_logs, list_meta_logs, recorded_sequence};
 pub use meta::{
-    LiveRegions, META_FAMILY, META_REGION, META_STATE, MetaFiles, find_meta, live_region,
+    LiveRegion, LiveRegions, META_FAMILY, META_REGION, META_STATE, MetaFiles, find_meta,
+    live_region,
 };
 pub use mob::mob_file;
 pub use snapshot::read_snapshot;
@@ -59,6 +60,9 @@ pub struct HbaseTable {
     /// Number of regions that were left out because newer ones have their rows: not `hbase:meta`,
     /// but the regions themselves told so.
     pub replaced_regions: usize,
+    /// Number of directories of regions that were left out because `hbase:meta` does not list them
+    /// as live.
+    pub unlisted_regions: usize,
 }
 
 /// Region of a table.

@@ -12,7 +12,10 @@ use crate::messages::{
     SnapshotFile, SnapshotRegionManifest, StoreFileEntry, StoreFileList, TableNameMessage,
     TableSchema,
 };
-use crate::{Liveness, list_logs, mob_file, read_snapshot, read_table, recorded_sequence};
+use crate::{
+    LiveRegions, Liveness, list_logs, live_region, mob_file, read_snapshot, read_table,
+    recorded_sequence,
+};
 
 const HEX: &str = "0123456789abcdef0123456789abcdef";
 
@@ -250,4 +253,38 @@ fn manifest_of_countless_messages_is_refused_with_its_path() {
             assert!(error.message().contains(part), "{error}");
         }
     }
+}
+
+#[test]
+fn region_without_its_file_has_the_rows_of_meta() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let directory = root.join("data/default/t");
+    write(&directory.join(".tabledesc/.tableinfo"), &schema(None));
+    let region = RegionInfoMessage {
+        region_id: 5,
+        table_name: table_name(),
+        start_key: None,
+        end_key: Some(b"m".to_vec()),
+        offline: None,
+        split: None,
+        replica_id: None,
+    };
+    let row = [&PBUF[..], &region.encode_to_vec()].concat();
+    let (name, live) = live_region(root, &row, b"OPEN").unwrap().unwrap();
+    write(&directory.join(&name.1).join("f").join(HEX), b"");
+    // Left over from something that HBase did not finish.
+    fs::create_dir(directory.join("abcd")).unwrap();
+    let error = read_table(root, &name.0, Liveness::Derived).unwrap_err();
+    for part in [".regioninfo: this file is missing", "copy data/hbase/meta", "start and stop"] {
+        assert!(error.message().contains(part), "{error}");
+    }
+    let listed = LiveRegions::from([(name.clone(), live)]);
+    let table = read_table(root, &name.0, Liveness::Listed(&listed)).unwrap();
+    let [found] = &table.regions[..] else { panic!("{:?}", table.regions) };
+    assert_eq!(
+        (&found.encoded_name, &found.start[..], &found.end[..]),
+        (&name.1, &b""[..], &b"m"[..])
+    );
+    assert_eq!(found.files.len(), 1);
 }
