@@ -14,6 +14,7 @@ mod recovery;
 mod root;
 mod source;
 mod spill;
+mod spill_run;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
