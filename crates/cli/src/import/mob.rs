@@ -22,6 +22,7 @@ use halite_hbase_dir::{HbaseFile, mob_file};
 use halite_types::cell::{tags, write_tag};
 
 use super::progress::progress;
+use super::remark::Remark;
 use super::source::ImportSource;
 use crate::hfile;
 use crate::text_table::grouped;
@@ -47,7 +48,7 @@ pub(crate) fn inline_mob(
     root: &Path,
     sources: &mut [ImportSource],
     into: Option<&Path>,
-    mut note: impl FnMut(String),
+    mut note: impl FnMut(Remark),
 ) -> anyhow::Result<()> {
     sources.iter().filter(|source| source.is_bare).try_for_each(check_bare)?;
     let env = into.map(Env::os).transpose()?;
@@ -76,14 +77,14 @@ pub(crate) fn inline_mob(
         }
         for family in &source.mob_families {
             let (values, bytes) = sums.get(family).copied().unwrap_or_default();
-            note(format!(
+            note(Remark::Note(format!(
                 "table {}: family {} had IS_MOB and is without it here: {} values ({} bytes) of MOB \
                  files are in its store files",
                 source.name(),
                 to_string_binary(family),
                 grouped(values),
                 grouped(bytes)
-            ));
+            )));
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ mod mob;
 mod plan;
 mod progress;
 mod recovery;
+mod remark;
 mod root;
 mod source;
 mod spill;
@@ -29,6 +30,7 @@ pub(crate) use mob::inline_mob;
 pub(crate) use plan::print_plan;
 use progress::progress;
 pub(crate) use recovery::recover;
+pub(crate) use remark::Remark;
 pub(crate) use root::HbaseRoot;
 use source::path_text;
 pub(crate) use source::{ImportSource, Recovered};
@@ -52,12 +54,13 @@ const RECOVERY_PREFIX: &str = ".import-";
 pub(crate) fn skip_existing(
     store: &Store,
     sources: &mut Vec<ImportSource>,
-    mut note: impl FnMut(String),
+    mut note: impl FnMut(Remark),
 ) -> anyhow::Result<()> {
     let mut missing = Vec::new();
     for source in sources.drain(..) {
         if !source.is_bare && store.table_exists(source.name())? {
-            note(format!("table {} exists already in the store; it is skipped", source.name()));
+            let text = format!("table {} exists already in the store; it is skipped", source.name());
+            note(Remark::Note(text));
         } else {
             missing.push(source);
         }

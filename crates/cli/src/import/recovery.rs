@@ -17,12 +17,13 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use halite::{Bytes, CellRef};
 use halite_engine::env::Env;
-use halite_hbase_dir::wal::{CompactionMarker, WalEnd, WalEntry, WalReader};
+use halite_hbase_dir::wal::{CompactionMarker, WalEntry, WalReader};
 use halite_hbase_dir::{HbaseFile, HbaseRegion};
 
 use super::compacted::remove_files;
 use super::log_codec::decompress_value;
 use super::progress::progress;
+use super::remark::Remark;
 use super::root::HbaseRoot;
 use super::source::{ImportSource, Recovered};
 use super::spill::{Spill, StorePlace};
@@ -41,7 +42,7 @@ pub(crate) fn recover(
     root: &HbaseRoot,
     sources: &mut [ImportSource],
     into: Option<&Path>,
-    mut note: impl FnMut(String),
+    mut note: impl FnMut(Remark),
 ) -> anyhow::Result<()> {
     let logs: Vec<_> = root.logs.iter().flatten().filter(|log| !log.is_meta).collect();
     let bar = progress("reading logs", logs.iter().map(|log| log.bytes).sum());
@@ -52,13 +53,7 @@ pub(crate) fn recover(
         while let Some(entry) = reader.next_entry()? {
             recovery.add(&entry).with_context(|| log.path.display().to_string())?;
         }
-        if let Some(WalEnd::Incomplete { offset, bytes }) = reader.end() {
-            note(format!(
-                "{}: the log ends inside the entry at byte {offset}, which is left out ({bytes} \
-                 bytes): the server was killed while it wrote it",
-                log.path.display()
-            ));
-        }
+        Remark::of_log(&log.path, reader.end()).into_iter().for_each(&mut note);
         bar.inc(log.bytes);
     }
     bar.finish_and_clear();

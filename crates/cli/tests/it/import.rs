@@ -400,6 +400,28 @@ fn parts_of_logs_below_wal_directory_are_recovered() {
 }
 
 #[test]
+fn damage_inside_an_unclosed_log_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    let [first, second, third] =
+        [9020, 9021, 9022].map(|sequence| entry(REGION, sequence, &[("n", "value")]));
+    // A bit of the length of the second key: it seems to end after the log.
+    let damaged = [b"\xff\xff\x01", &second[1..]].concat();
+    let log = [LOG_HEADER, &first, &damaged, &third].concat();
+    fs::write(root.join("WALs/s,1,2/s.3"), &log).unwrap();
+    let at = LOG_HEADER.len() + first.len();
+    let (left, next) = (log.len() - at, log.len() - third.len());
+    for arguments in [&["hf_a", "--dry-run"][..], &["hf_a"]] {
+        let (ok, printed) = import(folder, arguments);
+        let warning = format!("s.3: the log is damaged at byte {at}: {left} bytes");
+        assert!(ok && printed.contains("warning: ") && printed.contains(&warning), "{printed}");
+        assert!(printed.contains(&format!("with the entry at byte {next}")), "{printed}");
+    }
+    assert_eq!(values_of_logs(folder), [hex(b"value")]);
+}
+
+#[test]
 fn choice_of_regions_after_a_crash_requires_meta() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -69,15 +69,15 @@ impl WalHeaderMessage {
 
 /// HBase's `WALKey`, without the fields for replication.
 #[derive(Clone, PartialEq, Message)]
-struct WalKeyMessage {
+pub(super) struct WalKeyMessage {
     #[prost(bytes = "vec", required, tag = "1")]
-    encoded_region_name: Vec<u8>,
+    pub(super) encoded_region_name: Vec<u8>,
     #[prost(bytes = "vec", required, tag = "2")]
-    table_name: Vec<u8>,
+    pub(super) table_name: Vec<u8>,
     #[prost(uint64, required, tag = "3")]
-    log_sequence_number: u64,
+    pub(super) log_sequence_number: u64,
     #[prost(uint64, required, tag = "4")]
-    write_time: u64,
+    pub(super) write_time: u64,
     #[prost(message, repeated, tag = "6")]
     scopes: Vec<FamilyScope>,
     #[prost(uint32, optional, tag = "7")]
