@@ -422,6 +422,26 @@ fn damage_inside_an_unclosed_log_is_told() {
 }
 
 #[test]
+fn references_of_a_family_without_mob_now_are_resolved() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let tables = mob_sample(folder).join("data/default/blobs/.tabledesc");
+    let path = fs::read_dir(tables).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = fs::read(&path).unwrap();
+    let is_mob = b"IS_MOB\x12\x04true";
+    let at = bytes.windows(is_mob.len()).position(|part| part == is_mob).unwrap();
+    // Anything else is false to HBase.
+    bytes[at + is_mob.len() - 4..][..4].copy_from_slice(b"nope");
+    fs::write(&path, bytes).unwrap();
+    for arguments in [&["blobs", "--dry-run"][..], &["blobs"]] {
+        let (ok, printed) = import(folder, arguments);
+        let note = "table blobs: family f is without IS_MOB, and had references";
+        assert!(ok && printed.contains(note), "{printed}");
+    }
+    assert_eq!(raw_cells(folder, "blobs"), listed(folder, "blobs.raw.tsv"));
+}
+
+#[test]
 fn choice_of_regions_after_a_crash_requires_meta() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
