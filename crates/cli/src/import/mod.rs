@@ -149,13 +149,14 @@ fn import(store: &Store, source: &ImportSource, verify: bool) -> anyhow::Result<
     if source.is_bare && store.table_exists(source.name())? {
         return load_into(store, source, verify);
     }
+    // What fails here is not to leave the namespace.
+    let regions = source.import_regions()?;
     let namespace = source.name().namespace();
     let is_new_namespace = match store.create_namespace(namespace, Attributes::new()) {
         Ok(()) => true,
         Err(error) if error.kind() == ErrorKind::NamespaceExists => false,
         Err(error) => return Err(error.into()),
     };
-    let regions = source.import_regions()?;
     let bar = progress("importing", source.bytes());
     let imported =
         store

@@ -422,6 +422,24 @@ fn damage_inside_an_unclosed_log_is_told() {
 }
 
 #[test]
+fn namespace_of_a_failed_import_is_not_left() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let odd = std::ffi::OsStr::from_bytes(b"odd\xff");
+    fs::rename(sample(folder), folder.join(odd)).unwrap();
+    let mut command = halite();
+    command.arg("import").arg(odd).args(["--snapshot", "hf_snap1", "new:t", "--data", "store"]);
+    let output = output(command.current_dir(folder));
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && printed.contains("is not UTF-8"), "{printed}");
+    let store = halite::open(folder.join("store")).unwrap();
+    let error = store.drop_namespace("new").unwrap_err();
+    assert_eq!(error.kind(), halite::ErrorKind::NoSuchNamespace);
+    store.close().unwrap();
+}
+
+#[test]
 fn references_of_a_family_without_mob_now_are_resolved() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
