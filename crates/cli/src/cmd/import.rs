@@ -10,6 +10,7 @@ use halite::TableName;
 use crate::backend::Backend;
 use crate::import::{self, HbaseRoot, ImportSource, ImportedTable, Remark};
 use crate::open_files;
+use crate::store_place;
 use crate::text_table::grouped;
 
 /// Import tables from a directory of HBase, without a running HBase
@@ -63,6 +64,9 @@ impl ImportArgs {
             .directory
             .canonicalize()
             .with_context(|| format!("the directory to import, {}", self.directory.display()))?;
+        for from in [Some(&directory), self.wal_dir.as_ref()].into_iter().flatten() {
+            store_place::check_is_outside(from, "copy its tables with `halite copy`")?;
+        }
         let note = |remark: Remark| drop(writeln!(std::io::stderr().lock(), "{remark}"));
         let (root, mut sources) = self.read(&directory, note)?;
         if self.dry_run {
@@ -99,6 +103,7 @@ impl ImportArgs {
     }
 
     /// Makes the checks of an import. A store that does not exist yet is replaced by an empty one.
+    /// A directory with anything else is refused when it is opened, without a change.
     fn check(
         &self,
         root: Option<&HbaseRoot>,
@@ -107,8 +112,11 @@ impl ImportArgs {
         note: impl Fn(Remark),
     ) -> anyhow::Result<()> {
         let empty = tempfile::tempdir().context("making a temporary directory")?;
-        let exists = self.data.join("halite").is_dir();
-        let path = if exists { &self.data } else { empty.path() };
+        let is_free = match std::fs::read_dir(&self.data) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        };
+        let path = if is_free { empty.path() } else { &self.data };
         let backend = Backend::open(path.to_str().context("the store's path is not UTF-8")?)?;
         let checked = backend.store().context("no store").and_then(|store| {
             if self.skip_existing {

@@ -65,10 +65,11 @@ pub(crate) fn inline_mob(
             files.add(file, written.len()).with_context(|| format!("table {}", source.name()))?;
             bar.inc(file.bytes);
         }
-        written.push((files.by_path, files.sums));
+        written.push((files.by_path, files.sums, files.bytes));
     }
     bar.finish_and_clear();
-    for (source, (files, sums)) in sources.iter_mut().zip(written) {
+    for (source, (files, sums, inlined_bytes)) in sources.iter_mut().zip(written) {
+        source.inlined_bytes = inlined_bytes;
         for file in source.regions.iter_mut().flat_map(|region| &mut region.files) {
             if let Some(Some((path, bytes))) = files.get(&file.path) {
                 file.path.clone_from(path);
@@ -144,6 +145,8 @@ struct InlinedFiles<'a> {
     by_path: BTreeMap<PathBuf, Option<(PathBuf, u64)>>,
     /// Values and their bytes, by family.
     sums: BTreeMap<halite::Bytes, (u64, u64)>,
+    /// Bytes of the files with references, and of their values.
+    bytes: u64,
 }
 
 impl<'a> InlinedFiles<'a> {
@@ -154,6 +157,7 @@ impl<'a> InlinedFiles<'a> {
             mob: MobFiles { root, open: Vec::new() },
             by_path: BTreeMap::new(),
             sums: BTreeMap::new(),
+            bytes: 0,
         }
     }
 
@@ -236,6 +240,9 @@ impl<'a> InlinedFiles<'a> {
         }
         let sum = self.sums.entry(file.family.clone()).or_default();
         *sum = (sum.0 + values, sum.1 + bytes);
+        if values > 0 {
+            self.bytes += file.bytes + bytes;
+        }
         let Some(new) = new else { return Ok(None) };
         if values == 0 {
             return new.discard().map(|()| None);

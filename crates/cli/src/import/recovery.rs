@@ -67,6 +67,7 @@ pub(crate) fn recover(
         let recovered = &mut sources[table].recovered;
         recovered.entries += count.entries;
         recovered.cells += count.cells;
+        recovered.bytes += count.bytes;
         recovered.regions += u64::from(count.entries > 0);
     }
     check_choices(sources)?;
@@ -153,7 +154,7 @@ impl<'a> Recovery<'a> {
                 families: newest_sequences(of_region)?,
             }),
         };
-        let mut cells = 0;
+        let (mut cells, mut bytes) = (0, 0);
         for cell in entry.data().filter(|cell| is_inside(of_region, cell)) {
             // A family may have been removed since.
             let Some(family) = source.descriptor.find_family(cell.family()) else { continue };
@@ -162,6 +163,7 @@ impl<'a> Recovery<'a> {
                 continue;
             }
             cells += 1;
+            bytes += cell.encoded_len() as u64;
             if let Some(spill) = &mut self.spill {
                 let place = StorePlace { table, region, family: family.name().clone() };
                 spill.add(place, family, cell.with_sequence_id(entry.sequence))?;
@@ -171,6 +173,7 @@ impl<'a> Recovery<'a> {
             let count = self.counts.entry(place).or_default();
             count.entries += 1;
             count.cells += cells;
+            count.bytes += bytes;
         }
         self.compactions.entry(place).or_default().extend(entry.compactions()?);
         Ok(())

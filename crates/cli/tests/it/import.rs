@@ -422,6 +422,42 @@ fn damage_inside_an_unclosed_log_is_told() {
 }
 
 #[test]
+fn dry_run_refuses_what_an_import_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    let region = root.join("data/default/hf_a/f1398270e8056b2c10668848e20f759b");
+    copy_tree(&region.join("g"), &folder.join("bare/g"));
+    fs::create_dir(folder.join("foreign")).unwrap();
+    fs::write(folder.join("foreign/letter"), "text").unwrap();
+    let (ok, printed) = import(folder, &["hf_sp"]);
+    assert!(ok, "{printed}");
+    let long = "t".repeat(200);
+    let refused = |arguments: &[&str], message: &str| {
+        for more in [&["--dry-run"][..], &[]] {
+            let arguments = [&["import"][..], arguments, more].concat();
+            let output = output(halite().args(&arguments).current_dir(folder));
+            let printed = String::from_utf8(output.stderr).unwrap();
+            assert!(!output.status.success(), "{arguments:?}");
+            assert!(printed.contains(message), "{arguments:?}: {printed}");
+        }
+    };
+    refused(&["root", "hf_a", "--data", "foreign"], "foreign is not a store and not empty");
+    refused(&["bare", "--hfiles", "hf_sp", "--data", "store"], "family g");
+    refused(&["root", "--snapshot", "hf_snap1", &long, "--data", "store"], "choose a shorter one");
+    let of_space = format!("{long}{long}:t");
+    refused(&["root", "--snapshot", "hf_snap1", &of_space, "--data", "store"], "shorter one");
+    for inside in ["store", "store/data", "store/archive"] {
+        fs::create_dir_all(folder.join(inside)).unwrap();
+        refused(&[inside, "--snapshot", "x", "--data", "store"], "store of Halite");
+        refused(&[inside, "--hfiles", "x", "--data", "other"], "`halite copy`");
+    }
+    let names: Vec<_> = fs::read_dir(folder.join("foreign")).unwrap().collect();
+    assert_eq!(names.len(), 1);
+    assert!(!folder.join("other").exists());
+}
+
+#[test]
 fn namespace_of_a_failed_import_is_not_left() {
     use std::os::unix::ffi::OsStrExt as _;
     let folder = tempfile::tempdir().unwrap();
