@@ -11,16 +11,16 @@ const MANIFEST: &str = "halite/MANIFEST";
 ///
 /// # Errors
 /// Returns an error with the store, or if the directory cannot be examined.
-pub(crate) fn check_is_outside(directory: &Path, mend: &str) -> anyhow::Result<()> {
+pub(crate) fn check_is_outside(directory: &Path, fix: &str) -> anyhow::Result<()> {
     let real = real_path(directory)?;
     let Some(store) = real.ancestors().find(|path| path.join(MANIFEST).is_file()) else {
         return Ok(());
     };
     if store == real {
-        bail!("{} is a store of Halite; {mend}", directory.display());
+        bail!("{} is a store of Halite; {fix}", directory.display());
     }
     bail!(
-        "{} is inside {}, which is a store of Halite: all files there are its own; {mend}",
+        "{} is inside {}, which is a store of Halite: all files there are its own; {fix}",
         directory.display(),
         store.display()
     )

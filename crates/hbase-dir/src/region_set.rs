@@ -224,7 +224,7 @@ mod tests {
             encoded_name: format!("{id:x}"),
         };
         let count = 100_000;
-        // Each was split, in the order of the hash of a number, so that no order of insertion helps.
+        // Each was split, in an order that is none of their keys.
         let mut all: Vec<_> = (0..count).map(|at| region(1 + at, 2 * at, 2 * at + 2)).collect();
         for at in 0..count {
             let place = at * 7919 % count;

@@ -186,7 +186,7 @@ impl<'a> InlinedFiles<'a> {
         Ok(())
     }
 
-    /// Returns whether the cells of a file are to be looked at for references. Files of a family
+    /// Returns whether the cells of a file are to be examined for references. Files of a family
     /// without `IS_MOB` are not written again for nothing.
     fn may_refer(&self, file: &HbaseFile, reader: &Arc<Reader>) -> anyhow::Result<bool> {
         if self.source.mob_families.contains(&file.family) {

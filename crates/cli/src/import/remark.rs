@@ -26,7 +26,7 @@ impl Remark {
             )),
             Some(further) => Self::Warning(format!(
                 "{path}: the log is damaged at byte {offset}: {bytes} bytes from there to its end \
-                 are left out, with the entry at byte {further} and perhaps more, as by HBase; \
+                 are left out, with the entry at byte {further} and any after it, as by HBase; \
                  their writes were acknowledged: restore the log and repeat the import to have them"
             )),
         })

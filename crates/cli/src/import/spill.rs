@@ -71,14 +71,13 @@ impl<'a> Spill<'a> {
         cell: CellRef<'_>,
     ) -> anyhow::Result<()> {
         let Self { numbers, stores, .. } = self;
-        let number = match numbers.get(&place) {
-            Some(number) => *number,
-            None => {
-                let number = u32::try_from(stores.len()).context("too many stores")?;
-                numbers.insert(place.clone(), number);
-                stores.push(StoreCells::new(place, family));
-                number
-            }
+        let number = if let Some(number) = numbers.get(&place) {
+            *number
+        } else {
+            let number = u32::try_from(stores.len()).context("too many stores")?;
+            numbers.insert(place.clone(), number);
+            stores.push(StoreCells::new(place, family));
+            number
         };
         let store = &mut stores[number as usize];
         let before = store.memory_bytes();

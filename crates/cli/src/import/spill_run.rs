@@ -20,26 +20,27 @@ use halite_types::cell::{compare_cells, read_cell, write_cell};
 const WRITE_BYTES: usize = 1 << 20;
 const READ_BYTES: usize = 128 << 10;
 /// Runs of one level that are merged to one of the next. At most this many of each level are open.
-const MAX_RUNS: usize = 64;
+const FAN_IN: usize = 64;
 
 /// Runs from the oldest to the newest.
 pub(super) struct Runs {
     directory: PathBuf,
     /// With how often the cells of each were merged, which falls towards the newest.
-    runs: Vec<(u32, PathBuf)>,
+    files: Vec<(u32, PathBuf)>,
     created: u64,
-    max_runs: usize,
+    /// Runs of one level that are merged.
+    fan_in: usize,
 }
 
 impl Runs {
     /// Runs are written into a directory, and removed when they are merged.
     pub(super) fn new(directory: &Path) -> Self {
         let directory = directory.to_owned();
-        Self { directory, runs: Vec::new(), created: 0, max_runs: MAX_RUNS }
+        Self { directory, files: Vec::new(), created: 0, fan_in: FAN_IN }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.runs.is_empty()
+        self.files.is_empty()
     }
 
     /// Adds a run. `write` writes the records in their order.
@@ -52,13 +53,13 @@ impl Runs {
     ) -> anyhow::Result<()> {
         self.create(0, write)?;
         loop {
-            let first = self.runs.len().saturating_sub(self.max_runs);
-            let newest = &self.runs[first..];
+            let first = self.files.len().saturating_sub(self.fan_in);
+            let newest = &self.files[first..];
             let level = newest[0].0;
-            if newest.len() < self.max_runs || newest.iter().any(|(of, _)| *of != level) {
+            if newest.len() < self.fan_in || newest.iter().any(|(of, _)| *of != level) {
                 return Ok(());
             }
-            let merged = self.runs.split_off(first);
+            let merged = self.files.split_off(first);
             self.create(level + 1, |writer| {
                 merge(&merged, |store, cell| writer.write(store, cell))
             })?;
@@ -74,8 +75,8 @@ impl Runs {
         self,
         take: impl FnMut(u32, CellRef<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        merge(&self.runs, take)?;
-        remove(&self.runs)
+        merge(&self.files, take)?;
+        remove(&self.files)
     }
 
     fn create(
@@ -91,7 +92,7 @@ impl Runs {
         write(&mut writer)
             .and_then(|()| Ok(writer.output.flush()?))
             .with_context(|| format!("writing {}", path.display()))?;
-        self.runs.push((level, path));
+        self.files.push((level, path));
         Ok(())
     }
 }
@@ -246,9 +247,9 @@ mod tests {
 
     #[test]
     fn runs_of_any_number_are_merged_in_order() {
-        for max_runs in [2, 3, MAX_RUNS] {
+        for fan_in in [2, 3, FAN_IN] {
             let folder = tempfile::tempdir().unwrap();
-            let mut runs = Runs { max_runs, ..Runs::new(folder.path()) };
+            let mut runs = Runs { fan_in, ..Runs::new(folder.path()) };
             for number in 0..9_u64 {
                 let value = number.to_string();
                 write(
@@ -257,7 +258,7 @@ mod tests {
                 );
             }
             let files = fs::read_dir(folder.path()).unwrap().count();
-            assert!(max_runs == MAX_RUNS || files < 4, "{files} files of at most {max_runs} runs");
+            assert!(fan_in == FAN_IN || files < 4, "{files} files of at most {fan_in} runs");
             let mut found = Vec::new();
             runs.merge(|store, cell| {
                 let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -266,7 +267,7 @@ mod tests {
             })
             .unwrap();
             let expected = "0a8 0b8 0b7 0b6 0b5 0b4 0b3 0b2 0b1 0b0 1a8";
-            assert_eq!(found.join(" "), expected, "{max_runs}");
+            assert_eq!(found.join(" "), expected, "{fan_in}");
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         }
     }

@@ -13,7 +13,7 @@
 //! with a trailer, an incomplete entry is damage.
 //!
 //! A damaged length has the same appearance as a log that ends early, and HBase takes it as such
-//! (`ProtobufWALStreamReader` has an end of file for both, after which `WALSplitter` goes on with
+//! (`ProtobufWALStreamReader` has an end of file for both, after which `WALSplitter` continues with
 //! what it has read). Here the rest is searched for entries, so that the loss can be told.
 
 mod cells;
