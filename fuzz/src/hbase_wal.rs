@@ -50,7 +50,11 @@ fn read(data: &[u8]) {
         }
     }
     match reader.end().expect("it has ended") {
-        WalEnd::Incomplete { offset, bytes } => assert!(offset + bytes <= data.len() as u64),
+        WalEnd::Incomplete { offset, bytes, further_entry } => {
+            let end = offset + bytes;
+            assert!(end <= data.len() as u64);
+            assert!(further_entry.is_none_or(|further| further > offset && further < end));
+        }
         WalEnd::Open | WalEnd::Closed => assert!(data.len() >= 4),
     }
     assert!(bytes <= MAX_BYTES_PER_BYTE * data.len() as u64);

@@ -15,6 +15,7 @@ mod open_files;
 mod series;
 mod serve;
 mod shell;
+mod store_place;
 mod text_table;
 mod units;
 mod unknown_name;

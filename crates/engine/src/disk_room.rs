@@ -58,6 +58,13 @@ struct DiskState {
     unfit_flush: Option<(u64, u64)>,
 }
 
+/// Returns the bytes that the callers of a store in an environment could write, with the default
+/// reserve. `None` if the free space is unknown.
+pub fn writable_bytes(env: &Env) -> Option<u64> {
+    let room = DiskRoom::new(env, None);
+    room.space().map(|space| space.free_bytes.saturating_sub(room.reserve_of(space)))
+}
+
 /// Space reservation of a compaction, released on drop.
 pub(crate) struct Claim<'a> {
     room: &'a DiskRoom,
@@ -302,6 +309,16 @@ mod tests {
         assert!(room.admit().is_err(), "a look is good for a while");
         sim.clock.advance_ms(100);
         assert!(room.admit().is_ok());
+    }
+
+    #[test]
+    fn writable_bytes_are_those_over_the_reserve() {
+        let sim = SimEnv::new(1);
+        assert_eq!(writable_bytes(&sim.env()), None);
+        for (free, writable) in [(2_000, 1_500), (10 << 30, (10 << 30) - (512 << 20)), (0, 0)] {
+            sim.fs.set_capacity(Some(free));
+            assert_eq!(writable_bytes(&sim.env()), Some(writable));
+        }
     }
 
     #[test]

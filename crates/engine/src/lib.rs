@@ -36,6 +36,7 @@ mod wal;
 
 pub use block_cache::{CacheEvictionStats, CacheStats};
 pub use commit::CommitTicket;
+pub use disk_room::writable_bytes;
 pub use engine::{
     Engine, ExportFile, ImportFile, ImportRegion, ImportReport, MetaView, OpenReport,
     SnapshotExport, Table, TableScanner,

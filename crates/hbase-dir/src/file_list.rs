@@ -12,9 +12,12 @@ use std::path::Path;
 use halite_types::{FamilyDescriptor, Result, TableDescriptor};
 use prost::Message as _;
 
+use crate::message_count::has_more_messages;
 use crate::messages::StoreFileList;
 use crate::small_file::{damaged, list, read, unsupported};
 
+/// Maximum store files of a family in a region that are read.
+const MAX_FILES: usize = 1_000_000;
 /// Name of the setting.
 pub(crate) const TRACKER: &str = "hbase.store.file-tracker.impl";
 
@@ -106,5 +109,6 @@ fn decode(bytes: &[u8]) -> Option<StoreFileList> {
     let (message, rest) = rest.split_at_checked(u32::from_be_bytes(*length).try_into().ok()?)?;
     let (crc, _) = rest.split_first_chunk::<4>()?;
     (crc32fast::hash(message) == u32::from_be_bytes(*crc)).then_some(())?;
+    (!has_more_messages::<StoreFileList>(message, MAX_FILES)).then_some(())?;
     StoreFileList::decode(message).ok()
 }

@@ -5,8 +5,8 @@
 //! in which a killed HBase has left cells, and `wal/` reads them. `region_set.rs` selects the live
 //! regions, by `hbase:meta` (`meta.rs`) where it is there. `locate.rs` finds the file behind a name
 //! in a family's directory (`store_file_name.rs`). `messages.rs` has HBase's protobuf messages,
-//! `small_file.rs` reads the files that contain them. `mob.rs` finds the
-//! values that are not in store files.
+//! `small_file.rs` reads the files that contain them, with a limit of their messages
+//! (`message_count.rs`). `mob.rs` finds the values that are not in store files.
 //!
 //! Only names, small files and logs are read here, no store file. Nothing is written. Every file
 //! may be damaged or hostile: names are parsed before they become parts of a path, and a small file
@@ -19,6 +19,7 @@ mod bare_files;
 mod file_list;
 mod locate;
 mod logs;
+mod message_count;
 pub mod messages;
 mod meta;
 mod mob;
@@ -39,7 +40,8 @@ use halite_types::TableDescriptor;
 pub use bare_files::read_bare_files;
 pub use logs::{LogFile, list_logs, list_meta_logs, recorded_sequence};
 pub use meta::{
-    LiveRegions, META_FAMILY, META_REGION, META_STATE, MetaFiles, find_meta, live_region,
+    LiveRegion, LiveRegions, META_FAMILY, META_REGION, META_STATE, MetaFiles, find_meta,
+    live_region,
 };
 pub use mob::mob_file;
 pub use snapshot::read_snapshot;
@@ -58,6 +60,9 @@ pub struct HbaseTable {
     /// Number of regions that were left out because newer ones have their rows: not `hbase:meta`,
     /// but the regions themselves told so.
     pub replaced_regions: usize,
+    /// Number of directories of regions that were left out because `hbase:meta` does not list them
+    /// as live.
+    pub unlisted_regions: usize,
 }
 
 /// Region of a table.

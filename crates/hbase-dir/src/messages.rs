@@ -5,6 +5,8 @@ use bytes::Bytes;
 use halite_types::{Attributes, Error, FamilyDescriptor, Result, TableDescriptor, TableName};
 use prost::Message;
 
+use crate::message_count::{Countable, LEAF, Shape};
+
 /// Four bytes before a message in most of HBase's files.
 pub const PBUF: &[u8; 4] = b"PBUF";
 
@@ -156,6 +158,40 @@ pub struct SnapshotFile {
     pub reference: Option<ReferenceMessage>,
     #[prost(uint64, optional, tag = "3")]
     pub file_size: Option<u64>,
+}
+
+const TABLE_SCHEMA: Shape =
+    Shape(&[(1, &LEAF), (2, &LEAF), (3, &Shape(&[(2, &LEAF), (3, &LEAF)])), (4, &LEAF)]);
+const REGION_INFO: Shape = Shape(&[(2, &LEAF)]);
+const REGION_MANIFEST: Shape =
+    Shape(&[(2, &REGION_INFO), (3, &Shape(&[(2, &Shape(&[(2, &LEAF)]))]))]);
+
+impl Countable for TableSchema {
+    const SHAPE: &'static Shape = &TABLE_SCHEMA;
+}
+
+impl Countable for RegionInfoMessage {
+    const SHAPE: &'static Shape = &REGION_INFO;
+}
+
+impl Countable for ReferenceMessage {
+    const SHAPE: &'static Shape = &LEAF;
+}
+
+impl Countable for StoreFileList {
+    const SHAPE: &'static Shape = &Shape(&[(2, &LEAF)]);
+}
+
+impl Countable for SnapshotDescription {
+    const SHAPE: &'static Shape = &LEAF;
+}
+
+impl Countable for SnapshotDataManifest {
+    const SHAPE: &'static Shape = &Shape(&[(1, &TABLE_SCHEMA), (2, &REGION_MANIFEST)]);
+}
+
+impl Countable for SnapshotRegionManifest {
+    const SHAPE: &'static Shape = &REGION_MANIFEST;
 }
 
 impl TableNameMessage {

@@ -1,6 +1,6 @@
 //! HBase's catalog `hbase:meta`: its files and logs, and what its rows say.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -38,8 +38,16 @@ pub struct MetaFiles {
     pub logs: Vec<LogFile>,
 }
 
-/// Regions that are live by `hbase:meta`: encoded names by table.
-pub type LiveRegions = BTreeSet<(TableName, String)>;
+/// Region that is live by `hbase:meta`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveRegion {
+    pub(crate) start: Bytes,
+    pub(crate) end: Bytes,
+    pub(crate) id: u64,
+}
+
+/// Regions that are live by `hbase:meta`, by table and encoded name.
+pub type LiveRegions = BTreeMap<(TableName, String), LiveRegion>;
 
 /// Returns the files of `hbase:meta`; `None` if the root directory does not have it. `wal_root` is
 /// the root directory, or the one that `hbase.wal.dir` names.
@@ -77,8 +85,8 @@ pub fn find_meta(root: &Path, wal_root: &Path) -> Result<Option<MetaFiles>> {
     Ok(Some(MetaFiles { files, logs }))
 }
 
-/// Returns the table and the encoded name of the region of a row of `hbase:meta`, given the newest
-/// values of its columns [`META_REGION`] and [`META_STATE`]; `None` if it is not live.
+/// Returns the region of a row of `hbase:meta` with its table and encoded name, given the newest
+/// values of the columns [`META_REGION`] and [`META_STATE`]; `None` if it is not live.
 ///
 /// # Errors
 /// `Corrupt` if the region is no message.
@@ -86,7 +94,7 @@ pub fn live_region(
     root: &Path,
     region: &[u8],
     state: &[u8],
-) -> Result<Option<(TableName, String)>> {
+) -> Result<Option<((TableName, String), LiveRegion)>> {
     let broken = |why: &dyn std::fmt::Display| {
         damaged(&root.join("data/hbase/meta"), format_args!("a row's region: {why}"))
     };
@@ -99,5 +107,10 @@ pub fn live_region(
     }
     let table = message.table_name.decode_name().map_err(|why| broken(&why.message()))?;
     let name = encoded_name(&message, &table);
-    Ok(Some((table, name)))
+    let region = LiveRegion {
+        start: message.start_key.unwrap_or_default().into(),
+        end: message.end_key.unwrap_or_default().into(),
+        id: message.region_id,
+    };
+    Ok(Some(((table, name), region)))
 }

@@ -6,7 +6,7 @@
 //! ids, and their ranges together are those of the old ones. So a region is live unless it overlaps
 //! one with a greater id. If this leaves a gap, the importer refuses the table.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -83,10 +83,11 @@ pub(crate) fn listed_regions(
     directory: &Path,
     listed: &LiveRegions,
 ) -> Result<Vec<RegionCandidate>> {
-    candidates.retain(|region| listed.contains(&(table.clone(), region.encoded_name.clone())));
+    candidates.retain(|region| listed.contains_key(&(table.clone(), region.encoded_name.clone())));
     candidates.sort_by(|a, b| a.start.cmp(&b.start));
     let found: BTreeSet<&str> = candidates.iter().map(|region| &region.encoded_name[..]).collect();
-    let mut of_table = listed.iter().filter(|(of, _)| of == table);
+    let from_table = listed.range((table.clone(), String::new())..).map(|(region, _)| region);
+    let mut of_table = from_table.take_while(|(of, _)| of == table);
     match of_table.find(|(_, name)| !found.contains(&name[..])) {
         Some((_, name)) => Err(damaged(
             &directory.join(name),
@@ -106,13 +107,15 @@ pub(crate) fn derived_regions(
     directory: &Path,
 ) -> Result<Vec<RegionCandidate>> {
     let live = live_regions(candidates.to_vec());
-    for old in candidates.iter().filter(|candidate| !live.contains(candidate)) {
-        let over: Vec<&RegionCandidate> =
-            live.iter().filter(|region| region.overlaps(old)).collect();
-        let is_whole = over.iter().any(|region| region.start == old.start)
-            && over.iter().any(|region| region.end == old.end);
+    for old in candidates {
+        let over = overlapped(&live, old);
+        let (Some(first), Some(last)) = (over.first(), over.last()) else { continue };
+        if matches!(over, [only] if only == old) {
+            continue;
+        }
+        let is_whole = first.start == old.start && last.end == old.end;
         let was_split = over.len() > 1 && is_whole;
-        let was_merged = match over[..] {
+        let was_merged = match over {
             [new] => {
                 let ends_inside = new.end.is_empty() || (!old.end.is_empty() && old.end <= new.end);
                 new.start <= old.start && ends_inside && !is_whole
@@ -130,19 +133,29 @@ pub(crate) fn derived_regions(
     Ok(live)
 }
 
+/// Returns those of disjoint regions by start key that a region overlaps.
+fn overlapped<'a>(live: &'a [RegionCandidate], region: &RegionCandidate) -> &'a [RegionCandidate] {
+    let is_before = |other: &RegionCandidate| !other.end.is_empty() && other.end <= region.start;
+    let first = live.partition_point(is_before);
+    let rest = live.get(first..).unwrap_or_default();
+    let count = rest.partition_point(|other| region.end.is_empty() || other.start < region.end);
+    rest.get(..count).unwrap_or_default()
+}
+
 /// Returns the newest of regions that overlap, by start key.
 fn live_regions(mut candidates: Vec<RegionCandidate>) -> Vec<RegionCandidate> {
     candidates.sort_by(|a, b| (b.id, &b.encoded_name).cmp(&(a.id, &a.encoded_name)));
-    let mut live: Vec<RegionCandidate> = Vec::new();
+    let mut live: BTreeMap<Bytes, RegionCandidate> = BTreeMap::new();
     for candidate in candidates {
-        // Sorted by start key: only its neighbors can overlap it.
-        let at = live.partition_point(|region| region.start < candidate.start);
-        let neighbors = live.iter().skip(at.saturating_sub(1)).take(2);
-        if !neighbors.into_iter().any(|region| region.overlaps(&candidate)) {
-            live.insert(at, candidate);
+        // The regions so far are disjoint: only its neighbors can overlap it.
+        let before = live.range(..=candidate.start.clone()).next_back();
+        let after = live.range(candidate.start.clone()..).next();
+        let mut neighbors = before.into_iter().chain(after);
+        if !neighbors.any(|(_, region)| region.overlaps(&candidate)) {
+            live.insert(candidate.start.clone(), candidate);
         }
     }
-    live
+    live.into_values().collect()
 }
 
 /// Returns the directory of a table.
@@ -153,6 +166,7 @@ pub(crate) fn table_directory(root: &Path, table: &TableName) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meta::LiveRegion;
 
     fn region(id: u64, start: &'static str, end: &'static str) -> RegionCandidate {
         let encoded_name = format!("{id:x}");
@@ -187,7 +201,9 @@ mod tests {
         let table: TableName = "t".parse().unwrap();
         let all = vec![region(3, "m", ""), region(1, "", ""), region(2, "", "m")];
         let listed = |names: &[&str]| {
-            let listed = names.iter().map(|name| (table.clone(), (*name).to_owned())).collect();
+            let rows = LiveRegion { start: Bytes::new(), end: Bytes::new(), id: 1 };
+            let name = |name: &&str| ((table.clone(), (*name).to_owned()), rows.clone());
+            let listed = names.iter().map(name).collect();
             let regions = listed_regions(all.clone(), &table, Path::new("t"), &listed);
             regions.map(|regions| ids(&regions))
         };
@@ -196,6 +212,28 @@ mod tests {
         assert_eq!(listed(&["3", "2"]), Ok(vec![2, 3]));
         let error = listed(&["2", "3", "4"]).unwrap_err();
         assert!(error.message().starts_with("t/4: hbase:meta lists this region"), "{error}");
+    }
+
+    #[test]
+    fn two_hundred_thousand_regions_are_a_quick_choice() {
+        let key = |number: u64| Bytes::from(format!("{number:08}"));
+        let region = |id: u64, start: u64, end: u64| RegionCandidate {
+            start: key(start),
+            end: key(end),
+            id,
+            encoded_name: format!("{id:x}"),
+        };
+        let count = 100_000;
+        // Each was split, in an order that is none of their keys.
+        let mut all: Vec<_> = (0..count).map(|at| region(1 + at, 2 * at, 2 * at + 2)).collect();
+        for at in 0..count {
+            let place = at * 7919 % count;
+            all.push(region(count + 2 * at + 1, 2 * place, 2 * place + 1));
+            all.push(region(count + 2 * at + 2, 2 * place + 1, 2 * place + 2));
+        }
+        let live = derived_regions(&all, Path::new("t")).unwrap();
+        assert_eq!(live.len() as u64, 2 * count);
+        assert!(live.windows(2).all(|pair| pair[0].end == pair[1].start));
     }
 
     #[test]

@@ -5,13 +5,17 @@ use std::io::{ErrorKind as Io, Read as _};
 use std::path::{Path, PathBuf};
 
 use halite_types::{Error, ErrorKind, Result};
-use prost::Message;
+use prost::{Message, decode_length_delimiter};
 
+use crate::message_count::{Countable, has_more_messages};
 use crate::messages::PBUF;
 
 /// Maximum bytes of the manifest of a snapshot, which lists all regions and files: HBase's own
-/// limit is 64 MiB by default.
-const MAX_MANIFEST_BYTES: u64 = 1 << 30;
+/// limit is 64 MiB by default (`snapshot.manifest.size.limit`).
+const MAX_MANIFEST_BYTES: u64 = 256 << 20;
+/// Maximum messages in a file. Each region, family and store file is one or two; a manifest of 64
+/// MiB has less than this. Together they take some hundred megabytes of memory.
+const MAX_MESSAGES: usize = 2_000_000;
 /// Maximum bytes of other files that are read: of a table, a region, a reference or the files of a
 /// family.
 const MAX_BYTES: u64 = 16 << 20;
@@ -111,12 +115,26 @@ fn read_up_to(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>> {
 ///
 /// # Errors
 /// As [`read`]; `Corrupt` if it is no such message.
-pub(crate) fn read_bare<M: Message + Default>(path: &Path) -> Result<Option<M>> {
+pub(crate) fn read_bare<M: Message + Default + Countable>(path: &Path) -> Result<Option<M>> {
     let Some(bytes) = read_up_to(path, MAX_MANIFEST_BYTES)? else { return Ok(None) };
     if bytes.is_empty() {
         return Err(damaged(path, "this file is empty; restore it"));
     }
-    M::decode(&bytes[..]).map(Some).map_err(|why| undecodable(path, bytes.len(), &why))
+    decode(path, &bytes).map(Some)
+}
+
+/// Decodes a message with a limited number of messages in it.
+fn decode<M: Message + Default + Countable>(path: &Path, bytes: &[u8]) -> Result<M> {
+    if has_more_messages::<M>(bytes, MAX_MESSAGES) {
+        return Err(damaged(
+            path,
+            format_args!(
+                "it has more than {MAX_MESSAGES} messages: regions, families, attributes and \
+                 files; restore this file if it is damaged, or divide the table in HBase"
+            ),
+        ));
+    }
+    M::decode(bytes).map_err(|why| undecodable(path, bytes.len(), &why))
 }
 
 /// Returns the error for a message that is cut or damaged; the decoder's words are about fields.
@@ -128,15 +146,17 @@ fn undecodable(path: &Path, bytes: usize, why: &prost::DecodeError) -> Error {
 ///
 /// # Errors
 /// As [`read`]; `Corrupt` if it does not exist or is no such message.
-pub(crate) fn read_pbuf<M: Message + Default>(path: &Path) -> Result<M> {
-    let body = body(path)?;
-    M::decode(&body[..]).map_err(|why| undecodable(path, body.len(), &why))
+pub(crate) fn read_pbuf<M: Message + Default + Countable>(path: &Path) -> Result<M> {
+    decode(path, &body(path)?)
 }
 
 /// As [`read_pbuf`] with the message's length before it.
-pub(crate) fn read_delimited_pbuf<M: Message + Default>(path: &Path) -> Result<M> {
+pub(crate) fn read_delimited_pbuf<M: Message + Default + Countable>(path: &Path) -> Result<M> {
     let body = body(path)?;
-    M::decode_length_delimited(&body[..]).map_err(|why| undecodable(path, body.len(), &why))
+    let mut rest = &body[..];
+    let message = decode_length_delimiter(&mut rest).ok().and_then(|length| rest.get(..length));
+    let message = message.ok_or_else(|| damaged(path, "the message in it is cut"))?;
+    decode(path, message)
 }
 
 fn body(path: &Path) -> Result<Vec<u8>> {

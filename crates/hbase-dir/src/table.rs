@@ -10,9 +10,9 @@ use crate::locate::{FamilyPlace, family_directory};
 use crate::messages::{RegionInfoMessage, TableSchema};
 use crate::mob::{mob_region, without_mob};
 use crate::region_set::{RegionCandidate, derived_regions, listed_regions, table_directory};
-use crate::small_file::{Entry, damaged, list, read_delimited_pbuf, read_pbuf};
+use crate::small_file::{Entry, damaged, length, list, read_delimited_pbuf, read_pbuf};
 use crate::store_file_name::is_hex;
-use crate::{HbaseFile, HbaseRegion, HbaseTable, LiveRegions};
+use crate::{HbaseFile, HbaseRegion, HbaseTable, LiveRegion, LiveRegions};
 
 /// Refuses the directory of a Halite store. It has HBase's layout, but only its manifest tells
 /// which files are live, and its newest cells may be in its log.
@@ -83,30 +83,16 @@ pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Resu
         let other = descriptor.name();
         return Err(damaged(&directory, format_args!("its descriptor is of table {other}")));
     }
-    let mut candidates = Vec::new();
-    let mob_region = mob_region(name);
-    for entry in list(&directory, false)?.into_iter().filter(|entry| entry.is_directory) {
-        if !is_hex(&entry.name) {
-            return Err(damaged(&entry.path, "this is not a region's directory; move it away"));
-        }
-        let path = entry.path.join(".regioninfo");
-        let message: RegionInfoMessage = read_delimited_pbuf(&path)?;
-        let candidate = RegionCandidate::new(&message, name, &path)?;
-        if let Some(other) = candidate.as_ref().filter(|found| found.encoded_name != entry.name) {
-            let text = format!("it describes region {}", other.encoded_name);
-            return Err(damaged(&path, text));
-        }
-        // A clone has a directory of it here.
-        candidates.extend(candidate.filter(|found| found.encoded_name != mob_region));
-    }
+    let candidates = read_candidates(name, &directory, liveness)?;
     let count = candidates.len();
     let live = match liveness {
         Liveness::Listed(listed) => listed_regions(candidates, name, &directory, listed)?,
         Liveness::Derived => derived_regions(&candidates, &directory)?,
     };
-    let replaced_regions = match liveness {
-        Liveness::Listed(_) => 0,
-        Liveness::Derived => count.saturating_sub(live.len()),
+    let left_out = count.saturating_sub(live.len());
+    let (replaced_regions, unlisted_regions) = match liveness {
+        Liveness::Listed(_) => (0, left_out),
+        Liveness::Derived => (left_out, 0),
     };
     let regions = live
         .into_iter()
@@ -118,7 +104,62 @@ pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Resu
         })
         .collect::<Result<_>>()?;
     let (descriptor, mob_families) = without_mob(without_tracker(descriptor));
-    Ok(HbaseTable { descriptor, mob_families, regions, replaced_regions })
+    Ok(HbaseTable { descriptor, mob_families, regions, replaced_regions, unlisted_regions })
+}
+
+/// Reads which regions have a directory in that of a table.
+fn read_candidates(
+    name: &TableName,
+    directory: &Path,
+    liveness: Liveness<'_>,
+) -> Result<Vec<RegionCandidate>> {
+    let mut candidates = Vec::new();
+    let mob_region = mob_region(name);
+    for entry in list(directory, false)?.into_iter().filter(|entry| entry.is_directory) {
+        if !is_hex(&entry.name) {
+            return Err(damaged(&entry.path, "this is not a region's directory; move it away"));
+        }
+        let path = entry.path.join(".regioninfo");
+        if length(&path)?.is_none() {
+            candidates.extend(candidate_of_meta(name, &entry.name, &path, liveness)?);
+            continue;
+        }
+        let message: RegionInfoMessage = read_delimited_pbuf(&path)?;
+        let candidate = RegionCandidate::new(&message, name, &path)?;
+        if let Some(other) = candidate.as_ref().filter(|found| found.encoded_name != entry.name) {
+            let text = format!("it describes region {}", other.encoded_name);
+            return Err(damaged(&path, text));
+        }
+        // A clone has a directory of it here.
+        candidates.extend(candidate.filter(|found| found.encoded_name != mob_region));
+    }
+    Ok(candidates)
+}
+
+/// Returns the region of a directory without `.regioninfo`, by the row of `hbase:meta`; `None` if it
+/// has none, and is not live. HBase takes the row, too, and writes the file again when it opens the
+/// region (`HRegionFileSystem.checkRegionInfoOnFilesystem`).
+fn candidate_of_meta(
+    table: &TableName,
+    region: &str,
+    path: &Path,
+    liveness: Liveness<'_>,
+) -> Result<Option<RegionCandidate>> {
+    let Liveness::Listed(listed) = liveness else {
+        return Err(damaged(
+            path,
+            "this file is missing, and without hbase:meta it is unknown which rows the region has: \
+             copy data/hbase/meta, too; or start and stop HBase, which writes the file again; or \
+             move the region away if it has no store files",
+        ));
+    };
+    let found = listed.get(&(table.clone(), region.to_owned())).cloned();
+    Ok(found.map(|LiveRegion { start, end, id }| RegionCandidate {
+        start,
+        end,
+        id,
+        encoded_name: region.to_owned(),
+    }))
 }
 
 /// Returns a region with the files that `files` returns for each of its families.

@@ -12,7 +12,10 @@ use crate::messages::{
     SnapshotFile, SnapshotRegionManifest, StoreFileEntry, StoreFileList, TableNameMessage,
     TableSchema,
 };
-use crate::{Liveness, list_logs, mob_file, read_snapshot, read_table, recorded_sequence};
+use crate::{
+    LiveRegions, Liveness, list_logs, live_region, mob_file, read_snapshot, read_table,
+    recorded_sequence,
+};
 
 const HEX: &str = "0123456789abcdef0123456789abcdef";
 
@@ -222,4 +225,66 @@ fn snapshot_with_one_manifest_per_region_is_read() {
     description.version = None;
     write(&directory.join(".snapshotinfo"), &description.encode_to_vec());
     assert_eq!(read_snapshot(folder.path(), "s").unwrap_err().kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn manifest_of_countless_messages_is_refused_with_its_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join(".hbase-snapshot/s");
+    let description =
+        SnapshotDescription { name: "s".to_owned(), table: Some("t".to_owned()), version: Some(2) };
+    write(&directory.join(".snapshotinfo"), &description.encode_to_vec());
+    let family = schema(None)[PBUF.len()..].to_vec();
+    let table = [&[0x0a, u8::try_from(family.len()).unwrap()][..], &family].concat();
+    let delimiter = |length: usize| {
+        let mut bytes = Vec::new();
+        prost::encode_length_delimiter(length, &mut bytes).unwrap();
+        bytes
+    };
+    // Manifests of regions, and files of a family within one: all of them empty.
+    let files = b"\x12\0".repeat(2_000_000);
+    let of_family = [&[0x1a][..], &delimiter(files.len()), &files].concat();
+    let region = [&[0x12][..], &delimiter(of_family.len()), &of_family].concat();
+    for messages in [b"\x12\0".repeat(2_000_001), region] {
+        write(&directory.join("data.manifest"), &[&table[..], &messages].concat());
+        let error = read_snapshot(folder.path(), "s").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        for part in ["data.manifest: ", "more than 2000000 messages", "restore"] {
+            assert!(error.message().contains(part), "{error}");
+        }
+    }
+}
+
+#[test]
+fn region_without_its_file_has_the_rows_of_meta() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let directory = root.join("data/default/t");
+    write(&directory.join(".tabledesc/.tableinfo"), &schema(None));
+    let region = RegionInfoMessage {
+        region_id: 5,
+        table_name: table_name(),
+        start_key: None,
+        end_key: Some(b"m".to_vec()),
+        offline: None,
+        split: None,
+        replica_id: None,
+    };
+    let row = [&PBUF[..], &region.encode_to_vec()].concat();
+    let (name, live) = live_region(root, &row, b"OPEN").unwrap().unwrap();
+    write(&directory.join(&name.1).join("f").join(HEX), b"");
+    // Left over from something that HBase did not finish.
+    fs::create_dir(directory.join("abcd")).unwrap();
+    let error = read_table(root, &name.0, Liveness::Derived).unwrap_err();
+    for part in [".regioninfo: this file is missing", "copy data/hbase/meta", "start and stop"] {
+        assert!(error.message().contains(part), "{error}");
+    }
+    let listed = LiveRegions::from([(name.clone(), live)]);
+    let table = read_table(root, &name.0, Liveness::Listed(&listed)).unwrap();
+    let [found] = &table.regions[..] else { panic!("{:?}", table.regions) };
+    assert_eq!(
+        (&found.encoded_name, &found.start[..], &found.end[..]),
+        (&name.1, &b""[..], &b"m"[..])
+    );
+    assert_eq!(found.files.len(), 1);
 }

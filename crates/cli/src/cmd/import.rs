@@ -8,8 +8,9 @@ use anyhow::{Context as _, bail};
 use halite::TableName;
 
 use crate::backend::Backend;
-use crate::import::{self, HbaseRoot, ImportSource, ImportedTable};
+use crate::import::{self, HbaseRoot, ImportSource, ImportedTable, Remark};
 use crate::open_files;
+use crate::store_place;
 use crate::text_table::grouped;
 
 /// Import tables from a directory of HBase, without a running HBase
@@ -63,8 +64,11 @@ impl ImportArgs {
             .directory
             .canonicalize()
             .with_context(|| format!("the directory to import, {}", self.directory.display()))?;
-        let (root, mut sources) = self.read(&directory)?;
-        let note = |text: String| drop(writeln!(std::io::stderr().lock(), "note: {text}"));
+        for from in [Some(&directory), self.wal_dir.as_ref()].into_iter().flatten() {
+            store_place::check_is_outside(from, "copy its tables with `halite copy`")?;
+        }
+        let note = |remark: Remark| drop(writeln!(std::io::stderr().lock(), "{remark}"));
+        let (root, mut sources) = self.read(&directory, note)?;
         if self.dry_run {
             self.check(root.as_ref(), &directory, &mut sources, note)?;
             import::print_plan(&sources, &self.data)?;
@@ -72,7 +76,7 @@ impl ImportArgs {
         }
         // Every imported file is open until its table exists.
         if let Err(error) = open_files::raise_limit() {
-            note(format!("the limit of open files stays as it is: {error}"));
+            note(Remark::Note(format!("the limit of open files stays as it is: {error}")));
         }
         let path = self.data.to_str().context("the store's path is not UTF-8")?;
         let backend = Backend::open(path)?;
@@ -99,16 +103,20 @@ impl ImportArgs {
     }
 
     /// Makes the checks of an import. A store that does not exist yet is replaced by an empty one.
+    /// A directory with anything else is refused when it is opened, without a change.
     fn check(
         &self,
         root: Option<&HbaseRoot>,
         directory: &Path,
         sources: &mut Vec<ImportSource>,
-        note: impl Fn(String),
+        note: impl Fn(Remark),
     ) -> anyhow::Result<()> {
         let empty = tempfile::tempdir().context("making a temporary directory")?;
-        let exists = self.data.join("halite").is_dir();
-        let path = if exists { &self.data } else { empty.path() };
+        let is_free = match std::fs::read_dir(&self.data) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        };
+        let path = if is_free { empty.path() } else { &self.data };
         let backend = Backend::open(path.to_str().context("the store's path is not UTF-8")?)?;
         let checked = backend.store().context("no store").and_then(|store| {
             if self.skip_existing {
@@ -126,7 +134,11 @@ impl ImportArgs {
     }
 
     /// Reads the sources that the arguments name, and the root directory that they are in.
-    fn read(&self, directory: &Path) -> anyhow::Result<(Option<HbaseRoot>, Vec<ImportSource>)> {
+    fn read(
+        &self,
+        directory: &Path,
+        mut note: impl FnMut(Remark),
+    ) -> anyhow::Result<(Option<HbaseRoot>, Vec<ImportSource>)> {
         if let Some(snapshot) = &self.snapshot {
             let new_name = match &self.tables[..] {
                 [] => None,
@@ -145,7 +157,7 @@ impl ImportArgs {
         }
         let wal_root = self.wal_dir.as_deref().unwrap_or(directory);
         let wal_root = (!self.ignore_logs).then_some(wal_root);
-        let (root, sources) = HbaseRoot::read(directory, wal_root, &self.tables)?;
+        let (root, sources) = HbaseRoot::read(directory, wal_root, &self.tables, &mut note)?;
         Ok((Some(root), sources))
     }
 }

@@ -3,13 +3,15 @@
 //!
 //! `.hbase-snapshot/.tmp/NAME` with the description and the manifest comes first, as in HBase's own
 //! export: a running HBase keeps the files that it names. Then come the store files, and a rename
-//! makes the snapshot. A failure removes everything that was created. A killed export leaves store
+//! makes the snapshot. A failure before the rename removes everything that was created; afterwards
+//! HBase may use the snapshot, so that all of it stays. A killed export leaves store
 //! files that the next one finds: their names are unique, and each is complete. It also leaves the
 //! temporary directory, with a file that tells it from one of HBase.
 
 mod written;
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Instant;
@@ -20,6 +22,7 @@ use halite_engine::{ExportFile, SnapshotExport};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use self::written::{Paths, Placed, Written};
+use crate::store_place::check_is_outside;
 
 /// Directory of HBase's snapshots.
 const SNAPSHOTS: &str = ".hbase-snapshot";
@@ -90,8 +93,8 @@ impl ExportJob<'_> {
     /// Exports the table.
     ///
     /// # Errors
-    /// Returns an error if the directory has such a snapshot, is a store of Halite, or cannot be
-    /// written. Nothing remains of the export then.
+    /// Returns an error if the directory has such a snapshot, is in a store of Halite, or cannot be
+    /// written. Nothing remains of the export then, unless only its end could not be made durable.
     pub(crate) fn run(&self, store: &Store) -> anyhow::Result<Exported> {
         let began = Instant::now();
         self.check()?;
@@ -107,7 +110,7 @@ impl ExportJob<'_> {
         let written = engine
             .export_snapshot(&snapshot, self.name)
             .map_err(anyhow::Error::from)
-            .and_then(|export| self.write(&export));
+            .and_then(|export| self.write(&export, sync_directory));
         let deleted = engine.delete_snapshot(&snapshot);
         let mut exported = written?;
         deleted?;
@@ -118,6 +121,7 @@ impl ExportJob<'_> {
     fn check(&self) -> anyhow::Result<()> {
         // HBase has the same rule.
         SnapshotDescriptor::new(self.name, self.table.clone()).check()?;
+        check_is_outside(self.to, "give another directory, or that of HBase")?;
         if self.to.join("halite").exists() {
             bail!(
                 "{} is a store of Halite; give another directory, or that of HBase",
@@ -136,13 +140,26 @@ impl ExportJob<'_> {
         Ok(())
     }
 
-    fn write(&self, export: &SnapshotExport) -> anyhow::Result<Exported> {
+    /// Writes the files, and makes the snapshot of them. `sync` makes the names in a directory
+    /// durable.
+    fn write(
+        &self,
+        export: &SnapshotExport,
+        sync: fn(&Path) -> io::Result<()>,
+    ) -> anyhow::Result<Exported> {
         let mut written = Written::default();
-        let exported = self.write_all(export, &mut written);
-        if exported.is_err() {
-            written.remove();
-        }
-        exported
+        let exported = self.write_all(export, &mut written).inspect_err(|_| written.remove())?;
+        let snapshots = self.to.join(SNAPSHOTS);
+        sync(&snapshots).with_context(|| {
+            format!(
+                "snapshot {} is in {} with all its files, and HBase can use it, but it may be gone \
+                 after a power failure: delete it with HBase and repeat the export, or sync the \
+                 disk",
+                self.name,
+                snapshots.display()
+            )
+        })?;
+        Ok(exported)
     }
 
     fn write_all(
@@ -188,11 +205,13 @@ impl ExportJob<'_> {
         fs::remove_file(&mark).with_context(|| format!("removing {}", mark.display()))?;
         // A snapshot that another process has created meanwhile is not empty, and stays.
         let last = snapshots.join(self.name);
-        fs::rename(&temporary, &last)
-            .and_then(|()| fs::File::open(&snapshots)?.sync_all())
-            .with_context(|| format!("creating {}", last.display()))?;
+        fs::rename(&temporary, &last).with_context(|| format!("creating {}", last.display()))?;
         Ok(exported)
     }
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    fs::File::open(path)?.sync_all()
 }
 
 fn device(path: &Path) -> anyhow::Result<u64> {
@@ -210,4 +229,39 @@ fn progress(bytes: u64) -> ProgressBar {
     )
     .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(bytes).with_style(style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_sync_keeps_the_snapshot_and_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source");
+        fs::write(&source, "cells").unwrap();
+        let source = source.to_str().unwrap().to_owned();
+        let target = "archive/data/default/t/ab/f/cd";
+        let table: TableName = "t".parse().unwrap();
+        let export = SnapshotExport {
+            table: table.clone(),
+            regions: 1,
+            files: vec![ExportFile {
+                paths: [source.clone(), source],
+                target: target.to_owned(),
+                bytes: 5,
+            }],
+            description: b"description".to_vec(),
+            manifest: b"manifest".to_vec(),
+        };
+        let to = folder.path().join("out");
+        let job = ExportJob { table: &table, name: "s", to: &to, links: true };
+        let error = job.write(&export, |_| Err(io::Error::other("no"))).err().unwrap();
+        assert!(error.to_string().starts_with("snapshot s is in"), "{error}");
+        assert_eq!(fs::read_to_string(to.join(target)).unwrap(), "cells");
+        for (file, text) in [(".snapshotinfo", "description"), ("data.manifest", "manifest")] {
+            let path = to.join(".hbase-snapshot/s").join(file);
+            assert_eq!(fs::read_to_string(path).unwrap(), text);
+        }
+    }
 }

@@ -11,6 +11,7 @@ use halite_hbase_dir::{
 };
 
 use super::log_codec::decompress_value;
+use super::remark::Remark;
 use crate::hfile;
 
 /// Table name in the entries of a log.
@@ -39,11 +40,15 @@ struct Column {
 }
 
 impl MetaRows {
-    /// Reads files and logs.
+    /// Reads files and logs. `note` is called with remarks about the logs.
     ///
     /// # Errors
     /// Returns an error if one of them is damaged.
-    pub(super) fn read(files: &[HbaseFile], logs: &[&LogFile]) -> anyhow::Result<Self> {
+    pub(super) fn read(
+        files: &[HbaseFile],
+        logs: &[&LogFile],
+        note: &mut dyn FnMut(Remark),
+    ) -> anyhow::Result<Self> {
         let mut rows = Self::default();
         for file in files {
             let mut cursor = Cursor::new(hfile::open(&file.path)?, DirectBlocks);
@@ -61,6 +66,7 @@ impl MetaRows {
                     entry.data().for_each(|cell| rows.add(cell.with_sequence_id(sequence)));
                 }
             }
+            Remark::of_log(&log.path, reader.end()).into_iter().for_each(&mut *note);
         }
         Ok(rows)
     }

@@ -7,6 +7,10 @@
 //! ```
 //! Store files with references are written again, with the real values and without these tags. One
 //! cell at a time is in memory.
+//!
+//! A family may have references without `IS_MOB`: if that was set to false, its older store files
+//! keep them until a major compaction. Only files with tags can have some, and since 2.6 HBase
+//! records in them which MOB files they refer to.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,6 +26,7 @@ use halite_hbase_dir::{HbaseFile, mob_file};
 use halite_types::cell::{tags, write_tag};
 
 use super::progress::progress;
+use super::remark::Remark;
 use super::source::ImportSource;
 use crate::hfile;
 use crate::text_table::grouped;
@@ -38,7 +43,7 @@ const MAX_OPEN_FILES: usize = 32;
 
 /// Replaces the store files that refer to MOB files by ones with the values, written into a
 /// directory; without one, the references are only checked. `note` is called with the families that
-/// were MOB. `root` is the directory that the sources were read from.
+/// had values in MOB files. `root` is the directory that the sources were read from.
 ///
 /// # Errors
 /// Returns an error with the cell and the MOB file if one is missing or damaged, or if a file
@@ -47,43 +52,47 @@ pub(crate) fn inline_mob(
     root: &Path,
     sources: &mut [ImportSource],
     into: Option<&Path>,
-    mut note: impl FnMut(String),
+    mut note: impl FnMut(Remark),
 ) -> anyhow::Result<()> {
     sources.iter().filter(|source| source.is_bare).try_for_each(check_bare)?;
     let env = into.map(Env::os).transpose()?;
-    let is_of_mob =
-        |source: &ImportSource, file: &HbaseFile| source.mob_families.contains(&file.family);
-    let bytes = sources.iter().flat_map(|source| {
-        source.files().filter(|file| is_of_mob(source, file)).map(|file| file.bytes)
-    });
+    let bytes = sources.iter().filter(|source| !source.is_bare).map(ImportSource::bytes);
     let bar = progress("reading MOB values", bytes.sum());
     let mut written = Vec::new();
     for source in &*sources {
         let mut files = InlinedFiles::new(root, source, env.as_ref());
-        for file in source.files().filter(|file| is_of_mob(source, file)) {
+        for file in source.files().filter(|_| !source.is_bare) {
             files.add(file, written.len()).with_context(|| format!("table {}", source.name()))?;
             bar.inc(file.bytes);
         }
-        written.push((files.by_path, files.sums));
+        written.push((files.by_path, files.sums, files.bytes));
     }
     bar.finish_and_clear();
-    for (source, (files, sums)) in sources.iter_mut().zip(written) {
+    for (source, (files, sums, inlined_bytes)) in sources.iter_mut().zip(written) {
+        source.inlined_bytes = inlined_bytes;
         for file in source.regions.iter_mut().flat_map(|region| &mut region.files) {
             if let Some(Some((path, bytes))) = files.get(&file.path) {
                 file.path.clone_from(path);
                 file.bytes = *bytes;
             }
         }
-        for family in &source.mob_families {
+        for family in source.descriptor.families().map(FamilyDescriptor::name) {
             let (values, bytes) = sums.get(family).copied().unwrap_or_default();
-            note(format!(
-                "table {}: family {} had IS_MOB and is without it here: {} values ({} bytes) of MOB \
-                 files are in its store files",
+            let had = if source.mob_families.contains(family) {
+                "had IS_MOB and is without it here"
+            } else if values > 0 {
+                "is without IS_MOB, and had references of a time with it"
+            } else {
+                continue;
+            };
+            note(Remark::Note(format!(
+                "table {}: family {} {had}: {} values ({} bytes) of MOB files are in its store \
+                 files",
                 source.name(),
                 to_string_binary(family),
                 grouped(values),
                 grouped(bytes)
-            ));
+            )));
         }
     }
     Ok(())
@@ -93,7 +102,7 @@ pub(crate) fn inline_mob(
 fn check_bare(source: &ImportSource) -> anyhow::Result<()> {
     for file in source.files() {
         let reader = hfile::open(&file.path)?;
-        if reader.info().get(FILE_REFERENCES).is_some_and(|files| !files.is_empty()) {
+        if may_refer(&reader)? {
             bail!(
                 "store file {} refers to values in MOB files: import the table from HBase's root \
                  directory, or a snapshot of it",
@@ -102,6 +111,29 @@ fn check_bare(source: &ImportSource) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns whether a store file refers to MOB files. Reads its cells if it does not say.
+fn may_refer(reader: &Arc<Reader>) -> anyhow::Result<bool> {
+    if !reader.has_tags() {
+        return Ok(false);
+    }
+    if let Some(files) = reader.info().get(FILE_REFERENCES) {
+        return Ok(!files.is_empty());
+    }
+    let mut cursor = Cursor::new(Arc::clone(reader), DirectBlocks);
+    cursor.seek_to_first()?;
+    while let Some(cell) = cursor.peek() {
+        if is_reference(cell) {
+            return Ok(true);
+        }
+        cursor.advance()?;
+    }
+    Ok(false)
+}
+
+fn is_reference(cell: CellRef<'_>) -> bool {
+    tags(cell.tags()).any(|(kind, _)| kind == TAG_REFERENCE)
 }
 
 /// Files of a table written with their values.
@@ -113,6 +145,8 @@ struct InlinedFiles<'a> {
     by_path: BTreeMap<PathBuf, Option<(PathBuf, u64)>>,
     /// Values and their bytes, by family.
     sums: BTreeMap<halite::Bytes, (u64, u64)>,
+    /// Bytes of the files with references, and of their values.
+    bytes: u64,
 }
 
 impl<'a> InlinedFiles<'a> {
@@ -123,6 +157,7 @@ impl<'a> InlinedFiles<'a> {
             mob: MobFiles { root, open: Vec::new() },
             by_path: BTreeMap::new(),
             sums: BTreeMap::new(),
+            bytes: 0,
         }
     }
 
@@ -133,7 +168,7 @@ impl<'a> InlinedFiles<'a> {
             return Ok(());
         }
         let reader = hfile::open(&file.path)?;
-        let new = if reader.has_tags() {
+        let new = if self.may_refer(file, &reader)? {
             let new = self.env.map(|env| -> anyhow::Result<NewFile<'_>> {
                 // The name counts for the order of files with equal sequence ids.
                 let directory = format!("mob-{table}-{}", self.by_path.len());
@@ -149,6 +184,15 @@ impl<'a> InlinedFiles<'a> {
         };
         self.by_path.insert(file.path.clone(), new);
         Ok(())
+    }
+
+    /// Returns whether the cells of a file are to be examined for references. Files of a family
+    /// without `IS_MOB` are not written again for nothing.
+    fn may_refer(&self, file: &HbaseFile, reader: &Arc<Reader>) -> anyhow::Result<bool> {
+        if self.source.mob_families.contains(&file.family) {
+            return Ok(reader.has_tags());
+        }
+        may_refer(reader)
     }
 
     fn family_of(&self, file: &HbaseFile) -> anyhow::Result<&'a FamilyDescriptor> {
@@ -177,7 +221,7 @@ impl<'a> InlinedFiles<'a> {
                     file.path.display()
                 )
             };
-            if tags(cell.tags()).any(|(kind, _)| kind == TAG_REFERENCE) {
+            if is_reference(cell) {
                 let reference =
                     MobReference::of(cell, &self.source.original_name).with_context(cell_name)?;
                 let value = self.mob.value(&reference, family, cell).with_context(cell_name)?;
@@ -196,6 +240,9 @@ impl<'a> InlinedFiles<'a> {
         }
         let sum = self.sums.entry(file.family.clone()).or_default();
         *sum = (sum.0 + values, sum.1 + bytes);
+        if values > 0 {
+            self.bytes += file.bytes + bytes;
+        }
         let Some(new) = new else { return Ok(None) };
         if values == 0 {
             return new.discard().map(|()| None);

@@ -11,25 +11,26 @@ mod mob;
 mod plan;
 mod progress;
 mod recovery;
+mod remark;
 mod root;
 mod source;
 mod spill;
+mod spill_run;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use halite::{Attributes, BulkLoad, ErrorKind, Store, TableName};
+use halite::{Attributes, ErrorKind, Store, TableName};
 use halite_engine::ImportReport;
-use halite_hbase_dir::HbaseFile;
 use indicatif::ProgressBar;
 
 pub(crate) use mob::inline_mob;
 pub(crate) use plan::print_plan;
 use progress::progress;
 pub(crate) use recovery::recover;
+pub(crate) use remark::Remark;
 pub(crate) use root::HbaseRoot;
-use source::path_text;
 pub(crate) use source::{ImportSource, Recovered};
 
 /// Result of importing a table.
@@ -51,12 +52,14 @@ const RECOVERY_PREFIX: &str = ".import-";
 pub(crate) fn skip_existing(
     store: &Store,
     sources: &mut Vec<ImportSource>,
-    mut note: impl FnMut(String),
+    mut note: impl FnMut(Remark),
 ) -> anyhow::Result<()> {
     let mut missing = Vec::new();
     for source in sources.drain(..) {
         if !source.is_bare && store.table_exists(source.name())? {
-            note(format!("table {} exists already in the store; it is skipped", source.name()));
+            let text =
+                format!("table {} exists already in the store; it is skipped", source.name());
+            note(Remark::Note(text));
         } else {
             missing.push(source);
         }
@@ -69,13 +72,21 @@ pub(crate) fn skip_existing(
 ///
 /// # Errors
 /// Returns the error of the import, with the table.
-pub(crate) fn check_all(store: &Store, sources: &[ImportSource]) -> anyhow::Result<()> {
+pub(crate) fn check_all(store: &Store, sources: &mut [ImportSource]) -> anyhow::Result<()> {
     check_new(store, sources)?;
     for source in sources {
-        let checked = source
-            .import_regions()
-            .and_then(|regions| Ok(store.engine().check_import(&source.descriptor, &regions)?));
-        checked.with_context(|| format!("table {}", source.name()))?;
+        check(store, source).with_context(|| format!("table {}", source.name()))?;
+    }
+    Ok(())
+}
+
+fn check(store: &Store, source: &mut ImportSource) -> anyhow::Result<()> {
+    let engine = store.engine();
+    source.loads_into_existing = source.is_bare && store.table_exists(source.name())?;
+    if source.loads_into_existing {
+        engine.check_bulk_load(source.name(), &source.bulk_load(false)?)?;
+    } else {
+        engine.check_import(&source.descriptor, &source.import_regions()?)?;
     }
     Ok(())
 }
@@ -145,13 +156,14 @@ fn import(store: &Store, source: &ImportSource, verify: bool) -> anyhow::Result<
     if source.is_bare && store.table_exists(source.name())? {
         return load_into(store, source, verify);
     }
+    // What fails here is not to leave the namespace.
+    let regions = source.import_regions()?;
     let namespace = source.name().namespace();
     let is_new_namespace = match store.create_namespace(namespace, Attributes::new()) {
         Ok(()) => true,
         Err(error) if error.kind() == ErrorKind::NamespaceExists => false,
         Err(error) => return Err(error.into()),
     };
-    let regions = source.import_regions()?;
     let bar = progress("importing", source.bytes());
     let imported =
         store
@@ -165,15 +177,13 @@ fn import(store: &Store, source: &ImportSource, verify: bool) -> anyhow::Result<
     Ok(imported?)
 }
 
-/// Loads bare files into an existing table. They are copied: a bulk load that links files takes
-/// them away from where they are.
+/// Loads bare files into an existing table.
 fn load_into(store: &Store, source: &ImportSource, verify: bool) -> anyhow::Result<ImportReport> {
-    let path = |file: &HbaseFile| anyhow::Ok((file.family.clone(), path_text(&file.path)?.into()));
-    let files = source.files().map(path).collect::<anyhow::Result<_>>()?;
+    let load = source.bulk_load(verify)?;
     // The engine loads all of them at once.
     let bar = ProgressBar::new_spinner().with_message("loading files");
     bar.enable_steady_tick(Duration::from_millis(200));
-    let loaded = store.bulk_load(source.name(), BulkLoad { files, copy: true, verify });
+    let loaded = store.bulk_load(source.name(), load);
     bar.finish_and_clear();
     loaded?;
     Ok(ImportReport {

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
+use halite_engine::env::Env;
+use halite_engine::writable_bytes;
 
 use super::ImportSource;
 use crate::text_table::grouped;
@@ -32,19 +34,16 @@ impl FileSum {
 /// Prints the tables to import, and whether their files would be linked or copied.
 ///
 /// # Errors
-/// Returns an error if a file cannot be examined, or standard output is closed.
+/// Returns an error if a file cannot be examined, standard output is closed, or the disk has too
+/// little room.
 pub(crate) fn print_plan(sources: &[ImportSource], data: &Path) -> anyhow::Result<()> {
-    let device = device_of_new(data)?;
+    let existing = existing_part(data)?;
+    let device = device(&existing)?;
+    let mut needed_bytes = 0;
     let mut out = std::io::stdout().lock();
     for source in sources {
-        let mut files: BTreeMap<&Path, u64> = BTreeMap::new();
-        files.extend(source.files().map(|file| (&*file.path, file.bytes)));
-        let (mut linked, mut copied) = (FileSum::default(), FileSum::default());
-        for (path, bytes) in files {
-            let of =
-                fs::metadata(path).with_context(|| format!("examining {}", path.display()))?.dev();
-            if of == device { linked.add(bytes) } else { copied.add(bytes) }
-        }
+        let (linked, copied) = placed(source, device)?;
+        needed_bytes += copied.bytes + source.recovered.bytes + source.inlined_bytes;
         let families: Vec<String> = source
             .descriptor
             .families()
@@ -85,19 +84,61 @@ pub(crate) fn print_plan(sources: &[ImportSource], data: &Path) -> anyhow::Resul
                 region.files.len()
             )?;
         }
-        if source.is_bare {
-            writeln!(out, "  if the table exists, all files are copied")?;
-        }
     }
     writeln!(out, "nothing has been changed")?;
-    Ok(())
+    let env = Env::os(&existing)?;
+    check_room(needed_bytes, writable_bytes(&env), data)
 }
 
-/// Returns the device of a directory that may not exist yet.
-fn device_of_new(directory: &Path) -> anyhow::Result<u64> {
+/// Refuses an import for which the disk of a store has no room. What the logs have, and files with
+/// values of MOB files, are counted without compression.
+fn check_room(needed: u64, writable: Option<u64>, data: &Path) -> anyhow::Result<()> {
+    let Some(writable) = writable.filter(|writable| *writable < needed) else { return Ok(()) };
+    bail!(
+        "the import writes up to {} bytes, and the disk of {} has {} free, apart from what a store \
+         keeps free; make room, or import fewer tables at a time",
+        grouped(needed),
+        data.display(),
+        grouped(writable)
+    )
+}
+
+/// Returns the files of a table that would be linked to a device, and those to copy.
+fn placed(source: &ImportSource, to: u64) -> anyhow::Result<(FileSum, FileSum)> {
+    let files: BTreeMap<&Path, u64> =
+        source.files().map(|file| (&*file.path, file.bytes)).collect();
+    let (mut linked, mut copied) = (FileSum::default(), FileSum::default());
+    for (path, bytes) in files {
+        let is_linked = !source.loads_into_existing && device(path)? == to;
+        if is_linked { linked.add(bytes) } else { copied.add(bytes) }
+    }
+    Ok((linked, copied))
+}
+
+fn device(path: &Path) -> anyhow::Result<u64> {
+    Ok(fs::metadata(path).with_context(|| format!("examining {}", path.display()))?.dev())
+}
+
+/// Returns what exists of the path of a directory that may not exist yet.
+fn existing_part(directory: &Path) -> anyhow::Result<PathBuf> {
     let absolute = std::path::absolute(directory)?;
     let existing = absolute.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
-    let about =
-        fs::metadata(existing).with_context(|| format!("examining {}", existing.display()))?;
-    Ok(about.dev())
+    Ok(existing.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn import_over_the_free_space_is_refused() {
+        let check = |needed, writable| check_room(needed, writable, Path::new("store"));
+        for (needed, writable) in [(0, Some(0)), (1_000, Some(1_000)), (u64::MAX, None)] {
+            assert!(check(needed, writable).is_ok());
+        }
+        let error = check(1_001, Some(1_000)).unwrap_err().to_string();
+        for part in ["up to 1,001 bytes", "disk of store has 1,000 free", "make room"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
 }

@@ -17,12 +17,13 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use halite::{Bytes, CellRef};
 use halite_engine::env::Env;
-use halite_hbase_dir::wal::{CompactionMarker, WalEnd, WalEntry, WalReader};
+use halite_hbase_dir::wal::{CompactionMarker, WalEntry, WalReader};
 use halite_hbase_dir::{HbaseFile, HbaseRegion};
 
 use super::compacted::remove_files;
 use super::log_codec::decompress_value;
 use super::progress::progress;
+use super::remark::Remark;
 use super::root::HbaseRoot;
 use super::source::{ImportSource, Recovered};
 use super::spill::{Spill, StorePlace};
@@ -41,7 +42,7 @@ pub(crate) fn recover(
     root: &HbaseRoot,
     sources: &mut [ImportSource],
     into: Option<&Path>,
-    mut note: impl FnMut(String),
+    mut note: impl FnMut(Remark),
 ) -> anyhow::Result<()> {
     let logs: Vec<_> = root.logs.iter().flatten().filter(|log| !log.is_meta).collect();
     let bar = progress("reading logs", logs.iter().map(|log| log.bytes).sum());
@@ -52,13 +53,7 @@ pub(crate) fn recover(
         while let Some(entry) = reader.next_entry()? {
             recovery.add(&entry).with_context(|| log.path.display().to_string())?;
         }
-        if let Some(WalEnd::Incomplete { offset, bytes }) = reader.end() {
-            note(format!(
-                "{}: the log ends inside the entry at byte {offset}, which is left out ({bytes} \
-                 bytes): the server was killed while it wrote it",
-                log.path.display()
-            ));
-        }
+        Remark::of_log(&log.path, reader.end()).into_iter().for_each(&mut note);
         bar.inc(log.bytes);
     }
     bar.finish_and_clear();
@@ -72,6 +67,7 @@ pub(crate) fn recover(
         let recovered = &mut sources[table].recovered;
         recovered.entries += count.entries;
         recovered.cells += count.cells;
+        recovered.bytes += count.bytes;
         recovered.regions += u64::from(count.entries > 0);
     }
     check_choices(sources)?;
@@ -158,7 +154,7 @@ impl<'a> Recovery<'a> {
                 families: newest_sequences(of_region)?,
             }),
         };
-        let mut cells = 0;
+        let (mut cells, mut bytes) = (0, 0);
         for cell in entry.data().filter(|cell| is_inside(of_region, cell)) {
             // A family may have been removed since.
             let Some(family) = source.descriptor.find_family(cell.family()) else { continue };
@@ -167,6 +163,7 @@ impl<'a> Recovery<'a> {
                 continue;
             }
             cells += 1;
+            bytes += cell.encoded_len() as u64;
             if let Some(spill) = &mut self.spill {
                 let place = StorePlace { table, region, family: family.name().clone() };
                 spill.add(place, family, cell.with_sequence_id(entry.sequence))?;
@@ -176,6 +173,7 @@ impl<'a> Recovery<'a> {
             let count = self.counts.entry(place).or_default();
             count.entries += 1;
             count.cells += cells;
+            count.bytes += bytes;
         }
         self.compactions.entry(place).or_default().extend(entry.compactions()?);
         Ok(())

@@ -1,15 +1,18 @@
 //! Tables of a root directory, with the logs that may have cells of theirs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use halite::TableName;
 use halite_hbase_dir::{
-    Liveness, LogFile, find_meta, list_logs, list_meta_logs, list_tables, read_table,
+    LiveRegions, Liveness, LogFile, find_meta, list_logs, list_meta_logs, list_tables, read_table,
     recorded_sequence,
 };
+use halite_types::schema::SYSTEM_NAMESPACE;
 
 use super::meta_rows::MetaRows;
+use super::remark::Remark;
 use super::source::ImportSource;
 
 /// Root directory of HBase.
@@ -23,7 +26,7 @@ pub(crate) struct HbaseRoot {
 
 impl HbaseRoot {
     /// Reads tables; all of them if none is named. `wal_root` contains the directory `WALs`; `None`
-    /// ignores the logs.
+    /// ignores the logs. `note` is called with what is not as `hbase:meta` says.
     ///
     /// # Errors
     /// Returns an error if the directory is damaged, or has no logs.
@@ -31,6 +34,7 @@ impl HbaseRoot {
         root: &Path,
         wal_root: Option<&Path>,
         wanted: &[TableName],
+        note: &mut dyn FnMut(Remark),
     ) -> anyhow::Result<(Self, Vec<ImportSource>)> {
         let all = list_tables(root)?;
         let tables = if wanted.is_empty() { all } else { wanted.to_vec() };
@@ -44,16 +48,26 @@ impl HbaseRoot {
                 let listed = if logs.is_none() { list_meta_logs(&wal_root)? } else { Vec::new() };
                 let of_meta = logs.iter().flatten().filter(|log| log.is_meta);
                 let used: Vec<_> = of_meta.chain(&listed).chain(&meta.logs).collect();
-                Some(MetaRows::read(&meta.files, &used)?.live_regions(root)?)
+                Some(MetaRows::read(&meta.files, &used, note)?.live_regions(root)?)
             }
         };
+        if let Some(live) = live.as_ref().filter(|_| wanted.is_empty()) {
+            compare_tables(live, &tables).into_iter().for_each(&mut *note);
+        }
         let liveness = live.as_ref().map_or(Liveness::Derived, Liveness::Listed);
-        let read = |name: &TableName| -> anyhow::Result<ImportSource> {
+        let mut read = |name: &TableName| -> anyhow::Result<ImportSource> {
             let table =
                 read_table(root, name, liveness).with_context(|| format!("table {name}"))?;
+            if table.unlisted_regions > 0 {
+                note(Remark::Note(format!(
+                    "table {name}: {} directories of regions are left out: hbase:meta does not \
+                     list them as live, as after a split or merge, or before its end",
+                    table.unlisted_regions
+                )));
+            }
             ImportSource::new(table)
         };
-        let sources = tables.iter().map(read).collect::<anyhow::Result<_>>()?;
+        let sources = tables.iter().map(&mut read).collect::<anyhow::Result<_>>()?;
         Ok((Self { root: root.to_owned(), wal_root, tables, logs }, sources))
     }
 
@@ -79,5 +93,50 @@ impl HbaseRoot {
             );
         }
         Ok(())
+    }
+}
+
+/// Compares the tables that have directories with those of which `hbase:meta` lists regions.
+fn compare_tables(live: &LiveRegions, present: &[TableName]) -> Vec<Remark> {
+    let present: BTreeSet<&TableName> = present.iter().collect();
+    let own = |table: &TableName| table.namespace() == SYSTEM_NAMESPACE;
+    let listed: BTreeSet<&TableName> =
+        live.keys().map(|(table, _)| table).filter(|table| !own(table)).collect();
+    let missing = listed.difference(&present).map(|table| {
+        Remark::Warning(format!(
+            "table {table}: hbase:meta lists it, and its directory is missing; it is not imported: \
+             if it was not dropped, copy its directory, too"
+        ))
+    });
+    let unlisted = present.difference(&listed).map(|table| {
+        Remark::Note(format!(
+            "table {table}: it has a directory, and hbase:meta lists no region of it"
+        ))
+    });
+    missing.chain(unlisted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_hbase_dir::live_region;
+
+    use super::*;
+
+    #[test]
+    fn tables_of_meta_and_of_directories_are_compared() {
+        // A region with the id 1 of the table `default:m`, and one of `hbase:acl`.
+        let rows = [
+            &b"PBUF\x08\x01\x12\x0c\x0a\x07default\x12\x01m"[..],
+            b"PBUF\x08\x01\x12\x0c\x0a\x05hbase\x12\x03acl",
+        ];
+        let of_row = |row: &[u8]| live_region(Path::new("root"), row, b"OPEN").unwrap().unwrap();
+        let live: LiveRegions = rows.into_iter().map(of_row).collect();
+        let [m, d]: [TableName; 2] = ["m", "d"].map(|name| name.parse().unwrap());
+        assert_eq!(compare_tables(&live, std::slice::from_ref(&m)), []);
+        let remarks = compare_tables(&live, &[d]);
+        let texts: Vec<String> = remarks.iter().map(ToString::to_string).collect();
+        assert!(texts[0].starts_with("warning: table m: hbase:meta lists it"), "{texts:?}");
+        assert!(texts[1].starts_with("note: table d: it has a directory"), "{texts:?}");
+        assert_eq!(texts.len(), 2);
     }
 }

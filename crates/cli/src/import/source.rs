@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use halite::{Bytes, FamilyDescriptor, TableDescriptor, TableName};
+use halite::{BulkLoad, Bytes, FamilyDescriptor, TableDescriptor, TableName};
 use halite_engine::{ImportFile, ImportRegion};
 use halite_hbase_dir::{HbaseFile, HbaseRegion, HbaseTable, read_bare_files, read_snapshot};
 
@@ -20,6 +20,8 @@ pub(crate) struct Recovered {
     pub(crate) regions: u64,
     /// Store files that a compaction had replaced.
     pub(crate) replaced_files: u64,
+    /// Bytes that the files with the cells take at most.
+    pub(crate) bytes: u64,
 }
 
 /// Table to import.
@@ -36,6 +38,10 @@ pub(crate) struct ImportSource {
     pub(super) replaced_regions: usize,
     /// What the logs of HBase had of it.
     pub(crate) recovered: Recovered,
+    /// Bytes of store files that are written again with the values of MOB files.
+    pub(super) inlined_bytes: u64,
+    /// True if its bare files are loaded into a table that exists.
+    pub(super) loads_into_existing: bool,
 }
 
 impl ImportSource {
@@ -52,6 +58,8 @@ impl ImportSource {
             replaced_regions: table.replaced_regions,
             is_bare: false,
             recovered: Recovered::default(),
+            inlined_bytes: 0,
+            loads_into_existing: false,
         };
         for region in &mut source.regions {
             source.recovered.replaced_files += drop_compacted(region)?;
@@ -100,6 +108,8 @@ impl ImportSource {
             is_bare: true,
             replaced_regions: 0,
             recovered,
+            inlined_bytes: 0,
+            loads_into_existing: false,
         })
     }
 
@@ -115,6 +125,18 @@ impl ImportSource {
     /// Returns the bytes of all files; a file that two regions share counts twice.
     pub(crate) fn bytes(&self) -> u64 {
         self.files().map(|file| file.bytes).sum()
+    }
+
+    /// Returns the load of bare files. They are copied: a bulk load that links files takes them
+    /// away from where they are.
+    ///
+    /// # Errors
+    /// Returns an error if a path is not UTF-8.
+    pub(super) fn bulk_load(&self, verify: bool) -> anyhow::Result<BulkLoad> {
+        let path =
+            |file: &HbaseFile| anyhow::Ok((file.family.clone(), path_text(&file.path)?.into()));
+        let files = self.files().map(path).collect::<anyhow::Result<_>>()?;
+        Ok(BulkLoad { files, copy: true, verify })
     }
 
     /// Returns the regions as the engine takes them.
@@ -144,6 +166,6 @@ fn import_file(file: &HbaseFile) -> anyhow::Result<ImportFile> {
 ///
 /// # Errors
 /// Returns an error if it is not UTF-8.
-pub(super) fn path_text(path: &Path) -> anyhow::Result<&str> {
+fn path_text(path: &Path) -> anyhow::Result<&str> {
     path.to_str().with_context(|| format!("the path {} is not UTF-8", path.display()))
 }

@@ -1,16 +1,18 @@
-//! Cells in any order, written to store files in their order, with bounded memory.
+//! Cells in any order, written to one store file for each store, with bounded memory.
 //!
-//! Each store collects its cells. When all of them together reach a limit, the largest ones are
-//! sorted and written, as a memstore is flushed.
+//! Each store collects its cells. When all of them together reach a limit, they are sorted and
+//! written to a file, which is merged with the others at the end (`spill_run.rs`).
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use halite::{Bytes, CellRef, FamilyDescriptor};
 use halite_engine::env::Env;
 use halite_engine::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
 use halite_types::cell::{compare_cells, read_cell, write_cell};
+
+use super::spill_run::Runs;
 
 /// Maximum bytes of the cells in memory.
 const MAX_BYTES: usize = 128 << 20;
@@ -30,12 +32,15 @@ pub(super) struct Spill<'a> {
     env: &'a Env,
     max_bytes: usize,
     bytes: usize,
-    stores: BTreeMap<StorePlace, StoreCells>,
-    files: Vec<(StorePlace, PathBuf)>,
+    /// Numbers of the stores that cells were added to.
+    numbers: BTreeMap<StorePlace, u32>,
+    stores: Vec<StoreCells>,
+    runs: Runs,
 }
 
-/// Cells of a store.
+/// Store with its cells in memory.
 struct StoreCells {
+    place: StorePlace,
     options: WriterOptions,
     bytes: Vec<u8>,
     /// Offset and sequence id of each cell.
@@ -45,7 +50,14 @@ struct StoreCells {
 impl<'a> Spill<'a> {
     /// Files are written to the root of an environment.
     pub(super) fn new(env: &'a Env) -> Self {
-        Self { env, max_bytes: MAX_BYTES, bytes: 0, stores: BTreeMap::new(), files: Vec::new() }
+        Self {
+            env,
+            max_bytes: MAX_BYTES,
+            bytes: 0,
+            numbers: BTreeMap::new(),
+            stores: Vec::new(),
+            runs: Runs::new(Path::new(&env.fs.root())),
+        }
     }
 
     /// Adds a cell with its sequence id.
@@ -58,57 +70,108 @@ impl<'a> Spill<'a> {
         family: &FamilyDescriptor,
         cell: CellRef<'_>,
     ) -> anyhow::Result<()> {
-        let store = self.stores.entry(place).or_insert_with(|| StoreCells::new(family));
+        let Self { numbers, stores, .. } = self;
+        let number = if let Some(number) = numbers.get(&place) {
+            *number
+        } else {
+            let number = u32::try_from(stores.len()).context("too many stores")?;
+            numbers.insert(place.clone(), number);
+            stores.push(StoreCells::new(place, family));
+            number
+        };
+        let store = &mut stores[number as usize];
         let before = store.memory_bytes();
         store.cells.push((store.bytes.len(), cell.sequence_id()));
         store.options.include_tags |= !cell.tags().is_empty();
         write_cell(&mut store.bytes, cell);
         self.bytes += store.memory_bytes() - before;
-        while self.bytes > self.max_bytes {
-            let largest = self.stores.iter().max_by_key(|(_, store)| store.memory_bytes());
-            let Some((place, _)) = largest else { break };
-            let place = place.clone();
-            self.write(&place)?;
-        }
-        Ok(())
+        if self.bytes > self.max_bytes { self.write_run() } else { Ok(()) }
     }
 
-    /// Writes all cells that are left, and returns the files.
+    /// Writes the store files, and returns them.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be written.
+    /// Returns an error if a file cannot be read or written.
     pub(super) fn finish(mut self) -> anyhow::Result<Vec<(StorePlace, PathBuf)>> {
-        while let Some((place, _)) = self.stores.first_key_value() {
-            let place = place.clone();
-            self.write(&place)?;
+        let mut files = Vec::new();
+        if self.runs.is_empty() {
+            for store in &mut self.stores {
+                store.sort();
+                let mut file = NewFile::create(self.env, store, files.len())?;
+                store.iter().try_for_each(|cell| file.append(cell))?;
+                files.push(file.finish()?);
+            }
+            return Ok(files);
         }
-        Ok(self.files)
+        self.write_run()?;
+        let Self { env, stores, runs, .. } = self;
+        let mut current: Option<(u32, NewFile)> = None;
+        runs.merge(|number, cell| {
+            if current.as_ref().is_none_or(|(of, _)| *of != number) {
+                if let Some((_, file)) = current.take() {
+                    files.push(file.finish()?);
+                }
+                let store = stores.get(number as usize).context("no such store")?;
+                current = Some((number, NewFile::create(env, store, files.len())?));
+            }
+            current.iter_mut().try_for_each(|(_, file)| file.append(cell))
+        })?;
+        if let Some((_, file)) = current {
+            files.push(file.finish()?);
+        }
+        Ok(files)
     }
 
-    fn write(&mut self, place: &StorePlace) -> anyhow::Result<()> {
-        let Some(mut store) = self.stores.remove(place) else { return Ok(()) };
-        self.bytes -= store.memory_bytes();
-        store.sort();
-        let name = format!("{:032x}", self.files.len());
-        let path = format!("{}/{name}", self.env.fs.root());
-        let created = self.env.fs.create(&name).with_context(|| format!("creating {path}"))?;
-        let mut writer = Writer::create(created, &path, store.options.clone())?;
-        let mut newest = 0;
-        for cell in store.iter() {
-            newest = cell.sequence_id().max(newest);
-            writer.append(cell)?;
-        }
-        writer.finish(StoreFileInfo::flushed(newest))?;
-        self.files.push((place.clone(), PathBuf::from(path)));
+    /// Moves all cells in memory to a run.
+    fn write_run(&mut self) -> anyhow::Result<()> {
+        let Self { stores, runs, bytes, .. } = self;
+        runs.add(|writer| {
+            for (number, store) in (0..).zip(stores) {
+                store.sort();
+                store.iter().try_for_each(|cell| writer.write(number, cell))?;
+                (store.bytes, store.cells) = (Vec::new(), Vec::new());
+            }
+            Ok(())
+        })?;
+        *bytes = 0;
         Ok(())
     }
 }
 
+/// Store file that is being written.
+struct NewFile {
+    place: StorePlace,
+    path: String,
+    writer: Writer,
+    newest: u64,
+}
+
+impl NewFile {
+    fn create(env: &Env, store: &StoreCells, number: usize) -> anyhow::Result<Self> {
+        let name = format!("{number:032x}");
+        let path = format!("{}/{name}", env.fs.root());
+        let created = env.fs.create(&name).with_context(|| format!("creating {path}"))?;
+        let writer = Writer::create(created, &path, store.options.clone())?;
+        Ok(Self { place: store.place.clone(), path, writer, newest: 0 })
+    }
+
+    fn append(&mut self, cell: CellRef<'_>) -> anyhow::Result<()> {
+        self.newest = cell.sequence_id().max(self.newest);
+        Ok(self.writer.append(cell)?)
+    }
+
+    fn finish(self) -> anyhow::Result<(StorePlace, PathBuf)> {
+        self.writer.finish(StoreFileInfo::flushed(self.newest))?;
+        Ok((self.place, PathBuf::from(self.path)))
+    }
+}
+
 impl StoreCells {
-    fn new(family: &FamilyDescriptor) -> Self {
+    fn new(place: StorePlace, family: &FamilyDescriptor) -> Self {
         // Codecs that cannot be written are refused with the table.
         let compression = Compression::from_name(&family.compression());
         Self {
+            place,
             options: WriterOptions {
                 bloom: family.bloom_filter(),
                 compression: compression.filter(|codec| codec.is_supported()).unwrap_or_default(),
@@ -151,36 +214,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spilled_cells_are_sorted_and_repeated_ones_left_out() {
+    fn each_store_has_one_file_of_sorted_cells() {
         let family = FamilyDescriptor::new("f");
-        for (max_bytes, expected_files) in [(MAX_BYTES, 1), (120, 2)] {
+        for max_bytes in [MAX_BYTES, 300, 1] {
             let folder = tempfile::tempdir().unwrap();
             let env = Env::os(folder.path()).unwrap();
             let mut spill = Spill { max_bytes, ..Spill::new(&env) };
-            for (row, sequence, value) in
-                [("b", 3, "old"), ("a", 4, "x"), ("b", 5, "new"), ("b", 5, "newest"), ("c", 1, "y")]
-            {
-                let place = StorePlace { table: 0, region: 0, family: family.name().clone() };
+            for (region, row, sequence, value) in [
+                (0, "b", 3, "old"),
+                (1, "d", 2, "second region"),
+                (0, "a", 4, "x"),
+                (0, "b", 5, "new"),
+                (0, "b", 5, "newest"),
+                (1, "c", 6, "first row"),
+                (0, "c", 1, "y"),
+            ] {
+                let place = StorePlace { table: 0, region, family: family.name().clone() };
                 let key = make_key(row.as_bytes(), b"f", b"q", 7, CellType::Put.code());
                 let cell = CellRef::new(&key, value.as_bytes(), &[], sequence);
                 spill.add(place, &family, cell).unwrap();
             }
             let files = spill.finish().unwrap();
-            assert_eq!(files.len(), expected_files);
-            let mut values = Vec::new();
-            for (_, path) in &files {
+            let values = |path: &Path| {
+                let mut values = Vec::new();
                 let mut cursor = Cursor::new(crate::hfile::open(path).unwrap(), DirectBlocks);
                 cursor.seek_to_first().unwrap();
                 while let Some(cell) = cursor.peek() {
                     values.push(String::from_utf8(cell.value().to_vec()).unwrap());
                     cursor.advance().unwrap();
                 }
-            }
-            if expected_files == 1 {
-                assert_eq!(values, ["x", "newest", "old", "y"]);
-            } else {
-                assert_eq!(values.len(), 5, "{values:?}");
-            }
+                values.join(", ")
+            };
+            let found: Vec<_> =
+                files.iter().map(|(place, path)| (place.region, values(path))).collect();
+            let expected = [(0, "x, newest, old, y"), (1, "first row, second region")];
+            assert_eq!(found, expected.map(|(region, text)| (region, text.to_owned())));
+            let left = std::fs::read_dir(folder.path()).unwrap().count();
+            assert_eq!(left, 2, "with at most {max_bytes} bytes");
         }
     }
 }

@@ -121,3 +121,21 @@ fn failed_export_leaves_nothing() {
         run(folder, &["export", "--hbase-snapshot", TABLE, "--to", "store", "--data", "store"]);
     assert!(!ok && printed.contains("store of Halite"), "{printed}");
 }
+
+#[test]
+fn export_into_a_store_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fill(&folder.join("store"));
+    fs::create_dir_all(folder.join("store/archive")).unwrap();
+    std::os::unix::fs::symlink(folder.join("store/archive"), folder.join("link")).unwrap();
+    for to in ["store/archive", "store/staging/new", "link"] {
+        for more in [&["--dry-run"][..], &[]] {
+            let export = ["export", "--hbase-snapshot", TABLE, "--to", to, "--data", "store"];
+            let (ok, printed) = run(folder, &[&export[..], more].concat());
+            assert!(!ok && printed.contains("store of Halite"), "{to}: {printed}");
+            assert!(printed.contains("give another directory"), "{to}: {printed}");
+        }
+        assert!(!folder.join(to).join(".hbase-snapshot").exists(), "{to}");
+    }
+}

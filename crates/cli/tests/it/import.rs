@@ -400,6 +400,102 @@ fn parts_of_logs_below_wal_directory_are_recovered() {
 }
 
 #[test]
+fn damage_inside_an_unclosed_log_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    let [first, second, third] =
+        [9020, 9021, 9022].map(|sequence| entry(REGION, sequence, &[("n", "value")]));
+    // A bit of the length of the second key: it seems to end after the log.
+    let damaged = [b"\xff\xff\x01", &second[1..]].concat();
+    let log = [LOG_HEADER, &first, &damaged, &third].concat();
+    fs::write(root.join("WALs/s,1,2/s.3"), &log).unwrap();
+    let at = LOG_HEADER.len() + first.len();
+    let (left, next) = (log.len() - at, log.len() - third.len());
+    for arguments in [&["hf_a", "--dry-run"][..], &["hf_a"]] {
+        let (ok, printed) = import(folder, arguments);
+        let warning = format!("s.3: the log is damaged at byte {at}: {left} bytes");
+        assert!(ok && printed.contains("warning: ") && printed.contains(&warning), "{printed}");
+        assert!(printed.contains(&format!("with the entry at byte {next}")), "{printed}");
+    }
+    assert_eq!(values_of_logs(folder), [hex(b"value")]);
+}
+
+#[test]
+fn dry_run_refuses_what_an_import_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    let region = root.join("data/default/hf_a/f1398270e8056b2c10668848e20f759b");
+    copy_tree(&region.join("g"), &folder.join("bare/g"));
+    fs::create_dir(folder.join("foreign")).unwrap();
+    fs::write(folder.join("foreign/letter"), "text").unwrap();
+    let (ok, printed) = import(folder, &["hf_sp"]);
+    assert!(ok, "{printed}");
+    let long = "t".repeat(200);
+    let refused = |arguments: &[&str], message: &str| {
+        for more in [&["--dry-run"][..], &[]] {
+            let arguments = [&["import"][..], arguments, more].concat();
+            let output = output(halite().args(&arguments).current_dir(folder));
+            let printed = String::from_utf8(output.stderr).unwrap();
+            assert!(!output.status.success(), "{arguments:?}");
+            assert!(printed.contains(message), "{arguments:?}: {printed}");
+        }
+    };
+    refused(&["root", "hf_a", "--data", "foreign"], "foreign is not a store and not empty");
+    refused(&["bare", "--hfiles", "hf_sp", "--data", "store"], "family g");
+    refused(&["root", "--snapshot", "hf_snap1", &long, "--data", "store"], "choose a shorter one");
+    let of_space = format!("{long}{long}:t");
+    refused(&["root", "--snapshot", "hf_snap1", &of_space, "--data", "store"], "shorter one");
+    for inside in ["store", "store/data", "store/archive"] {
+        fs::create_dir_all(folder.join(inside)).unwrap();
+        refused(&[inside, "--snapshot", "x", "--data", "store"], "store of Halite");
+        refused(&[inside, "--hfiles", "x", "--data", "other"], "`halite copy`");
+    }
+    let names: Vec<_> = fs::read_dir(folder.join("foreign")).unwrap().collect();
+    assert_eq!(names.len(), 1);
+    assert!(!folder.join("other").exists());
+}
+
+#[test]
+fn namespace_of_a_failed_import_is_not_left() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let odd = std::ffi::OsStr::from_bytes(b"odd\xff");
+    fs::rename(sample(folder), folder.join(odd)).unwrap();
+    let mut command = halite();
+    command.arg("import").arg(odd).args(["--snapshot", "hf_snap1", "new:t", "--data", "store"]);
+    let output = output(command.current_dir(folder));
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && printed.contains("is not UTF-8"), "{printed}");
+    let store = halite::open(folder.join("store")).unwrap();
+    let error = store.drop_namespace("new").unwrap_err();
+    assert_eq!(error.kind(), halite::ErrorKind::NoSuchNamespace);
+    store.close().unwrap();
+}
+
+#[test]
+fn references_of_a_family_without_mob_now_are_resolved() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let tables = mob_sample(folder).join("data/default/blobs/.tabledesc");
+    let path = fs::read_dir(tables).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = fs::read(&path).unwrap();
+    let is_mob = b"IS_MOB\x12\x04true";
+    let at = bytes.windows(is_mob.len()).position(|part| part == is_mob).unwrap();
+    // Anything else is false to HBase.
+    bytes[at + is_mob.len() - 4..][..4].copy_from_slice(b"nope");
+    fs::write(&path, bytes).unwrap();
+    for arguments in [&["blobs", "--dry-run"][..], &["blobs"]] {
+        let (ok, printed) = import(folder, arguments);
+        let note = "table blobs: family f is without IS_MOB, and had references";
+        assert!(ok && printed.contains(note), "{printed}");
+    }
+    assert_eq!(raw_cells(folder, "blobs"), listed(folder, "blobs.raw.tsv"));
+}
+
+#[test]
 fn choice_of_regions_after_a_crash_requires_meta() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -104,11 +104,7 @@ impl Engine {
     /// file.
     pub fn bulk_load(&self, table: &TableName, load: &BulkLoad) -> Result<()> {
         let table = self.table(table)?;
-        if load.files.is_empty() {
-            return Err(Error::invalid("no file is to be loaded; name one"));
-        }
-        let parts: Vec<BulkLoadFile> = load.files.iter().map(BulkLoadFile::whole).collect();
-        let groups = self.by_region(&table, &parts)?;
+        let groups = self.groups(&table, load)?;
         // A copied file is also verified after copying. That is sufficient if no other group is
         // loaded before it.
         let verifies_originals = load.verify && (!load.copy || groups.len() > 1);
@@ -132,6 +128,29 @@ impl Engine {
             cut.iter().for_each(|path| drop(self.shared.env.fs.remove_external(path)));
         }
         Ok(())
+    }
+
+    /// Makes the checks of [`Engine::bulk_load`] without verifying every byte, and changes nothing.
+    ///
+    /// # Errors
+    /// As [`Engine::bulk_load`].
+    pub fn check_bulk_load(&self, table: &TableName, load: &BulkLoad) -> Result<()> {
+        let table = self.table(table)?;
+        let groups = self.groups(&table, load)?;
+        groups.iter().try_for_each(|(region, parts)| region.check_load(parts, false))
+    }
+
+    /// Returns the files to load by region.
+    fn groups(
+        &self,
+        table: &Table,
+        load: &BulkLoad,
+    ) -> Result<Vec<(Arc<Region>, Vec<BulkLoadFile>)>> {
+        if load.files.is_empty() {
+            return Err(Error::invalid("no file is to be loaded; name one"));
+        }
+        let parts: Vec<BulkLoadFile> = load.files.iter().map(BulkLoadFile::whole).collect();
+        self.by_region(table, &parts)
     }
 
     /// Loads the files of one region. A region that was split or merged concurrently has

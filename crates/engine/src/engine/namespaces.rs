@@ -18,14 +18,7 @@ impl Engine {
     /// # Errors
     /// `NamespaceExists`, `InvalidRequest`, `DiskFull`.
     pub fn create_namespace(&self, name: &str, settings: Attributes) -> Result<()> {
-        check_namespace(name)?;
-        if name.len() > layout::MAX_NAMESPACE_NAME_BYTES {
-            let (bytes, most) = (name.len(), layout::MAX_NAMESPACE_NAME_BYTES);
-            return Err(Error::invalid(format!(
-                "namespace {name}: its name has {bytes} bytes; at most {most} are allowed, choose \
-                 a shorter one"
-            )));
-        }
+        check_name(name)?;
         check_settings_bytes(name, &settings)?;
         let _ddl = self.lock_ddl()?;
         if self.shared.manifest.current().namespaces.contains_key(name) {
@@ -83,6 +76,19 @@ impl Engine {
         let _ = self.shared.env.fs.remove_dir(&format!("{}/{name}", layout::DATA));
         Ok(())
     }
+}
+
+/// Checks the name of a namespace to create.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    check_namespace(name)?;
+    let (bytes, most) = (name.len(), layout::MAX_NAMESPACE_NAME_BYTES);
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "namespace {name}: its name has {bytes} bytes; at most {most} are allowed, choose a \
+         shorter one"
+    )))
 }
 
 fn check_settings_bytes(name: &str, settings: &Attributes) -> Result<()> {

@@ -10,7 +10,7 @@ use halite_types::suggest::did_you_mean;
 use halite_types::{Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName};
 use prost::Message as _;
 
-use super::namespaces::check_exists;
+use super::namespaces::{check_exists, check_name as check_namespace_name};
 use crate::catalog::messages::TableSchema;
 use crate::catalog::{Catalog, layout, meta};
 use crate::compaction::StorePolicy;
@@ -55,6 +55,12 @@ pub(super) fn check_served_families(table: &TableDescriptor) -> Result<()> {
          name, or leave it to the server to make it",
         families.join(" and ")
     )))
+}
+
+/// Checks the name of a table to create, whose namespace may not exist yet.
+pub(super) fn check_name(name: &TableName) -> Result<()> {
+    check_namespace_name(name.namespace())?;
+    check_name_bytes(name)
 }
 
 /// Checks the length of a table name. A name that is too long for link names would work until a

@@ -12,7 +12,7 @@ use std::io::Read;
 use super::input::{Fault, Input, Parsed};
 
 /// First byte of an item that is not in the dictionary; no slot's number starts with it.
-const NEW_ITEM: u8 = 0xff;
+pub(super) const NEW_ITEM: u8 = 0xff;
 /// Slots of most dictionaries.
 pub(super) const MANY_SLOTS: usize = i16::MAX as usize;
 /// Slots of the dictionaries of families and qualifiers.

@@ -70,6 +70,14 @@ impl<R: Read + Seek> Input<R> {
     }
 }
 
+impl<R: Read + Seek> Input<R> {
+    /// Returns the source from an offset on, up to the end. Nothing else can be read afterwards.
+    pub(super) fn rest(&mut self, offset: u64) -> io::Result<impl Read> {
+        self.source.seek(SeekFrom::Start(offset))?;
+        Ok(self.source.by_ref().take(self.end.saturating_sub(offset)))
+    }
+}
+
 impl<R: Read> Input<R> {
     /// Starts at the first byte of a source of as many bytes.
     pub(super) fn whole(source: R, bytes: u64) -> Self {

@@ -9,8 +9,9 @@ use super::input::{Fault, Input, Parsed};
 
 /// Class of the only cell format that HBase contains itself.
 const CELL_CODEC: &str = "WALCellCodec";
-/// Maximum bytes of a key.
-const MAX_KEY_BYTES: u64 = 64 << 20;
+/// Maximum bytes of a key, and with it the number of scopes in it, which take more memory than
+/// bytes.
+const MAX_KEY_BYTES: u64 = 4 << 20;
 /// Maximum bytes of the name of a region, table or family in it.
 const MAX_NAME_BYTES: u64 = i16::MAX as u64;
 /// Number of the codec GZ, with which values are compressed unless the header names another.
@@ -68,15 +69,15 @@ impl WalHeaderMessage {
 
 /// HBase's `WALKey`, without the fields for replication.
 #[derive(Clone, PartialEq, Message)]
-struct WalKeyMessage {
+pub(super) struct WalKeyMessage {
     #[prost(bytes = "vec", required, tag = "1")]
-    encoded_region_name: Vec<u8>,
+    pub(super) encoded_region_name: Vec<u8>,
     #[prost(bytes = "vec", required, tag = "2")]
-    table_name: Vec<u8>,
+    pub(super) table_name: Vec<u8>,
     #[prost(uint64, required, tag = "3")]
-    log_sequence_number: u64,
+    pub(super) log_sequence_number: u64,
     #[prost(uint64, required, tag = "4")]
-    write_time: u64,
+    pub(super) write_time: u64,
     #[prost(message, repeated, tag = "6")]
     scopes: Vec<FamilyScope>,
     #[prost(uint32, optional, tag = "7")]

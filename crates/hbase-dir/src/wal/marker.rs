@@ -10,6 +10,9 @@ const FAMILY: &[u8] = b"METAFAMILY";
 /// Qualifier of the marker of a compaction.
 const COMPACTION: &[u8] = b"HBASE::COMPACTION";
 
+/// Maximum bytes of a marker: the names of the compacted files.
+const MAX_BYTES: usize = 4 << 20;
+
 /// Compaction that a server finished: the files of its output are in place, and some of those of
 /// its input may still be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,13 +60,18 @@ impl WalEntry {
             .filter(|cell| cell.family() == FAMILY && cell.qualifier() == COMPACTION);
         let mut found = Vec::new();
         for marker in markers {
-            let of = CompactionDescriptor::decode(marker.value()).map_err(|why| {
+            let damaged = |why: &dyn std::fmt::Display| {
                 Error::corrupt(format!(
                     "the marker of a compaction with sequence id {} is damaged: {why}; restore \
                      the log, or import without the logs",
                     self.sequence
                 ))
-            })?;
+            };
+            let bytes = marker.value().len();
+            if bytes > MAX_BYTES {
+                return Err(damaged(&format_args!("it has {bytes} bytes; at most {MAX_BYTES}")));
+            }
+            let of = CompactionDescriptor::decode(marker.value()).map_err(|why| damaged(&why))?;
             if of.encoded_region_name == self.region {
                 found.push(CompactionMarker {
                     family: of.family_name,

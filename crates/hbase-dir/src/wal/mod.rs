@@ -11,17 +11,22 @@
 //! Entries have no checksum. A log of a server that crashed has no trailer, and may end inside its
 //! last entry, whose writer then got no acknowledgment: it is left out, as HBase does. Inside a log
 //! with a trailer, an incomplete entry is damage.
+//!
+//! A damaged length has the same appearance as a log that ends early, and HBase takes it as such
+//! (`ProtobufWALStreamReader` has an end of file for both, after which `WALSplitter` continues with
+//! what it has read). Here the rest is searched for entries, so that the loss can be told.
 
 mod cells;
 mod dictionary;
 mod input;
 mod key;
 mod marker;
+mod search;
 #[cfg(test)]
 mod tests;
 
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use halite_types::{Cells, Error, Result};
@@ -31,6 +36,7 @@ pub use self::cells::DecompressValue;
 use self::input::{Fault, Input, Parsed};
 use self::key::{KeyDecoder, WalHeaderMessage};
 pub use self::marker::CompactionMarker;
+use self::search::find_entry;
 use crate::small_file::{damaged, unsupported};
 
 /// First bytes of a log.
@@ -66,6 +72,8 @@ pub enum WalEnd {
         offset: u64,
         /// Bytes that follow.
         bytes: u64,
+        /// Offset of an entry among these bytes: the log is damaged, and not only cut.
+        further_entry: Option<u64>,
     },
 }
 
@@ -103,10 +111,10 @@ impl<R: Read + Seek> WalReader<R> {
         let (mut input, has_trailer) = Input::new(input).map_err(failed)?;
         let (header, end) = match read_header(&mut input) {
             Ok(header) => (header, None),
-            Err(Fault::Incomplete) if !has_trailer => (
-                WalHeaderMessage::default(),
-                Some(WalEnd::Incomplete { offset: 0, bytes: input.end() }),
-            ),
+            Err(Fault::Incomplete) if !has_trailer => {
+                let end = incomplete_at(&mut input, 0).map_err(failed)?;
+                (WalHeaderMessage::default(), Some(end))
+            }
             Err(fault) => return Err(fault.error(path, 0)),
         };
         header.check().map_err(|why| unsupported(path, why))?;
@@ -139,9 +147,9 @@ impl<R: Read + Seek> WalReader<R> {
         match self.read_entry() {
             Ok(entry) => Ok(Some(entry)),
             Err(Fault::Incomplete) if !self.has_trailer => {
-                let bytes = self.input.end().saturating_sub(offset);
-                self.end = Some(WalEnd::Incomplete { offset, bytes });
-                Ok(None)
+                let end = incomplete_at(&mut self.input, offset);
+                self.end = Some(*end.as_ref().unwrap_or(&WalEnd::Open));
+                end.map(|_| None).map_err(|error| Fault::Io(error).error(&self.path, offset))
             }
             Err(fault) => {
                 let error = fault.error(&self.path, offset);
@@ -170,6 +178,17 @@ impl<R: Read + Seek> WalReader<R> {
         let key::Key { region, table, sequence, written_ms, .. } = key;
         Ok(WalEntry { region, table, sequence, written_ms, cells })
     }
+}
+
+/// Returns the end of a log without a trailer that cannot be read from an offset on.
+fn incomplete_at<R: Read + Seek>(input: &mut Input<R>, offset: u64) -> io::Result<WalEnd> {
+    let after = offset.saturating_add(1);
+    let further = find_entry(input.rest(after)?)?;
+    Ok(WalEnd::Incomplete {
+        offset,
+        bytes: input.end().saturating_sub(offset),
+        further_entry: further.map(|before| after.saturating_add(before)),
+    })
 }
 
 fn read_header<R: Read>(input: &mut Input<R>) -> Parsed<WalHeaderMessage> {

@@ -115,13 +115,13 @@ fn truncated_log_ends_with_its_last_whole_entry() {
             let last = borders[..count].last().copied().unwrap_or(0);
             let expected = match length - last {
                 0 if count > 0 => WalEnd::Open,
-                bytes => WalEnd::Incomplete { offset: last, bytes },
+                bytes => WalEnd::Incomplete { offset: last, bytes, further_entry: None },
             };
             assert_eq!(end, Ok(expected), "{name} cut at {length}");
             // After a power failure, the disk may have kept the length only.
             let zeros = [cut, &[0; 100]].concat();
             if count > 0 && length == last {
-                let expected = WalEnd::Incomplete { offset: last, bytes: 100 };
+                let expected = WalEnd::Incomplete { offset: last, bytes: 100, further_entry: None };
                 assert_eq!(read_all(&zeros), (entries, Ok(expected)), "{name} at {length}");
             }
         }
@@ -229,4 +229,34 @@ fn damaged_marker_of_a_compaction_is_an_error() {
     };
     let error = entry.compactions().unwrap_err();
     assert!(error.message().contains("compaction with sequence id 17 is damaged"), "{error}");
+}
+
+#[test]
+fn damaged_length_is_told_from_a_cut_log() {
+    for name in SAMPLES {
+        let bytes = unclosed(name);
+        let (whole, _) = read_all(&bytes);
+        assert!(whole.len() > 3, "{name}");
+        for (number, (offset, entry)) in whole.iter().enumerate() {
+            // The key then ends after the log, if its length takes two bytes.
+            let at = usize::try_from(*offset).unwrap();
+            let damaged = [&bytes[..at], b"\xff\xff\xff\x01", &bytes[at..]].concat();
+            let (entries, end) = read_all(&damaged);
+            assert_eq!(entries, whole[..number], "{name}: entry {entry:?}");
+            let expected = WalEnd::Incomplete {
+                offset: *offset,
+                bytes: (damaged.len() - at) as u64,
+                further_entry: Some(*offset + 4),
+            };
+            assert_eq!(end, Ok(expected), "{name}: entry {number}");
+        }
+        // The header, too.
+        let damaged = [&bytes[..4], b"\xff\xff\x3f", &bytes[5..]].concat();
+        let expected = WalEnd::Incomplete {
+            offset: 0,
+            bytes: damaged.len() as u64,
+            further_entry: Some(whole[0].0 + 2),
+        };
+        assert_eq!(read_all(&damaged), (Vec::new(), Ok(expected)), "{name}");
+    }
 }

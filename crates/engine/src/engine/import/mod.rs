@@ -39,7 +39,7 @@ use halite_types::{Error, Result, TableDescriptor};
 use self::examined::examine_all;
 use self::placing::Import;
 use super::table_checks::{
-    check_descriptor_bytes, check_family_directories, check_is_new, check_promises,
+    check_descriptor_bytes, check_family_directories, check_is_new, check_name, check_promises,
     check_region_count, check_served_families,
 };
 use super::{Engine, table_info};
@@ -116,7 +116,7 @@ impl Engine {
     }
 
     /// Makes the checks of [`Engine::import_table`] without verifying every byte, and changes
-    /// nothing. Whether the table exists, and its namespace, is not checked. Returns the number of
+    /// nothing. Whether the table and its namespace exist is not checked. Returns the number of
     /// files without a cell.
     ///
     /// # Errors
@@ -136,6 +136,7 @@ impl Engine {
         regions: &[ImportRegion],
     ) -> Result<()> {
         descriptor.check()?;
+        check_name(descriptor.name())?;
         check_descriptor_bytes(descriptor)?;
         self.shared.options.check_table(descriptor)?;
         check_family_directories(descriptor)?;
