@@ -31,7 +31,7 @@ impl Region {
             && !layout::is_hidden(&self.info.table);
         let sizes =
             snapshot.stores.iter().map(|store| store.files.iter().map(|file| file.bytes()).sum());
-        may && self.split_policy().should_split(sizes, self.regions_of_table())
+        may && snapshot.split_policy().should_split(sizes, self.regions_of_table())
             && !self.claims.any()
             && self.shared.disk.check().is_ok()
             && !self.has_references()
@@ -67,7 +67,7 @@ impl Region {
 
     /// Returns the split policy of the table.
     pub(crate) fn split_policy(&self) -> SplitPolicy {
-        SplitPolicy::new(&self.snapshot_ref().descriptor, &self.shared.options)
+        self.snapshot_ref().split_policy().clone()
     }
 
     /// Returns the number of regions of the table.
