@@ -76,11 +76,23 @@ impl Region {
         catalog.tables.get(&self.info.table).map_or(0, |table| table.regions.len() as u64)
     }
 
-    /// Returns `true` if the region can be split or merged now. It is open, none of its files is
-    /// damaged, and none is a part of another region's file, which the first compaction after a
-    /// split resolves (HBase's `isSplittable` and `isMergeable`).
-    pub fn is_splittable(&self) -> bool {
+    /// Returns `true` if the region can be merged now. It is open, none of its files is damaged,
+    /// and none is a part of another region's file, which the first compaction after a split
+    /// resolves (HBase's `isMergeable`).
+    pub fn is_mergeable(&self) -> bool {
         self.check_open().is_ok() && !self.has_references() && self.check_files().is_ok()
+    }
+
+    /// Returns `true` if the region can be split now: it can be merged, and its table's split
+    /// policy allows splits (HBase's `isSplittable`).
+    pub fn is_splittable(&self) -> bool {
+        self.is_mergeable() && self.allows_splits()
+    }
+
+    /// Returns `false` if the table's split policy is `DisabledRegionSplitPolicy`, with which a
+    /// split that a client requests is refused.
+    pub fn allows_splits(&self) -> bool {
+        self.snapshot_ref().split_policy().can_split()
     }
 
     /// Checks that all files of the region are open.
