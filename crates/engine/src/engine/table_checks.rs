@@ -17,6 +17,7 @@ use crate::compaction::StorePolicy;
 use crate::hfile::{CodecSettings, Compression};
 use crate::options::Options;
 use crate::region::{FlushPolicy, SplitPolicy};
+use crate::store::CacheSettings;
 
 /// Maximum bytes of a table's descriptor. The manifest contains all of them and is rewritten at
 /// every change.
@@ -124,6 +125,7 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
         check_codecs(family, before)
             .and_then(|()| check_codec_settings(new, family, old.zip(before)))
             .and_then(|()| check_store_policy(new, family, old.zip(before)))
+            .and_then(|()| check_cache_settings(new, family, old.zip(before)))
             .map_err(|error| error.at(format_args!("table {}: family {name}", new.name())))?;
         let encoding = |family: &FamilyDescriptor| {
             family.attributes.get(fam::INDEX_BLOCK_ENCODING).cloned().unwrap_or_default()
@@ -238,6 +240,18 @@ fn check_store_policy(
     match before.map(|(table, family)| StorePolicy::new(table, family)) {
         Some(Err(_)) => Ok(()),
         Some(Ok(_)) | None => StorePolicy::new(table, family).map(drop),
+    }
+}
+
+/// Checks the cache settings of a family. Those of `before` may be invalid too.
+fn check_cache_settings(
+    table: &TableDescriptor,
+    family: &FamilyDescriptor,
+    before: Option<(&TableDescriptor, &FamilyDescriptor)>,
+) -> Result<()> {
+    match before.map(|(table, family)| CacheSettings::check(table, family)) {
+        Some(Err(_)) => Ok(()),
+        Some(Ok(())) | None => CacheSettings::check(table, family),
     }
 }
 

@@ -400,6 +400,7 @@ impl Region {
             max_sequence: frozen.sequence,
             major: false,
             compacted_from: Vec::new(),
+            compacted_bytes: 0,
         };
         let files = write_files(&self.shared, &new, &division, |each| scanner.compact(each))?;
         if store.files.is_empty() {
