@@ -275,7 +275,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "max-compaction-rate",
         "BYTES",
         Bytes(|s| &mut s.engine.max_compaction_rate),
-        "Bytes per second that automatic compactions read while many wait; at least compaction-rate",
+        "Bytes per second that automatic compactions read while many wait; at least compaction-rate \
+         [0 = unlimited while any wait]",
     ),
     option(
         "major-compaction-interval",

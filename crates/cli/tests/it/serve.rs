@@ -572,7 +572,7 @@ fn config_file_and_hbase_names_configure_server() {
     assert!(code == Some(2) && stdout.contains("did you mean zookeeper-port?"), "{stdout}");
     for (flag, value, text) in [
         ("--compaction-threads", "0", "--compaction-threads must be from 1 to 64"),
-        ("--max-compaction-rate", "0", "--max-compaction-rate is 0 bytes per second, below comp"),
+        ("--max-compaction-rate", "1", "--max-compaction-rate is 1 bytes per second, below comp"),
         ("--idle-compaction-ratio", "1e400", "give a number above 0"),
         ("--io-threads", "0", "--io-threads must be from 1"),
     ] {

@@ -271,7 +271,7 @@ pub(super) fn check_region_count(options: &Options, name: &TableName, count: usi
     if most > 0 && count > most {
         return Err(Error::invalid(format!(
             "table {name}: {count} regions at once are over the limit of {most}; give fewer split \
-             keys, or raise max_regions_per_table"
+             keys, or raise max_regions_per_table (max-regions-per-table of a server)"
         )));
     }
     Ok(())
