@@ -33,5 +33,7 @@ mod services;
 mod testing;
 mod zookeeper;
 
-pub use config::{Addresses, Advertise, Config, DispatchMode, Limits, default_io_threads};
+pub use config::{
+    Addresses, Advertise, Config, DispatchMode, Limits, check_engine_options, default_io_threads,
+};
 pub use server::{Server, ServerHandle};

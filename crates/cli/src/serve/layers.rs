@@ -46,6 +46,7 @@ pub(crate) fn resolve(flags: &ServeFlags) -> anyhow::Result<LayeredConfig> {
     let named = |error: Error| anyhow!(options::with_option_names(error.message(), of_flag));
     layered.config.engine.check().map_err(named)?;
     layered.config.server.check().map_err(named)?;
+    halite_server::check_engine_options(&layered.config.engine).map_err(named)?;
     if !(1..=MAX_IO_THREADS).contains(&layered.config.io_threads) {
         let text = format!("io_threads must be from 1 to {MAX_IO_THREADS}");
         bail!(options::with_option_names(&text, of_flag));

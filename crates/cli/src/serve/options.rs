@@ -197,13 +197,14 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "max-cell-size",
         "BYTES",
         Size(|s| &mut s.engine.max_cell_bytes),
-        "Maximum size of a cell [0 = unlimited]",
+        "Maximum size of a cell, at least 4096 [0 = unlimited]",
     ),
     option(
         "max-row-size",
         "BYTES",
         Bytes(|s| &mut s.engine.max_row_bytes),
-        "Maximum bytes of one row per family returned by a non-partial read [0 = unlimited]",
+        "Maximum bytes of one row per family returned by a non-partial read, at least 4096 \
+         [0 = unlimited]",
     ),
     option(
         "wal-segment-size",
