@@ -357,8 +357,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "max-connections-per-address",
         "N",
         Count(|s| &mut s.server.limits.max_connections_per_address),
-        "Maximum open connections per IPv4 address or IPv6 /64 network over all ports; the HTTP \
-         port has its own limit of 32",
+        "Maximum open connections per IPv4 address or IPv6 /64 network over all ports, at \
+         least 4; the HTTP port has its own limit of 32",
     ),
     option(
         "max-scanner-size",
@@ -406,7 +406,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "max-call-queue-size",
         "BYTES",
         Size(|s| &mut s.server.limits.max_call_queue_bytes),
-        "Maximum size of all waiting calls",
+        "Maximum size of all waiting calls, at least 64 KB",
     ),
     option(
         "connection-idle-timeout",
