@@ -18,6 +18,7 @@ use crate::hfile::{
     Block, BlockHandle, BlockKind, BlockOrPart, BlockSource, PartChoice, Reader, read_bytes,
 };
 use crate::options::PartReads;
+use crate::part_failures::{PartFailureLog, PartFailures};
 use crate::scan::ReadStats;
 use crate::sequential_read::{ReadAhead, StepReader};
 
@@ -77,6 +78,8 @@ pub(crate) struct BlockCache {
     has_in_memory: AtomicBool,
     /// Statistics by block kind.
     stats: [CacheStats; BlockKind::ALL.len()],
+    /// Damaged parts, in place of which whole blocks were read.
+    part_failures: PartFailureLog,
     capacity_bytes: u64,
     insertions: AtomicU64,
     is_full: AtomicBool,
@@ -100,6 +103,7 @@ impl BlockCache {
             ceded_bytes: Mutex::new(0),
             has_in_memory: AtomicBool::new(false),
             stats: Default::default(),
+            part_failures: PartFailureLog::default(),
             capacity_bytes: bytes,
             insertions: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
@@ -190,6 +194,11 @@ impl BlockCache {
 
     pub(crate) fn stats(&self, kind: BlockKind) -> &CacheStats {
         &self.stats[kind as usize]
+    }
+
+    /// Returns the damaged parts of data blocks that reads have found.
+    pub(crate) fn part_failures(&self) -> PartFailures {
+        self.part_failures.failures()
     }
 
     pub(crate) fn hits(&self) -> u64 {
@@ -356,7 +365,7 @@ impl BlockSource for CachedBlockSource {
         }
         // The whole block has what a damaged part index or part lacks, and checksums of its own.
         if self.options.reads_parts
-            && let Some(found) = unless_damaged(self.find_part(reader, pointer, choice))?
+            && let Some(found) = self.unless_damaged(self.find_part(reader, pointer, choice))?
         {
             return Ok(found);
         }
@@ -364,15 +373,18 @@ impl BlockSource for CachedBlockSource {
     }
 }
 
-/// Returns the result, or `None` in place of damage.
-fn unless_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> {
-    match result {
-        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
-        other => other,
-    }
-}
-
 impl CachedBlockSource {
+    /// Returns the result, or `None` in place of damage, which is recorded.
+    fn unless_damaged<T>(&self, result: Result<Option<T>>) -> Result<Option<T>> {
+        match result {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                self.options.cache.part_failures.add(error);
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
     /// Returns the chosen part of the data block at `pointer`; `None` if the file has no parts.
     fn find_part(
         &self,
@@ -386,7 +398,15 @@ impl CachedBlockSource {
         let read = DiskRead { kind: BlockKind::Data, bytes, key };
         let cells = match self.options.cache.get(&read.key, self.options.in_memory) {
             // A damaged index may lead to a block of another kind or length.
-            Some(cells) if !cells.is_part(&part) => return Ok(None),
+            Some(cells) if !cells.is_part(&part) => {
+                return Err(Error::corrupt(format!(
+                    "store file {}: its part index leads to the {} at {} as to a part of a data \
+                     block of {bytes} bytes",
+                    reader.path(),
+                    cells.kind().name(),
+                    part.offset
+                )));
+            }
             Some(cells) => {
                 self.count_hit(&cells, read.kind, part.stored_bytes);
                 cells

@@ -3,6 +3,7 @@
 use halite_types::Error;
 
 use crate::env::DiskSpace;
+use crate::part_failures::PartFailures;
 use crate::shared::EngineInner;
 use crate::store::BloomFailures;
 
@@ -44,6 +45,8 @@ pub struct Health {
     pub damaged_files: Vec<Error>,
     /// Bloom filters that could not be read.
     pub bloom_failures: BloomFailures,
+    /// Damaged parts of data blocks, in place of which the whole blocks are read.
+    pub part_failures: PartFailures,
 }
 
 impl Health {
@@ -78,6 +81,7 @@ impl Health {
             last_panic,
             damaged_files: Vec::new(),
             bloom_failures: shared.files.bloom_failures(),
+            part_failures: shared.cache.part_failures(),
         }
     }
 }

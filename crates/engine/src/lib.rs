@@ -23,6 +23,7 @@ mod interleavings;
 mod maintenance_stats;
 pub mod memstore;
 mod options;
+mod part_failures;
 mod ranked_lock;
 mod region;
 pub mod scan;
@@ -49,6 +50,7 @@ pub use maintenance_stats::{CompactionStats, MaintenanceStats};
 #[cfg(feature = "heat")]
 pub use options::HeatLevel;
 pub use options::{FlushPolicyClass, Options, PartReads, WalRecovery, WalSync};
+pub use part_failures::PartFailures;
 pub use region::{BatchResult, Region, empty_range_hint, split_policy_classes};
 pub use store::BloomFailures;
 pub use wal::{Nonce, WalStats, WalTruncation};

@@ -168,7 +168,7 @@ pub struct Options {
     /// rate is to `max_compaction_rate`; with very many it is not limited. Default: 50 MB; 0 means
     /// no limit (HBase: `hbase.hstore.compaction.throughput.lower.bound`).
     pub compaction_rate: u64,
-    /// See `compaction_rate`. Default: 100 MB (HBase:
+    /// See `compaction_rate`. Default: 100 MB; 0 means no limit while files wait (HBase:
     /// `hbase.hstore.compaction.throughput.higher.bound`).
     pub max_compaction_rate: u64,
     /// File age that triggers a major compaction. Default: 7 days; 0 means never.
@@ -283,11 +283,11 @@ impl Options {
         if !(1..=MAX_COMPACTION_THREADS).contains(&self.compaction_threads) {
             return wrong("compaction_threads must be from 1 to 64");
         }
-        if self.max_compaction_rate < self.compaction_rate {
+        if (1..self.compaction_rate).contains(&self.max_compaction_rate) {
             let (most, rate) = (self.max_compaction_rate, self.compaction_rate);
             return wrong(&format!(
                 "max_compaction_rate is {most} bytes per second, below compaction_rate, which is \
-                 {rate}; give at least that, or set compaction_rate to 0 for no limit"
+                 {rate}; give at least that, or 0 for no limit while files wait"
             ));
         }
         if self.memstore_chunk_bytes < 4096 {

@@ -415,6 +415,13 @@ impl Admin for StoreAdmin {
                 );
                 return Err(Error::invalid(text));
             }
+            if !region.allows_splits() {
+                let text = format!(
+                    "Split region {shown} failed as the split policy of the table is \
+                     DisabledRegionSplitPolicy; alter {table} with another SPLIT_POLICY"
+                );
+                return Err(Error::invalid(text));
+            }
             engine.split_region(&name, at)
         })
     }

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use halite_engine::Options;
 use halite_types::{Error, Result};
 use halite_wire::rpc;
 
@@ -261,6 +262,28 @@ impl Config {
     }
 }
 
+/// Minimum of the engine's limits on cells and rows: those of the server's own tables, such as
+/// `hbase:namespace`, are smaller.
+const MIN_OWN_ROW_BYTES: u64 = 4096;
+
+/// Checks that the server's own tables can be written and read with these options of an engine.
+///
+/// # Errors
+/// `InvalidRequest` with the option and its valid values.
+pub fn check_engine_options(options: &Options) -> Result<()> {
+    let sizes = [
+        ("max_cell_bytes", options.max_cell_bytes as u64),
+        ("max_row_bytes", options.max_row_bytes),
+    ];
+    match sizes.into_iter().find(|(_, bytes)| (1..MIN_OWN_ROW_BYTES).contains(bytes)) {
+        None => Ok(()),
+        Some((name, bytes)) => Err(Error::invalid(format!(
+            "{name} is {bytes}, and rows of the server's own tables, such as hbase:namespace, may \
+             be larger; give at least {MIN_OWN_ROW_BYTES}, or 0 for no limit"
+        ))),
+    }
+}
+
 /// Maximum threads per pool. A higher number is a mistake, and the system may not have the
 /// resources for it.
 const MAX_THREADS: usize = 4096;
@@ -351,6 +374,19 @@ mod tests {
     #[test]
     fn default_config_is_valid() {
         Config::default().check().unwrap();
+    }
+
+    #[test]
+    fn limits_below_the_servers_own_rows_are_rejected() {
+        let checked = |max_cell_bytes, max_row_bytes| {
+            let mut options = Options::default();
+            (options.max_cell_bytes, options.max_row_bytes) = (max_cell_bytes, max_row_bytes);
+            check_engine_options(&options).map_err(|error| error.message().to_owned())
+        };
+        assert_eq!(checked(0, 0), Ok(()));
+        assert_eq!(checked(4096, 4096), Ok(()));
+        assert!(checked(1, 0).unwrap_err().starts_with("max_cell_bytes is 1, "));
+        assert!(checked(0, 4095).unwrap_err().contains("give at least 4096, or 0 for no limit"));
     }
 
     #[test]

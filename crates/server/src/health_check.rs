@@ -80,6 +80,7 @@ struct HealthLogger {
     panics: u64,
     damaged_files: Vec<Error>,
     bloom_failures: usize,
+    part_failures: usize,
 }
 
 impl HealthLogger {
@@ -149,6 +150,11 @@ impl HealthLogger {
         news.extend(failures.iter().skip(logged).map(|error| {
             (Level::ERROR, format!("a file is read without its Bloom filter: {error}"))
         }));
+        let failures = &health.part_failures.first;
+        let logged = std::mem::replace(&mut self.part_failures, failures.len());
+        news.extend(failures.iter().skip(logged).map(|error| {
+            (Level::ERROR, format!("a whole block is read in place of a damaged part: {error}"))
+        }));
         news
     }
 }
@@ -166,7 +172,7 @@ fn work_change(what: &str, fails: &mut bool, failure: Option<&Error>) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use halite_engine::BloomFailures;
+    use halite_engine::{BloomFailures, PartFailures};
 
     use super::*;
 
@@ -186,6 +192,7 @@ mod tests {
                 last_panic: None,
                 damaged_files: Vec::new(),
                 bloom_failures: BloomFailures::default(),
+                part_failures: PartFailures::default(),
             };
             change(&mut health);
             logger
@@ -222,10 +229,15 @@ mod tests {
             panicked(health);
             health.damaged_files = vec![Error::corrupt("file a")];
             health.bloom_failures.first = vec![Error::corrupt("file b")];
+            health.part_failures.first = vec![Error::corrupt("file c")];
         };
         assert_eq!(
             look(&damaged),
-            ["ERROR file a", "ERROR a file is read without its Bloom filter: file b"]
+            [
+                "ERROR file a",
+                "ERROR a file is read without its Bloom filter: file b",
+                "ERROR a whole block is read in place of a damaged part: file c"
+            ]
         );
         assert!(look(&damaged).is_empty());
         let stopped = |health: &mut Health| {

@@ -33,6 +33,8 @@ mod services;
 mod testing;
 mod zookeeper;
 
-pub use config::{Addresses, Advertise, Config, DispatchMode, Limits, default_io_threads};
+pub use config::{
+    Addresses, Advertise, Config, DispatchMode, Limits, check_engine_options, default_io_threads,
+};
 pub use http::WebListener;
 pub use server::{Server, ServerHandle};

@@ -8,7 +8,7 @@ use halite_types::{Error, Result};
 use tokio::task::JoinHandle;
 
 use crate::base::shutdown::{self, Shutdown, ShutdownSender};
-use crate::config::{Addresses, Config};
+use crate::config::{Addresses, Config, check_engine_options};
 use crate::master_service::log_unwritten_codecs;
 use crate::net::listener;
 use crate::net::port::Port;
@@ -63,6 +63,7 @@ impl Server {
     ) -> Result<ServerHandle> {
         config.check()?;
         let web = config.web.take();
+        check_engine_options(engine.options())?;
         log_truncation(&engine);
         engine.descriptors().iter().for_each(|table| log_unwritten_codecs(table));
         let listeners = Listeners::bind(&machine, &config).await?;

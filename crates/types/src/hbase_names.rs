@@ -7,7 +7,7 @@ use crate::suggest::misspelled;
 const NAMES: &str = include_str!("hbase_names.txt");
 
 /// Settings of tables and families that are acted on, and are not in [`NAMES`] as a whole.
-const OF_TABLES: [&str; 38] = [
+const OF_TABLES: [&str; 39] = [
     tab::MAX_CELL_SIZE,
     tab::SPLIT_POLICY_SETTING,
     tab::SPLIT_INITIAL_SIZE,
@@ -35,6 +35,7 @@ const OF_TABLES: [&str; 38] = [
     fam::CACHE_BLOOMS_ON_WRITE_SETTING,
     fam::PREFETCH_SETTING,
     fam::CACHE_COMPACTED_ON_WRITE_SETTING,
+    fam::CACHE_COMPACTED_ON_WRITE_THRESHOLD_SETTING,
     fam::CACHE_DATA_ON_READ_SETTING,
     fam::MIN_COMPACTION_FILES,
     fam::COMPACTION_THRESHOLD,

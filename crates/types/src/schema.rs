@@ -231,6 +231,9 @@ pub mod family_attribute {
     pub const PREFETCH_SETTING: &str = "hbase.rs.prefetchblocksonopen";
     /// Setting: `true` if all blocks of compacted files are cached when they are written.
     pub const CACHE_COMPACTED_ON_WRITE_SETTING: &str = "hbase.rs.cachecompactedblocksonwrite";
+    /// Setting: bytes of the files of a compaction above which it does not apply. Default: no limit.
+    pub const CACHE_COMPACTED_ON_WRITE_THRESHOLD_SETTING: &str =
+        "hbase.rs.cachecompactedblocksonwrite.threshold";
     /// Setting: `false` if reads do not cache data blocks.
     pub const CACHE_DATA_ON_READ_SETTING: &str = "hbase.block.data.cacheonread";
     pub const REPLICATION_SCOPE: &str = "REPLICATION_SCOPE";

@@ -317,7 +317,8 @@ pub trait Admin: Send + Sync {
     /// Splits the region with that encoded name at `at`, or at its middle.
     ///
     /// # Errors
-    /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, nothing to split).
+    /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, nothing to split,
+    /// splits disabled for the table or by its split policy).
     fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> BoxFuture<'_, Result<()>>;
     /// Merges two regions of a table; they must be adjacent unless `forcible` is set.
     ///

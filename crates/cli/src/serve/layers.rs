@@ -15,6 +15,13 @@ use super::options;
 /// Maximum number of I/O threads. More are a mistake and may exceed the system's limits.
 const MAX_IO_THREADS: usize = 4096;
 
+/// Minimum of `max-connections-per-address`: a client keeps one to each of the master, the region
+/// server and `ZooKeeper`, and an operator needs another.
+const MIN_CONNECTIONS_PER_ADDRESS: usize = 4;
+
+/// Minimum of `max-call-queue-size`. A call that is larger is never served.
+const MIN_CALL_QUEUE_BYTES: usize = 64 << 10;
+
 /// Effective configuration and warnings for the operator.
 #[derive(Debug)]
 pub(crate) struct LayeredConfig {
@@ -46,11 +53,33 @@ pub(crate) fn resolve(flags: &ServeFlags) -> anyhow::Result<LayeredConfig> {
     let named = |error: Error| anyhow!(options::with_option_names(error.message(), of_flag));
     layered.config.engine.check().map_err(named)?;
     layered.config.server.check().map_err(named)?;
-    if !(1..=MAX_IO_THREADS).contains(&layered.config.io_threads) {
-        let text = format!("io_threads must be from 1 to {MAX_IO_THREADS}");
+    halite_server::check_engine_options(&layered.config.engine).map_err(named)?;
+    if let Some(text) = unusable(&layered.config) {
         bail!(options::with_option_names(&text, of_flag));
     }
     Ok(layered)
+}
+
+/// Returns what is wrong with a limit that the library accepts and with which no client could work.
+fn unusable(config: &ServeConfig) -> Option<String> {
+    let limits = &config.server.limits;
+    if !(1..=MAX_IO_THREADS).contains(&config.io_threads) {
+        return Some(format!("io_threads must be from 1 to {MAX_IO_THREADS}"));
+    }
+    if limits.max_connections_per_address < MIN_CONNECTIONS_PER_ADDRESS {
+        return Some(format!(
+            "max_connections_per_address is {}, and a client needs one for each port; give at \
+             least {MIN_CONNECTIONS_PER_ADDRESS}",
+            limits.max_connections_per_address
+        ));
+    }
+    (limits.max_call_queue_bytes < MIN_CALL_QUEUE_BYTES).then(|| {
+        format!(
+            "max_call_queue_bytes is {}, and a larger call is never served; give at least \
+             {MIN_CALL_QUEUE_BYTES}",
+            limits.max_call_queue_bytes
+        )
+    })
 }
 
 impl LayeredConfig {
@@ -132,6 +161,35 @@ mod tests {
             (settings.engine.nonce_grace_period_ms, settings.server.limits.nonce_grace_period_ms),
             (7000, 7000)
         );
+    }
+
+    #[test]
+    fn limit_that_serves_nobody_is_refused_by_its_flag() {
+        for (option, value, refusal) in [
+            ("max-cell-size", "1", "--max-cell-size is 1, and rows of the server's own tables"),
+            ("max-row-size", "4095", "--max-row-size is 4095, and rows of the server's own tables"),
+            (
+                "max-connections-per-address",
+                "1",
+                "--max-connections-per-address is 1, and a client",
+            ),
+            ("max-call-queue-size", "1k", "--max-call-queue-size is 1024, and a larger call"),
+            ("io-threads", "0", "--io-threads must be from 1 to 4096"),
+            ("compaction-threads", "0", "--compaction-threads must be from 1 to 64"),
+            ("max-compaction-rate", "1", "--max-compaction-rate is 1 bytes per second"),
+        ] {
+            let error = resolve(&flags(&[(option, value)], &[], None)).unwrap_err();
+            assert!(error.to_string().starts_with(refusal), "{option}: {error}");
+        }
+        for (option, value) in [
+            ("max-cell-size", "0"),
+            ("max-row-size", "4096"),
+            ("max-connections-per-address", "4"),
+            ("max-call-queue-size", "64k"),
+            ("max-compaction-rate", "0"),
+        ] {
+            resolve(&flags(&[(option, value)], &[], None)).unwrap();
+        }
     }
 
     #[test]

@@ -233,13 +233,14 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "max-cell-size",
         "BYTES",
         Size(|s| &mut s.engine.max_cell_bytes),
-        "Maximum size of a cell [0 = unlimited]",
+        "Maximum size of a cell, at least 4096 [0 = unlimited]",
     ),
     option(
         "max-row-size",
         "BYTES",
         Bytes(|s| &mut s.engine.max_row_bytes),
-        "Maximum bytes of one row per family returned by a non-partial read [0 = unlimited]",
+        "Maximum bytes of one row per family returned by a non-partial read, at least 4096 \
+         [0 = unlimited]",
     ),
     option(
         "wal-segment-size",
@@ -311,7 +312,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "max-compaction-rate",
         "BYTES",
         Bytes(|s| &mut s.engine.max_compaction_rate),
-        "Bytes per second that automatic compactions read while many wait; at least compaction-rate",
+        "Bytes per second that automatic compactions read while many wait; at least compaction-rate \
+         [0 = unlimited while any wait]",
     ),
     option(
         "major-compaction-interval",
@@ -391,8 +393,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "max-connections-per-address",
         "N",
         Count(|s| &mut s.server.limits.max_connections_per_address),
-        "Maximum open connections per IPv4 address or IPv6 /64 network over all ports; the HTTP \
-         port has its own limit of 32",
+        "Maximum open connections per IPv4 address or IPv6 /64 network over all ports, at \
+         least 4; the HTTP port has its own limit of 32",
     ),
     option(
         "max-scanner-size",
@@ -440,7 +442,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "max-call-queue-size",
         "BYTES",
         Size(|s| &mut s.server.limits.max_call_queue_bytes),
-        "Maximum size of all waiting calls",
+        "Maximum size of all waiting calls, at least 64 KB",
     ),
     option(
         "connection-idle-timeout",

@@ -257,6 +257,27 @@ fn adjacent_regions_merge_by_encoded_or_full_name() {
 }
 
 #[test]
+fn flush_of_family_writes_that_family_only() {
+    let mut out = Vec::new();
+    let mut shell = Shell::new(test_store::session(&mut out));
+    let mut feed = |command: &str| {
+        let done = shell.feed(command).unwrap();
+        let status = shell.session.cluster().cluster_status().unwrap();
+        let region = status.regions.iter().find(|load| load.region.table.qualifier() == "fl");
+        (done == ShellState::Done { failed: false }, region.map(|load| load.store_files))
+    };
+    feed("create 'fl', 'a', 'b'");
+    feed("put 'fl', 'r', 'a:q', '1'");
+    assert_eq!(feed("put 'fl', 'r', 'b:q', '1'"), (true, Some(0)));
+    assert_eq!(feed("flush 'fl', 'nosuch'"), (false, Some(0)));
+    assert_eq!(feed("flush 'fl', 'a'"), (true, Some(1)));
+    // Nothing of the family is in memory any more.
+    assert_eq!(feed("flush 'fl', 'a'"), (true, Some(1)));
+    assert_eq!(feed("flush 'fl', 'b'"), (true, Some(2)));
+    assert_eq!(feed("flush 'fl'"), (true, Some(2)));
+}
+
+#[test]
 fn statement_without_semicolon_consumes_no_command() {
     let lines =
         ["CREATE TABLE t (v DOUBLE FAMILY d,", "  ROW KEY (a STRING))", "create 'u', 'f'", "list"];

@@ -572,7 +572,11 @@ fn config_file_and_hbase_names_configure_server() {
     assert!(code == Some(2) && stdout.contains("did you mean zookeeper-port?"), "{stdout}");
     for (flag, value, text) in [
         ("--compaction-threads", "0", "--compaction-threads must be from 1 to 64"),
-        ("--max-compaction-rate", "0", "--max-compaction-rate is 0 bytes per second, below comp"),
+        ("--max-compaction-rate", "1", "--max-compaction-rate is 1 bytes per second, below comp"),
+        ("--max-cell-size", "1", "--max-cell-size is 1, and rows of the server's own tables"),
+        ("--max-connections-per-address", "1", "--max-connections-per-address is 1, and a client"),
+        ("--max-call-queue-size", "1k", "--max-call-queue-size is 1024, and a larger call is"),
+        ("--max-row-size", "4095", "give at least 4096, or 0 for no limit"),
         ("--idle-compaction-ratio", "1e400", "give a number above 0"),
         ("--io-threads", "0", "--io-threads must be from 1"),
     ] {

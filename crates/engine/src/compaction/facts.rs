@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::FileStats;
-use crate::store::{StoreFile, StoreSnapshot, StripeBounds};
+use crate::store::{StoreFile, StoreSnapshot};
 
 /// Returns the files of a store, oldest first.
 pub(crate) fn oldest_first(store: &StoreSnapshot) -> Vec<Arc<StoreFile>> {
@@ -30,6 +30,6 @@ fn stats_of(file: &StoreFile) -> FileStats {
         newest: reader.time_range().map(|range| *range.end()),
         has_deletes: reader.delete_family_count() != Some(0),
         created_ms: reader.created_ms().unwrap_or(0),
-        stripe: StripeBounds::of_file(reader),
+        stripe: file.stripe().cloned(),
     }
 }

@@ -74,6 +74,7 @@ impl Region {
             max_sequence: inputs.iter().map(|file| file.max_sequence()).max().unwrap_or(0),
             major: merge.is_major,
             compacted_from: inputs.iter().map(|file| file.entry.name.clone()).collect(),
+            compacted_bytes: inputs.iter().map(|file| file.reader().bytes()).sum(),
         };
         let drops_deletes = merge.complete_rows.is_some();
         let kind = if merge.is_major { CompactionKind::Major } else { CompactionKind::Minor };

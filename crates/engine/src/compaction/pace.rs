@@ -74,7 +74,8 @@ impl CompactionPace {
 fn rate(options: &Options, backlog: Backlog) -> Option<u64> {
     let (low, high) = (options.compaction_rate, options.max_compaction_rate);
     let pressure = backlog.pressure();
-    (low > 0 && pressure < 1.0).then(|| low + ((high - low) as f64 * pressure) as u64)
+    let is_limited = low > 0 && pressure < 1.0 && (high > 0 || pressure <= 0.0);
+    is_limited.then(|| low + (high.saturating_sub(low) as f64 * pressure) as u64)
 }
 
 #[cfg(test)]
@@ -114,6 +115,14 @@ mod tests {
         assert_eq!(of(3, 8), None);
         let unlimited = Options { compaction_rate: 0, ..options() };
         assert_eq!(rate(&unlimited, CALM), None);
+    }
+
+    #[test]
+    fn maximum_rate_of_0_is_no_limit_while_files_wait() {
+        let options = Options { max_compaction_rate: 0, ..options() };
+        options.check().unwrap();
+        assert_eq!(rate(&options, CALM), Some(10 * MB));
+        assert_eq!(rate(&options, Backlog { files: 4, ..CALM }), None);
     }
 
     #[test]

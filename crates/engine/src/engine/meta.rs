@@ -21,7 +21,10 @@ use crate::env::Env;
 use crate::heal::Healed;
 use crate::hfile::Comparator;
 use crate::memstore::MemTable;
-use crate::region::{RegionSnapshot, UserRead, check_scan, filter_state, selected_stores};
+use crate::options::Options;
+use crate::region::{
+    RegionSnapshot, TableRules, UserRead, check_scan, filter_state, selected_stores,
+};
 use crate::scan::{
     CellSource, ReadStats, RegionScanner, RowCursor, ScanLimits, ScanPlan, StoreScanner,
 };
@@ -69,7 +72,9 @@ pub(super) struct Meta {
 
 impl Default for Meta {
     fn default() -> Self {
-        let schema = RegionSnapshot::new(Arc::new(meta::descriptor()), None, Vec::new());
+        let descriptor = meta::descriptor();
+        let rules = TableRules::new(&descriptor, &Options::default());
+        let schema = RegionSnapshot::new(Arc::new(descriptor), rules, Vec::new());
         Self {
             index: std::sync::Mutex::default(),
             schema: Arc::new(schema),

@@ -17,6 +17,7 @@ use crate::compaction::StorePolicy;
 use crate::hfile::{CodecSettings, Compression};
 use crate::options::Options;
 use crate::region::{FlushPolicy, SplitPolicy};
+use crate::store::CacheSettings;
 
 /// Maximum bytes of a table's descriptor. The manifest contains all of them and is rewritten at
 /// every change.
@@ -130,6 +131,7 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
         check_codecs(family, before)
             .and_then(|()| check_codec_settings(new, family, old.zip(before)))
             .and_then(|()| check_store_policy(new, family, old.zip(before)))
+            .and_then(|()| check_cache_settings(new, family, old.zip(before)))
             .map_err(|error| error.at(format_args!("table {}: family {name}", new.name())))?;
         let encoding = |family: &FamilyDescriptor| {
             family.attributes.get(fam::INDEX_BLOCK_ENCODING).cloned().unwrap_or_default()
@@ -247,6 +249,18 @@ fn check_store_policy(
     }
 }
 
+/// Checks the cache settings of a family. Those of `before` may be invalid too.
+fn check_cache_settings(
+    table: &TableDescriptor,
+    family: &FamilyDescriptor,
+    before: Option<(&TableDescriptor, &FamilyDescriptor)>,
+) -> Result<()> {
+    match before.map(|(table, family)| CacheSettings::check(table, family)) {
+        Some(Err(_)) => Ok(()),
+        Some(Ok(())) | None => CacheSettings::check(table, family),
+    }
+}
+
 /// Returns `true` if an attribute names a coprocessor that is not built into the server:
 /// `path|class|priority|arguments`.
 fn is_foreign_coprocessor(attribute: &str, value: &str) -> bool {
@@ -263,7 +277,7 @@ pub(super) fn check_region_count(options: &Options, name: &TableName, count: usi
     if most > 0 && count > most {
         return Err(Error::invalid(format!(
             "table {name}: {count} regions at once are over the limit of {most}; give fewer split \
-             keys, or raise max_regions_per_table"
+             keys, or raise max_regions_per_table (max-regions-per-table of a server)"
         )));
     }
     Ok(())

@@ -9,8 +9,9 @@ use super::index_path::IndexPath;
 use super::reader::{BlockSource, Reader};
 
 impl Reader {
-    /// Reads the index blocks below the root and, with `data`, the data blocks, while `go_on`
-    /// returns `true`.
+    /// Reads the index blocks below the root and the part index, and, with `data`, the data blocks,
+    /// while `go_on` returns `true`. Damage of the part index is left to the reads of parts, which
+    /// do without it.
     ///
     /// # Errors
     /// Those of the source.
@@ -25,7 +26,14 @@ impl Reader {
         }
         let mut path = IndexPath::default();
         let mut next = path.first(self, source)?;
+        let mut part_index = None;
         while let Some(handle) = next.filter(|_| go_on()) {
+            if let Some(index) = self.part_index_of(handle)
+                && part_index != Some(index.offset)
+            {
+                part_index = Some(index.offset);
+                drop(source.block(self, index, BlockKind::Meta));
+            }
             if data {
                 source.block(self, handle, BlockKind::Data)?;
             }

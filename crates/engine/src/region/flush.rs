@@ -45,7 +45,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use halite_types::{ErrorKind, Result};
 
-use super::flush_policy::{FlushPolicy, StoreState};
+use super::flush_policy::StoreState;
 use super::snapshot::RegionSnapshot;
 use super::{Region, directories};
 use crate::commit::CommitGuard;
@@ -151,7 +151,7 @@ impl Region {
     /// Returns `true` for each store that a flush writes for the log, which waits for the cells up
     /// to `awaited`, or else to free memory.
     fn choose_stores(&self, snapshot: &RegionSnapshot, awaited: u64) -> Vec<bool> {
-        let policy = FlushPolicy::new(&snapshot.descriptor, &self.shared.options);
+        let policy = snapshot.flush_policy();
         let is_awaited = |store: &StoreSnapshot| {
             store.has_cells() && store.flushed_sequence < awaited && !policy.flushes_all()
         };
@@ -400,6 +400,7 @@ impl Region {
             max_sequence: frozen.sequence,
             major: false,
             compacted_from: Vec::new(),
+            compacted_bytes: 0,
         };
         let files = write_files(&self.shared, &new, &division, |each| scanner.compact(each))?;
         if store.files.is_empty() {

@@ -31,7 +31,7 @@ impl Region {
             && !layout::is_hidden(&self.info.table);
         let sizes =
             snapshot.stores.iter().map(|store| store.files.iter().map(|file| file.bytes()).sum());
-        may && self.split_policy().should_split(sizes, self.regions_of_table())
+        may && snapshot.split_policy().should_split(sizes, self.regions_of_table())
             && !self.claims.any()
             && self.shared.disk.check().is_ok()
             && !self.has_references()
@@ -67,7 +67,7 @@ impl Region {
 
     /// Returns the split policy of the table.
     pub(crate) fn split_policy(&self) -> SplitPolicy {
-        SplitPolicy::new(&self.snapshot_ref().descriptor, &self.shared.options)
+        self.snapshot_ref().split_policy().clone()
     }
 
     /// Returns the number of regions of the table.
@@ -76,11 +76,23 @@ impl Region {
         catalog.tables.get(&self.info.table).map_or(0, |table| table.regions.len() as u64)
     }
 
-    /// Returns `true` if the region can be split or merged now. It is open, none of its files is
-    /// damaged, and none is a part of another region's file, which the first compaction after a
-    /// split resolves (HBase's `isSplittable` and `isMergeable`).
-    pub fn is_splittable(&self) -> bool {
+    /// Returns `true` if the region can be merged now. It is open, none of its files is damaged,
+    /// and none is a part of another region's file, which the first compaction after a split
+    /// resolves (HBase's `isMergeable`).
+    pub fn is_mergeable(&self) -> bool {
         self.check_open().is_ok() && !self.has_references() && self.check_files().is_ok()
+    }
+
+    /// Returns `true` if the region can be split now: it can be merged, and its table's split
+    /// policy allows splits (HBase's `isSplittable`).
+    pub fn is_splittable(&self) -> bool {
+        self.is_mergeable() && self.allows_splits()
+    }
+
+    /// Returns `false` if the table's split policy is `DisabledRegionSplitPolicy`, with which a
+    /// split that a client requests is refused.
+    pub fn allows_splits(&self) -> bool {
+        self.snapshot_ref().split_policy().can_split()
     }
 
     /// Checks that all files of the region are open.

@@ -86,7 +86,7 @@ pub use read::empty_range_hint;
 pub(crate) use recent_stamps::RecentStamps;
 use row_lock::RowLocks;
 pub(crate) use selection::{UserRead, check_scan, filter_state, selected_stores};
-pub(crate) use snapshot::{Family, RegionSnapshot};
+pub(crate) use snapshot::{Family, RegionSnapshot, TableRules};
 pub(crate) use split_policy::SplitPolicy;
 pub use split_policy::split_policy_classes;
 pub use write::BatchResult;
@@ -159,8 +159,8 @@ impl Region {
         let damaged = stores.iter().flat_map(|store| &store.damaged);
         let newest = sound.chain(damaged.filter_map(|file| file.entry.loaded_sequence)).max();
         let newest = newest.unwrap_or(0);
-        let row_check = shared.options.row_check(&descriptor);
-        let snapshot = RegionSnapshot::new(descriptor, row_check, stores);
+        let rules = TableRules::new(&descriptor, &shared.options);
+        let snapshot = RegionSnapshot::new(descriptor, rules, stores);
         let newest = entry.newest_flushed_sequence().max(newest);
         Ok(Arc::new(Self {
             shared: Arc::clone(shared),
@@ -278,7 +278,7 @@ impl Region {
     /// Applies another descriptor. New families get an empty store, and dropped families lose
     /// theirs.
     pub(crate) fn alter(&self, descriptor: &Arc<TableDescriptor>) {
-        let row_check = self.shared.options.row_check(descriptor);
+        let rules = TableRules::new(descriptor, &self.shared.options);
         // The log has no cells of a new family; those of a dropped one of that name were flushed.
         let applied = self.commits.mvcc().applied();
         self.swap(|old| {
@@ -290,7 +290,7 @@ impl Region {
             };
             RegionSnapshot::new(
                 Arc::clone(descriptor),
-                row_check.clone(),
+                Arc::clone(&rules),
                 descriptor.families().map(store).collect(),
             )
         });

@@ -248,7 +248,9 @@ mod tests {
     use halite_types::{CellType, Error, ErrorKind, FamilyDescriptor, TableDescriptor};
 
     use super::*;
+    use crate::Options;
     use crate::memstore::MemTable;
+    use crate::region::TableRules;
     use crate::store::StoreSnapshot;
 
     fn snapshot(families: &[&'static str]) -> RegionSnapshot {
@@ -256,7 +258,8 @@ mod tests {
         let table =
             families.iter().fold(table, |table, name| table.family(FamilyDescriptor::new(*name)));
         let store = |_| StoreSnapshot::new(Arc::new(MemTable::new(4096)), Vec::new(), 0);
-        RegionSnapshot::new(Arc::new(table), None, families.iter().map(store).collect())
+        let rules = TableRules::new(&table, &Options::default());
+        RegionSnapshot::new(Arc::new(table), rules, families.iter().map(store).collect())
     }
 
     fn cells(cells: &[(&str, &str, i64, &[u8])]) -> CellsBuilder {

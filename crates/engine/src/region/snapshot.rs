@@ -9,9 +9,12 @@ use halite_types::{
     TableDescriptor,
 };
 
+use super::flush_policy::FlushPolicy;
 use super::in_memory_compaction_rule::InMemoryCompactionRule;
+use super::split_policy::SplitPolicy;
 use crate::compaction::{CompactionSettings, StorePolicy};
 use crate::hfile::{CodecSettings, Compression, DataBlockEncoding, encoded_block_bytes};
+use crate::options::Options;
 use crate::scan::Retention;
 use crate::store::{CacheSettings, StoreSnapshot};
 
@@ -19,12 +22,30 @@ use crate::store::{CacheSettings, StoreSnapshot};
 pub(crate) struct RegionSnapshot {
     pub(crate) descriptor: Arc<TableDescriptor>,
     pub(crate) settings: TableSettings,
-    /// Check of rows before cells are added to them.
-    row_check: Option<Arc<dyn RowCheck>>,
+    rules: Arc<TableRules>,
     /// Families in byte order of their names.
     pub(crate) families: Arc<[Family]>,
     /// One store for each family.
     pub(crate) stores: Vec<StoreSnapshot>,
+}
+
+/// What a table's descriptor and the options say about its regions, parsed once.
+pub(crate) struct TableRules {
+    /// Check of rows before cells are added to them.
+    row_check: Option<Arc<dyn RowCheck>>,
+    flush_policy: FlushPolicy,
+    split_policy: SplitPolicy,
+}
+
+impl TableRules {
+    /// Parses the rules of a table.
+    pub(crate) fn new(table: &TableDescriptor, options: &Options) -> Arc<Self> {
+        Arc::new(Self {
+            row_check: options.row_check(table),
+            flush_policy: FlushPolicy::new(table, options),
+            split_policy: SplitPolicy::new(table, options),
+        })
+    }
 }
 
 /// Settings of a table's descriptor for writes, parsed once.
@@ -156,7 +177,7 @@ impl Family {
 impl RegionSnapshot {
     pub(crate) fn new(
         descriptor: Arc<TableDescriptor>,
-        row_check: Option<Arc<dyn RowCheck>>,
+        rules: Arc<TableRules>,
         stores: Vec<StoreSnapshot>,
     ) -> Self {
         let families =
@@ -169,13 +190,7 @@ impl RegionSnapshot {
         );
         debug_assert!(families.is_sorted_by(|a, b| a.name < b.name), "families are in order");
         debug_assert!(stores.iter().all(StoreSnapshot::is_in_order), "sources are in order");
-        Self {
-            settings: TableSettings::from(&*descriptor),
-            row_check,
-            descriptor,
-            families,
-            stores,
-        }
+        Self { settings: TableSettings::from(&*descriptor), rules, descriptor, families, stores }
     }
 
     /// Verifies that the table accepts a row to which cells are added.
@@ -183,7 +198,7 @@ impl RegionSnapshot {
     /// # Errors
     /// `InvalidRequest` if it does not.
     pub(crate) fn check_row_taken(&self, row: &[u8]) -> Result<()> {
-        match &self.row_check {
+        match &self.rules.row_check {
             Some(check) => check
                 .check(row)
                 .map_err(|error| error.at(format_args!("table {}", self.descriptor.name()))),
@@ -193,7 +208,17 @@ impl RegionSnapshot {
 
     /// Returns `true` if the table accepts only some rows.
     pub(crate) fn has_row_check(&self) -> bool {
-        self.row_check.is_some()
+        self.rules.row_check.is_some()
+    }
+
+    /// Returns the flush policy of the table.
+    pub(super) fn flush_policy(&self) -> &FlushPolicy {
+        &self.rules.flush_policy
+    }
+
+    /// Returns the split policy of the table.
+    pub(super) fn split_policy(&self) -> &SplitPolicy {
+        &self.rules.split_policy
     }
 
     /// Returns this state with other stores.
@@ -203,7 +228,7 @@ impl RegionSnapshot {
         Self {
             descriptor: Arc::clone(&self.descriptor),
             settings: self.settings,
-            row_check: self.row_check.clone(),
+            rules: Arc::clone(&self.rules),
             families: Arc::clone(&self.families),
             stores,
         }

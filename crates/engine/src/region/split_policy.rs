@@ -144,6 +144,12 @@ impl SplitPolicy {
         Ok(())
     }
 
+    /// Returns `false` if no region may be split, not even on request (HBase:
+    /// `RegionSplitPolicy.canSplit`, which only `DisabledRegionSplitPolicy` overrides).
+    pub(crate) fn can_split(&self) -> bool {
+        self.size != SizeRule::Never
+    }
+
     /// Returns `true` if a region with stores of these sizes in bytes is split, when its table has
     /// `regions` regions.
     pub(crate) fn should_split(&self, stores: impl Iterator<Item = u64>, regions: u64) -> bool {

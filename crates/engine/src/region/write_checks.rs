@@ -91,7 +91,7 @@ impl Region {
         if most > 0 && bytes > most {
             let text = format!(
                 "row {}, column {}:{}: a cell of {bytes} bytes is over the limit of {most}; split \
-                 the value or raise max_cell_bytes",
+                 the value or raise max_cell_bytes (max-cell-size of a server)",
                 to_string_binary(cell.row()),
                 to_string_binary(cell.family()),
                 to_string_binary(cell.qualifier())

@@ -2,7 +2,7 @@
 //! put into the block cache.
 
 use halite_types::schema::family_attribute as fam;
-use halite_types::{FamilyDescriptor, TableDescriptor};
+use halite_types::{Error, FamilyDescriptor, Result, TableDescriptor};
 
 /// Blocks of a file to be read into the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,8 +30,12 @@ pub(crate) struct CacheSettings {
     pub(crate) in_memory: bool,
     /// Blocks of the files of flushes.
     pub(crate) on_flush: BlockClasses,
-    /// Blocks of the files of compactions.
-    pub(crate) on_compaction: BlockClasses,
+    /// Blocks of the files of compactions; see [`CacheSettings::on_compaction`].
+    on_compaction: BlockClasses,
+    /// Blocks of the files of larger compactions.
+    on_large_compaction: BlockClasses,
+    /// Bytes of the compacted files above which a compaction is large.
+    large_compaction_bytes: u64,
     /// `true` if all blocks of a file are read once it is open.
     pub(crate) on_open: bool,
 }
@@ -51,6 +55,8 @@ impl CacheSettings {
                 in_memory: false,
                 on_flush: BlockClasses::default(),
                 on_compaction: BlockClasses::default(),
+                on_large_compaction: BlockClasses::default(),
+                large_compaction_bytes: u64::MAX,
                 on_open: false,
             };
         }
@@ -69,9 +75,39 @@ impl CacheSettings {
             in_memory: family.in_memory(),
             on_flush: with_all(data),
             on_compaction: with_all(setting(fam::CACHE_COMPACTED_ON_WRITE_SETTING)),
+            on_large_compaction: written,
+            large_compaction_bytes: large_compaction_bytes(table, family).unwrap_or(u64::MAX),
             on_open: on_read && flag(fam::PREFETCH_BLOCKS_ON_OPEN, fam::PREFETCH_SETTING),
         }
     }
+
+    /// Checks the number among the settings.
+    ///
+    /// # Errors
+    /// `InvalidRequest` with the setting and its value. HBase does not open the region.
+    pub(crate) fn check(table: &TableDescriptor, family: &FamilyDescriptor) -> Result<()> {
+        large_compaction_bytes(table, family).map(drop)
+    }
+
+    /// Returns the blocks of the files of a compaction of files with `bytes` bytes (HBase:
+    /// `StoreFileTrackerBase.createWriter`).
+    pub(crate) fn on_compaction(&self, bytes: u64) -> BlockClasses {
+        if bytes > self.large_compaction_bytes {
+            self.on_large_compaction
+        } else {
+            self.on_compaction
+        }
+    }
+}
+
+/// Returns the bytes above which a compaction is large. A negative number is no limit, as in HBase.
+fn large_compaction_bytes(table: &TableDescriptor, family: &FamilyDescriptor) -> Result<u64> {
+    let name = fam::CACHE_COMPACTED_ON_WRITE_THRESHOLD_SETTING;
+    let Some(text) = table.family_setting(family, name) else { return Ok(u64::MAX) };
+    let bytes: i64 = text.trim().parse().map_err(|_| {
+        Error::invalid(format!("invalid {name} {text:?}: expected a number of bytes"))
+    })?;
+    Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -88,13 +124,41 @@ mod tests {
     #[test]
     fn cached_data_of_flush_brings_index_and_bloom_blocks() {
         let of = settings(&[("CACHE_DATA_ON_WRITE", "true")]);
-        assert_eq!((of.on_flush, of.on_compaction), (BlockClasses::ALL, BlockClasses::default()));
+        assert_eq!(
+            (of.on_flush, of.on_compaction(1)),
+            (BlockClasses::ALL, BlockClasses::default())
+        );
         assert_eq!(settings(&[("hbase.rs.cacheblocksonwrite", "true")]).on_flush, of.on_flush);
         let index = settings(&[("CACHE_INDEX_ON_WRITE", "true")]);
         assert_eq!(index.on_flush, BlockClasses { index: true, ..BlockClasses::default() });
-        assert_eq!(index.on_compaction, index.on_flush);
+        assert_eq!(index.on_compaction(1), index.on_flush);
         let compacted = settings(&[("hbase.rs.cachecompactedblocksonwrite", "true")]);
-        assert_eq!(compacted.on_compaction, BlockClasses::ALL);
+        assert_eq!(compacted.on_compaction(u64::MAX), BlockClasses::ALL);
+    }
+
+    #[test]
+    fn threshold_limits_data_of_compactions_and_not_the_rest() {
+        let of = |threshold: &str| {
+            settings(&[
+                ("CACHE_INDEX_ON_WRITE", "true"),
+                ("hbase.rs.cachecompactedblocksonwrite", "true"),
+                ("hbase.rs.cachecompactedblocksonwrite.threshold", threshold),
+            ])
+        };
+        let index = BlockClasses { index: true, ..BlockClasses::default() };
+        let limited = of("1000");
+        assert_eq!(
+            [1000, 1001].map(|bytes| limited.on_compaction(bytes)),
+            [BlockClasses::ALL, index]
+        );
+        assert_eq!(limited.on_flush, index);
+        assert_eq!(of("0").on_compaction(1), index);
+        assert_eq!(of("-1").on_compaction(u64::MAX), BlockClasses::ALL);
+        let family = FamilyDescriptor::new("f")
+            .set("hbase.rs.cachecompactedblocksonwrite.threshold", "1 GB");
+        let table = TableDescriptor::new("t".parse().unwrap());
+        let error = CacheSettings::check(&table, &family).unwrap_err();
+        assert!(error.message().contains("expected a number of bytes"), "{error}");
     }
 
     #[test]
@@ -107,6 +171,6 @@ mod tests {
             ("PREFETCH_BLOCKS_ON_OPEN", "true"),
         ]);
         assert!(!of.on_read && !of.in_memory && !of.on_open);
-        assert!(of.on_flush.is_empty() && of.on_compaction.is_empty());
+        assert!(of.on_flush.is_empty() && of.on_compaction(0).is_empty());
     }
 }

@@ -4,13 +4,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
 use halite_types::{Error, ErrorKind, RegionInfo, Result};
 
 use super::file_label::check_name;
-use super::{BlockClasses, DamagedFile};
+use super::{BlockClasses, DamagedFile, StripeBounds};
 use crate::block_cache::{BlockCache, BlockReadOptions};
 use crate::catalog::{FileEntry, FileOrigin};
 use crate::env::{Env, FileReader};
@@ -78,6 +78,8 @@ pub(crate) struct StoreFile {
     pub(crate) clip: Option<Clip>,
     /// File in the region's own directory, and the file with the cells.
     origins: [FileOrigin; 2],
+    /// Rows of its stripe, once they were asked for.
+    stripe: OnceLock<Option<StripeBounds>>,
 }
 
 impl StoreFile {
@@ -89,7 +91,7 @@ impl StoreFile {
     ) -> Arc<Self> {
         let clip =
             entry.is_part().then(|| Clip { start: region.start.clone(), end: region.end.clone() });
-        Arc::new(Self { entry, physical, clip, origins })
+        Arc::new(Self { entry, physical, clip, origins, stripe: OnceLock::new() })
     }
 
     /// Returns the answer of a Bloom filter, or `true`, "maybe", if the filter cannot be read: the
@@ -120,6 +122,11 @@ impl StoreFile {
 
     pub(crate) fn reader(&self) -> &Arc<Reader> {
         &self.physical.reader
+    }
+
+    /// Returns the rows of its stripe, if it is in one by its info.
+    pub(crate) fn stripe(&self) -> Option<&StripeBounds> {
+        self.stripe.get_or_init(|| StripeBounds::of_file(self.reader())).as_ref()
     }
 
     /// Returns the newest sequence id in it.

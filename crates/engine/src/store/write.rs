@@ -25,6 +25,8 @@ pub(crate) struct NewFile<'a> {
     pub(crate) major: bool,
     /// Names of the files merged into it; none for a flush.
     pub(crate) compacted_from: Vec<String>,
+    /// Bytes of these files.
+    pub(crate) compacted_bytes: u64,
 }
 
 /// Bytes of cells after which the free disk space is checked again.
@@ -199,8 +201,11 @@ impl NewFile<'_> {
     /// Puts the blocks of the written file into the cache that the family wants there.
     fn fill_cache(&self, file: &StoreFile) {
         let cache = &self.family.cache;
-        let wanted =
-            if self.compacted_from.is_empty() { cache.on_flush } else { cache.on_compaction };
+        let wanted = if self.compacted_from.is_empty() {
+            cache.on_flush
+        } else {
+            cache.on_compaction(self.compacted_bytes)
+        };
         if !wanted.is_empty() {
             file.fill_cache(wanted, cache.in_memory, || true);
         }

@@ -2,10 +2,12 @@
 //! reads.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use halite_engine::env::sim::SimEnv;
+use halite_engine::hfile::BlockKind;
 use halite_engine::scan::{ReadStats, ScanLimits};
-use halite_engine::{Engine, Options};
+use halite_engine::{Engine, Options, PartReads};
 use halite_types::{
     CompactionKind, ErrorKind, FamilyDescriptor, Get, Put, ReadTier, RowOp, Scan, TableDescriptor,
 };
@@ -85,6 +87,44 @@ fn compacted_blocks_are_cached_by_their_own_setting() {
 }
 
 #[test]
+fn compaction_above_threshold_caches_no_data() {
+    let reads = |threshold: &str| {
+        let sim = SimEnv::new(1);
+        let setting = "hbase.rs.cachecompactedblocksonwrite";
+        let limit = format!("{setting}.threshold");
+        let engine = engine(&sim, family(&[(setting, "true"), (&limit, threshold)]));
+        write(&engine, "f", ROWS);
+        engine.flush(&name()).unwrap();
+        region(&engine).compact(None, CompactionKind::Major).unwrap();
+        disk_reads(&engine, "f")
+    };
+    assert!(reads("1000") > 40);
+    assert_eq!(reads("1000000"), 0);
+}
+
+#[test]
+fn part_index_is_cached_with_the_index() {
+    let sim = SimEnv::new(1);
+    let mut options = Options::default();
+    options.part_reads = PartReads::Always;
+    let engine = Engine::open(sim.env(), options).unwrap();
+    for (value, reads) in [("true", 0), ("false", 1)] {
+        let family = family(&[("CACHE_INDEX_ON_WRITE", value), ("BLOCKSIZE", "16384")]);
+        engine.create_table(TableDescriptor::new(name()).family(family), Vec::new()).unwrap();
+        write(&engine, "f", ROWS);
+        engine.flush(&name()).unwrap();
+        let misses = || engine.block_cache_stats(BlockKind::Meta).misses.load(Ordering::Relaxed);
+        let before = misses();
+        // The last row is in a part; the first of a block is reached through the block before it.
+        let (get, stats) = (Get::new("r000399").family("f"), Arc::new(ReadStats::default()));
+        assert_eq!(region(&engine).get(&get, ReadTier::Disk, &stats).unwrap().len(), 1);
+        assert_eq!(misses() - before, reads, "{value}");
+        engine.disable_table(&name()).unwrap();
+        engine.drop_table(&name()).unwrap();
+    }
+}
+
+#[test]
 fn blocks_are_prefetched_when_region_opens() {
     for (value, is_cached) in [("true", true), ("false", false)] {
         let sim = SimEnv::new(1);
@@ -147,6 +187,8 @@ fn misspelt_cache_attribute_is_refused() {
     );
     let error = refusal(&[("CACHE_DATA_ON_WRITE", "ture")]);
     assert!(error.message().contains("(did you mean TRUE?)"), "{error}");
+    let error = refusal(&[("hbase.rs.cachecompactedblocksonwrite.threshold", "1g")]);
+    assert!(error.message().contains("family f: invalid hbase.rs.cachecompacted"), "{error}");
     let error = refusal(&[("INDEX_BLOCK_ENCODING", "PREFIX_TREE")]);
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     let error = refusal(&[("INDEX_BLOCK_ENCODING", "PREFIX")]);

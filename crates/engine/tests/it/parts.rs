@@ -88,6 +88,14 @@ fn damaged_part_index_does_not_stop_reads() {
         assert_eq!(format_row(&get(&engine, number).0), expected(number));
     }
     assert_eq!(scan(&engine, &Scan::all()), all());
+    let failures = engine.health().part_failures;
+    // The first row is found without the index.
+    assert!(failures.reads >= ROWS as u64 - 1, "{failures:?}");
+    assert!(!failures.first.is_empty() && failures.first.len() < 10, "{failures:?}");
+    for error in failures.first {
+        let text = error.message();
+        assert!(text.contains(&path) && text.contains("meta block at "), "{text}");
+    }
 }
 
 #[test]
@@ -103,6 +111,9 @@ fn damaged_cell_is_an_error_that_names_the_file() {
     let error =
         region(&engine).get(&Get::new(row(137)), ReadTier::Disk, &stats).map(drop).unwrap_err();
     assert!(error.message().contains(&path), "{error}");
+    let failures = engine.health().part_failures;
+    assert_eq!((failures.reads, failures.first.len()), (1, 1), "{failures:?}");
+    assert!(failures.first[0].message().contains("part of a data block at "), "{failures:?}");
     // A part is read alone, so damage elsewhere in its block does not concern it.
     assert_eq!(format_row(&get(&engine, 3).0), expected(3));
 }

@@ -42,11 +42,20 @@ fn region_splits_at_twice_flush_size_by_stepping_policy() {
     assert_eq!(starts(&filled(table("ConstantSizeRegionSplitPolicy"))).len(), 1);
     let disabled = table("DisabledRegionSplitPolicy").set("MAX_FILESIZE", 4096);
     assert_eq!(starts(&filled(disabled)).len(), 1);
-    // A requested split is done, as HBase does it.
-    let engine = filled(table("DisabledRegionSplitPolicy"));
-    let region = engine.regions(&name()).unwrap()[0].encoded_name.clone();
-    engine.split_region(&region, None).unwrap();
-    assert_eq!(starts(&engine).len(), 2);
+}
+
+#[test]
+fn region_is_not_splittable_under_disabled_policy() {
+    for (policy, splittable) in
+        [("DisabledRegionSplitPolicy", false), ("ConstantSizeRegionSplitPolicy", true)]
+    {
+        let engine = filled(table(policy));
+        let region = engine.table(&name()).unwrap().region_for_row(b"").unwrap();
+        let is = (region.allows_splits(), region.is_splittable(), region.is_mergeable());
+        assert_eq!(is, (splittable, splittable, true), "{policy}");
+        engine.alter_table(table("SteppingSplitPolicy")).unwrap();
+        assert!(region.allows_splits(), "the policy of the altered table applies");
+    }
 }
 
 #[test]
@@ -67,7 +76,7 @@ fn group_of_rows_stays_in_one_region() {
 #[test]
 fn requested_split_point_is_restricted_by_table() {
     let restriction = "hbase.regionserver.region.split_restriction";
-    let restricted = table("DisabledRegionSplitPolicy")
+    let restricted = table("ConstantSizeRegionSplitPolicy")
         .set(format!("{restriction}.type"), "DelimitedKeyPrefix")
         .set(format!("{restriction}.delimiter"), ":");
     let engine = filled(restricted);

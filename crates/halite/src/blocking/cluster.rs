@@ -298,7 +298,7 @@ impl BlockingCluster {
     ///
     /// # Errors
     /// `NoSuchRegion`, `InvalidRequest` (key outside the region or at its start, nothing to split,
-    /// splits disabled for the table).
+    /// splits disabled for the table or by its split policy).
     pub fn split_region(&self, encoded_name: &str, at: Option<Bytes>) -> Result<()> {
         self.call(|admin| admin.split_region(encoded_name, at))
     }

@@ -1,7 +1,8 @@
 //! Tables, regions and namespaces: every administrative call and what it does to the data.
 
 use halite::{
-    CompactionKind, Delete, ErrorKind, FamilyDescriptor, Get, Put, Scan, Store, TableName,
+    CompactionKind, Delete, ErrorKind, FamilyDescriptor, Get, Put, Scan, Store, TableDescriptor,
+    TableName,
 };
 use halite_engine::env::sim::SimEnv;
 
@@ -166,6 +167,22 @@ fn drop_and_truncate_leave_no_files() {
     let left: Vec<String> =
         sim.fs.files().into_keys().filter(|path| path.starts_with("data/default")).collect();
     assert_eq!(left, [""; 0]);
+}
+
+#[test]
+fn split_is_refused_by_disabled_split_policy() {
+    let sim = SimEnv::new(1);
+    let store = store(&sim);
+    let policy = "org.apache.hadoop.hbase.regionserver.DisabledRegionSplitPolicy";
+    let table = TableDescriptor::new("u".parse().unwrap())
+        .family(FamilyDescriptor::new("f"))
+        .set("SPLIT_POLICY", policy);
+    store.create_table(table, &[]).unwrap();
+    let region = store.table("u").unwrap().regions().unwrap()[0].encoded_name.clone();
+    let error = store.split_region(&region, Some("m".into())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+    assert!(error.message().contains("with another SPLIT_POLICY"), "{error}");
+    assert_eq!(store.table("u").unwrap().regions().unwrap().len(), 1);
 }
 
 #[test]

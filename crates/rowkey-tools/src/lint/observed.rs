@@ -60,9 +60,10 @@ fn unequal(cells: &CellSample, subject: &LintInput<'_>, found: &mut Findings) {
         return;
     }
     let message = format!(
-        "Family {} has cells in {} of the rows that were read, family {} in {}. They flush \
-         together, so {} gets many small files; a scan of it passes rows that have none.",
-        most.1, most.0, least.1, least.0, least.1
+        "Family {} has cells in {} of the rows that were read, family {} in {}. Requested flushes, \
+         and those that the log waits for, write small files of {}, and regions are split where {} \
+         is large; a scan of {} opens many files for few rows.",
+        most.1, most.0, least.1, least.0, least.1, most.1, least.1
     );
     let fix = match least.0 {
         0 => format!(

@@ -167,7 +167,7 @@ pub static RULES: &[Rule] = &[
     rule!(
         "F-MANYCF",
         Warning,
-        "more than three families, which are flushed and compacted together"
+        "more than three families, each with memstores, files and compactions of its own"
     ),
     rule!("F-LONGCF", Note, "a long family name, which is part of every cell"),
     rule!("F-LONGQ", Note, "a long qualifier, which is part of every cell"),

@@ -114,7 +114,6 @@ pub(super) fn info(
             })
         }
         RegionTarget::Region(region) => {
-            let may = region.is_splittable();
             // Both enumerations have the same numbers.
             let state = request_context
                 .state
@@ -127,8 +126,8 @@ pub(super) fn info(
             Ok(pb::GetRegionInfoResponse {
                 region_info,
                 compaction_state,
-                splittable: Some(may),
-                mergeable: Some(may),
+                splittable: Some(region.is_splittable()),
+                mergeable: Some(region.is_mergeable()),
                 best_split_row,
             })
         }

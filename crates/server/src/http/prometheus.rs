@@ -272,6 +272,12 @@ fn health(health: &Health) -> Vec<Family> {
             "Store files read without their Bloom filter, because it could not be read",
             health.bloom_failures.files,
         ),
+        counter(
+            "halite_part_failures",
+            "Reads of a part of a data block that read the whole block instead, because the part or \
+             its part index was damaged",
+            health.part_failures.reads,
+        ),
     ];
     if let Some(disk) = health.disk {
         families.extend([

@@ -58,7 +58,7 @@ pub(super) fn split(
     let region = described(request_context.engine(), &request.region_info)?;
     check_may_split(request_context, &region)?;
     let split_row = request.split_row.clone().filter(|row| !row.is_empty());
-    check_split_row(request_context.engine(), &region, split_row.as_deref())?;
+    check_splittable(request_context.engine(), &region, split_row.as_deref())?;
     let master = Arc::clone(request_context.state);
     let id = request_context.start(
         "SplitTableRegionProcedure",
@@ -93,14 +93,21 @@ fn check_may_split(
     check_enabled(request_context.engine(), &region.table)
 }
 
-/// Checks a split before it begins (HBase: `SplitTableRegionProcedure.checkSplittable`).
-fn check_split_row(
+/// Checks a split before it begins (HBase: `SplitTableRegionProcedure.checkSplittable`). Unlike
+/// there, a region with references is compacted instead of refused.
+fn check_splittable(
     engine: &Engine,
     region: &RegionInfo,
     split_row: Option<&[u8]>,
 ) -> Result<(), CallError> {
+    let open = engine.region(&region.encoded_name)?;
+    if !open.allows_splits() {
+        return Err(CallError::do_not_retry(format!(
+            "{} NOT splittable: its table's split policy is DisabledRegionSplitPolicy",
+            region.encoded_name
+        )));
+    }
     let Some(split_row) = split_row else {
-        let open = engine.region(&region.encoded_name)?;
         // Cells in memory may have a middle row once they are in a file.
         if open.middle_row()?.is_none() {
             open.flush()?;

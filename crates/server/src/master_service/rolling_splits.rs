@@ -72,7 +72,7 @@ fn check_region_count(master: &Master, count: usize) -> Result<(), CallError> {
         return Ok(());
     }
     Err(CallError::do_not_retry(format!(
-        "it has {count} regions, and max_regions_per_table is {max_regions}; merge regions of times \
+        "it has {count} regions, and max-regions-per-table is {max_regions}; merge regions of times \
          that are past, or raise it"
     )))
 }

@@ -46,7 +46,7 @@ pub(crate) async fn serve(
             tracing::warn!(
                 ?port,
                 limit = context.config.limits.max_connections,
-                "a connection is refused: max_connections are open"
+                "a connection is refused: max-connections are open"
             );
             continue;
         };

@@ -67,7 +67,7 @@ fn begin(
         metrics.connections_rejected.add(1);
         tracing::warn!(
             %peer,
-            "refused a ZooKeeper connection: too many are open (max_connections)"
+            "refused a ZooKeeper connection: too many are open (max-connections)"
         );
         return;
     }

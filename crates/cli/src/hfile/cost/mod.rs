@@ -98,7 +98,10 @@ fn measure_table(
         let options = WriterOptions {
             include_sequence_ids: true,
             // HBase writes no parts.
-            part_bytes: backend.store().map(|_| DEFAULT_PART_BYTES),
+            part_bytes: backend
+                .store()
+                .map(|store| store.engine().options().part_bytes)
+                .filter(|bytes| *bytes > 0),
             ..WriterOptions::for_bulk_load(&descriptor, family)
         };
         let current = Some((options.encoding, options.compression));

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use halite::key::successor_of_row;
-use halite::{Bytes, RegionInfo, Scan, Table, block_on};
+use halite::{Bytes, RegionInfo, Row, Scan, Table, block_on};
 use halite_engine::hfile::{Cursor, DirectBlocks, Reader};
-use halite_types::CellRef;
 use halite_types::cell::{Cells, CellsBuilder};
+use halite_types::{CellRef, RowStream};
 use indicatif::ProgressBar;
 
 use crate::key::region_positions;
@@ -15,8 +15,8 @@ use crate::text_table::{grouped, size};
 
 /// Places of a table where a run begins. More places see more of the table, and make runs shorter.
 const PLACES: usize = 32;
-/// Cells per partial row.
-const BATCH_CELLS: usize = 1_000;
+/// Cells per partial row. A cell may have 10 MB, so they are few.
+const BATCH_CELLS: usize = 16;
 
 /// Cells of one family in key order.
 pub(super) struct Sample {
@@ -97,10 +97,15 @@ fn read_table(
     let step = regions.len().div_ceil(PLACES).max(1);
     let chosen: Vec<&RegionInfo> = regions.iter().step_by(step).collect();
     let places = PLACES.div_ceil(chosen.len().max(1));
-    let of_region = budget / chosen.len().max(1) as u64;
     let mut found = Collector::default();
     let mut is_whole = step == 1;
-    for region in &chosen {
+    let mut read_regions = 0;
+    for (at, region) in chosen.iter().enumerate() {
+        let limit = share_up_to(budget, at, chosen.len());
+        if found.bytes >= limit {
+            is_whole = false;
+            continue;
+        }
         let scan = |start: Bytes| {
             Scan::range(start, region.end.clone())
                 .family(family.clone())
@@ -110,65 +115,94 @@ fn read_table(
                 .cache_blocks(false)
         };
         let starts = region_positions(table, region, places)?;
-        is_whole &= read_region(table, region, &starts, of_region, scan, &mut found)?;
+        is_whole &= read_region(table, region, &starts, limit, scan, &mut found)?;
+        read_regions += 1;
         bar.set_position(found.bytes);
     }
-    Ok(found.finish(is_whole, chosen.len()))
+    Ok(found.finish(is_whole, read_regions))
 }
 
-/// Reads runs of a region. Returns `true` if they are all of it.
+/// Returns the bytes that a sample has at most after the place `at` of `places`: each gets an equal
+/// part, and what the ones before left. A place whose part was used by a large cell before it is
+/// not read, so a sample exceeds `budget` by at most one cell.
+fn share_up_to(budget: u64, at: usize, places: usize) -> u64 {
+    let part = u128::from(budget) * (at as u128 + 1) / (places as u128).max(1);
+    u64::try_from(part).unwrap_or(budget).max(1)
+}
+
+/// Reads runs of a region until the sample has `limit` bytes. Returns `true` if they are all of it.
 fn read_region(
     table: &Arc<dyn Table>,
     region: &RegionInfo,
     starts: &[Bytes],
-    budget: u64,
+    limit: u64,
     scan: impl Fn(Bytes) -> Scan,
     found: &mut Collector,
 ) -> halite::Result<bool> {
-    let limit = found.bytes + budget;
-    let run_bytes = budget / starts.len().max(1) as u64;
-    // Start of the rows that no run has read.
-    let mut next = region.start.clone();
+    let (before, share) = (found.bytes, limit.saturating_sub(found.bytes));
+    let begin = |start: &Bytes| Run::new(table.scan(scan(start.clone())), start.clone());
+    let mut last: Option<Run> = None;
     let mut has_gap = false;
     for (at, start) in starts.iter().enumerate() {
-        // Where keys are sparse, the run before has already passed this place.
-        let begin = start.clone().max(next.clone());
-        // The first place is the first row, so that nothing is before it.
-        let skips = at > 0 && begin != next;
-        let (before, run) = (found.cells.len(), run_bytes.min(limit.saturating_sub(found.bytes)));
-        let end = read_run(table, scan(begin), run, found)?;
-        found.runs += usize::from(found.cells.len() > before && (at == 0 || skips));
-        has_gap |= skips;
-        let Some(last) = end else {
-            return Ok(!has_gap);
+        let end_bytes = before + share_up_to(share, at, starts.len());
+        if found.bytes >= end_bytes {
+            continue;
+        }
+        let mut run = match last.take() {
+            // Where keys are sparse or rows are large, the run before has reached this place.
+            Some(run) if *start <= run.next => run,
+            skipping => {
+                // The first place is the first row, so that nothing is before it.
+                has_gap |= skipping.is_some();
+                begin(start)
+            }
         };
-        next = last;
+        if run.read(end_bytes, found)? {
+            return Ok(!has_gap);
+        }
+        last = Some(run);
     }
     // Keys that are close together leave room: the runs at their places met few rows.
-    let left = limit.saturating_sub(found.bytes);
-    let end = if left > 0 { read_run(table, scan(next), left, found)? } else { Some(next) };
-    Ok(end.is_none() && !has_gap)
+    let mut run = last.unwrap_or_else(|| begin(&region.start));
+    Ok(run.read(limit, found)? && !has_gap)
 }
 
-/// Reads cells up to a number of bytes. Returns the row after the last one; `None` at the end of
-/// the region.
-fn read_run(
-    table: &Arc<dyn Table>,
-    scan: Scan,
-    bytes: u64,
-    found: &mut Collector,
-) -> halite::Result<Option<Bytes>> {
-    let end = found.bytes + bytes.max(1);
-    let mut rows = table.scan(scan);
-    while let Some(row) = block_on(rows.next())? {
-        for cell in &row {
-            found.add(cell);
-        }
-        if found.bytes >= end {
-            return Ok(Some(successor_of_row(row.key()).into()));
+/// Scan that is read up to a number of bytes, and may be continued.
+struct Run {
+    rows: RowStream,
+    /// Row in which reading stopped, and the number of its cells that were taken.
+    row: Option<(Row, usize)>,
+    /// Start of the rows after the last one.
+    next: Bytes,
+    is_begun: bool,
+}
+
+impl Run {
+    fn new(rows: RowStream, start: Bytes) -> Self {
+        Self { rows, row: None, next: start, is_begun: false }
+    }
+
+    /// Reads cells until the sample has `end_bytes` bytes. Returns `true` at the end of the scan.
+    fn read(&mut self, end_bytes: u64, found: &mut Collector) -> halite::Result<bool> {
+        loop {
+            if let Some((row, taken)) = &mut self.row {
+                for cell in row.iter().skip(*taken) {
+                    if found.bytes >= end_bytes {
+                        return Ok(false);
+                    }
+                    found.add(cell);
+                    *taken += 1;
+                }
+            }
+            if found.bytes >= end_bytes {
+                return Ok(false);
+            }
+            self.row = block_on(self.rows.next())?.map(|row| (row, 0));
+            let Some((row, _)) = &self.row else { return Ok(true) };
+            self.next = successor_of_row(row.key()).into();
+            found.runs += usize::from(!std::mem::replace(&mut self.is_begun, true));
         }
     }
-    Ok(None)
 }
 
 /// Samples a store file: all of it, or runs at even distances.
@@ -192,12 +226,16 @@ pub(super) fn from_file(
     let mut cursor = Cursor::new(Arc::clone(reader), DirectBlocks);
     let mut found = Collector::default();
     cursor.seek_to_first()?;
-    let mut at = 0;
+    let (mut at, mut is_in_run) = (0_u64, false);
     while let Some(cell) = cursor.peek() {
-        if at % every < taken.max(1) {
-            found.runs += usize::from(at == 0 || (at % every == 0 && taken < every));
+        let (place, within) = (usize::try_from(at / every).unwrap_or(PLACES), at % every);
+        let is_taken = taken >= every
+            || within < taken.max(1) && found.bytes < share_up_to(budget, place, PLACES);
+        if is_taken {
+            found.runs += usize::from(!is_in_run);
             found.add(cell);
         }
+        is_in_run = is_taken;
         at += 1;
         if at % 4096 == 0 {
             bar.set_position(at);

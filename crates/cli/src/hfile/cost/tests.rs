@@ -48,6 +48,70 @@ fn sample_has_sorted_runs_from_all_regions() {
     assert_eq!(first.len(), 10, "{first:?}");
 }
 
+/// Writes `rows` rows of `cells` cells of `bytes` bytes.
+fn wide_table(store: &Store, rows: usize, cells: usize, bytes: usize) -> TableName {
+    let name: TableName = "w".parse().unwrap();
+    let descriptor = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f"));
+    store.create_table(descriptor, &[b"row-3", b"row-6"]).unwrap();
+    for row in 0..rows {
+        let put = (0..cells).fold(Put::new(format!("row-{row}")), |put, cell| {
+            put.add_at("f", format!("q{cell:05}"), 5, vec![b'v'; bytes])
+        });
+        store.table("w").unwrap().put(put).unwrap();
+    }
+    name
+}
+
+#[test]
+fn sample_of_wide_rows_stays_within_its_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = halite::open(directory.path()).unwrap();
+    let name = wide_table(&store, 9, 200, 1024);
+    let part = sample(&store, &name, 100 << 10);
+    let cell = 1200;
+    assert!(!part.is_whole && part.bytes < (100 << 10) + cell, "{}", part.describe());
+    assert!(part.bytes > 50 << 10 && part.runs >= 3, "{}", part.describe());
+    let whole = sample(&store, &name, 64 << 20);
+    assert_eq!((whole.is_whole, whole.cells.len()), (true, 9 * 200));
+    let half = sample(&store, &name, whole.bytes / 2);
+    assert!(!half.is_whole && half.bytes > whole.bytes / 3, "{}", half.describe());
+}
+
+#[test]
+fn sample_of_file_with_large_cells_stays_within_its_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = halite::open(directory.path()).unwrap();
+    let name = wide_table(&store, 1, 40, 20 << 10);
+    store.flush(name).unwrap();
+    store.close().unwrap();
+    let mut files = vec![directory.path().join("data/default/w")];
+    let mut found = Vec::new();
+    while let Some(path) = files.pop() {
+        match std::fs::read_dir(&path) {
+            Ok(entries) => files.extend(entries.map(|entry| entry.unwrap().path())),
+            Err(_) => found.extend(open(&path).ok()),
+        }
+    }
+    let [reader] = &found[..] else { panic!("{found:?}") };
+    let read = |budget| sample::from_file(reader, budget, &ProgressBar::hidden()).unwrap();
+    let part = read(64 << 10);
+    assert!(!part.is_whole && (1..=4).contains(&part.cells.len()), "{}", part.describe());
+    assert_eq!((read(8 << 20).is_whole, read(8 << 20).cells.len()), (true, 40));
+}
+
+#[test]
+fn parts_are_measured_as_the_store_writes_them() {
+    for (part_bytes, measured) in [(0, None), (1000, Some(1000))] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut options = halite::Options::default();
+        options.part_bytes = part_bytes;
+        let store = halite::Builder::new().options(options).open(directory.path()).unwrap();
+        let name = table(&store, 500);
+        let costs = measure_table(&Backend::from(store), &name, None, SETTINGS).unwrap();
+        assert_eq!(costs[0].options.part_bytes, measured);
+    }
+}
+
 #[test]
 fn families_without_cells_are_left_out() {
     let directory = tempfile::tempdir().unwrap();

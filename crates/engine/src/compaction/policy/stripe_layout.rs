@@ -33,24 +33,23 @@ impl StripeLayout {
     pub(crate) fn of(files: &[FileStats]) -> Self {
         let mut level0 = Vec::new();
         // By the end of the stripe, an open end last; the newest file first.
-        let mut by_end: BTreeMap<(bool, Bytes), Vec<(usize, &StripeBounds)>> = BTreeMap::new();
+        let mut by_end: BTreeMap<(bool, &Bytes), Vec<(usize, &StripeBounds)>> = BTreeMap::new();
         for (at, file) in files.iter().enumerate().rev() {
             match &file.stripe {
                 None => level0.push(at),
                 Some(bounds) => by_end
-                    .entry((bounds.end.is_empty(), bounds.end.clone()))
+                    .entry((bounds.end.is_empty(), &bounds.end))
                     .or_default()
                     .push((at, bounds)),
             }
         }
         let mut stripes: Vec<Stripe> = Vec::new();
-        let mut expected_start: Option<Bytes> = None;
+        let mut expected_start: Option<&Bytes> = None;
         let mut has_overlaps = false;
         for ((_, end), files) in by_end {
             let mut of_stripe = Vec::new();
             for (at, bounds) in files {
-                let start = expected_start.get_or_insert_with(|| bounds.start.clone());
-                if *start == bounds.start {
+                if **expected_start.get_or_insert(&bounds.start) == bounds.start {
                     of_stripe.push(at);
                 } else {
                     has_overlaps = true;
@@ -59,8 +58,9 @@ impl StripeLayout {
             }
             if !of_stripe.is_empty() {
                 of_stripe.reverse();
-                let start = expected_start.replace(end.clone()).unwrap_or_default();
-                stripes.push(Stripe { bounds: StripeBounds { start, end }, files: of_stripe });
+                let start = expected_start.replace(end).cloned().unwrap_or_default();
+                let bounds = StripeBounds { start, end: end.clone() };
+                stripes.push(Stripe { bounds, files: of_stripe });
             }
         }
         let is_open = stripes.first().is_some_and(|first| first.bounds.start.is_empty())
@@ -86,9 +86,12 @@ impl StripeLayout {
             .stripes
             .iter()
             .filter_map(|stripe| Some((*stripe.files.first()?, *stripe.files.last()?)));
+        // Level 0 is in order, and there may be thousands of files and stripes.
+        let next_of_level0 =
+            |from: usize| self.level0.get(self.level0.partition_point(|at| *at < from)).copied();
         spans
             .into_iter()
-            .any(|(oldest, newest)| self.level0.iter().any(|at| (oldest..newest).contains(at)))
+            .any(|(oldest, newest)| next_of_level0(oldest).is_some_and(|at| at < newest))
     }
 }
 

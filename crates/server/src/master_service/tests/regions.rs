@@ -136,6 +136,28 @@ fn invalid_split_is_rejected_with_hbase_message() {
 }
 
 #[test]
+fn requested_split_is_refused_under_disabled_split_policy() {
+    let rig = TestServer::new();
+    let mut table_schema = schema("t", &["f"]);
+    let policy = "org.apache.hadoop.hbase.regionserver.DisabledRegionSplitPolicy";
+    table_schema.attributes =
+        vec![pb::BytesBytesPair { first: "SPLIT_POLICY".into(), second: policy.into() }];
+    let id = rig
+        .call::<MasterCreateTable>(&pb::CreateTableRequest { table_schema, ..Default::default() })
+        .unwrap()
+        .proc_id;
+    rig.finish(id).unwrap();
+    rig.put("t", &["a", "n"]);
+    let encoded = regions(&rig, "t")[0].encoded_name.clone();
+    for at in ["m", ""] {
+        let error = split(&rig, at).unwrap_err();
+        assert!(error.message().starts_with(&format!("{encoded} NOT splittable")), "{error:?}");
+        assert_eq!(class::<()>(Err(error)), "DoNotRetryIOException");
+    }
+    assert_eq!(rig.starts("t"), [""]);
+}
+
+#[test]
 fn adjacent_regions_are_merged() {
     let rig = TestServer::new();
     rig.create("t", &["f"], &["b", "c", "d"]);
@@ -347,6 +369,11 @@ fn future_regions_are_created_up_to_region_limit() {
     assert_eq!(roll(&rig, false), 5);
     let rig = TestServer::new();
     rolling(&rig, &[]);
+    assert_eq!(roll(&rig, false), 13);
+    // That policy refuses what clients request, as in HBase, not what the table declares.
+    let rig = TestServer::new();
+    let policy = "org.apache.hadoop.hbase.regionserver.DisabledRegionSplitPolicy";
+    rolling(&rig, &[("SPLIT_POLICY", policy)]);
     assert_eq!(roll(&rig, false), 13);
     let rig = TestServer::new();
     rolling(&rig, &[("SPLIT_ENABLED", "false")]);
