@@ -3,10 +3,9 @@
 import { get, isAbort, ofTable } from './api.js';
 import { fill, h } from './dom.js';
 import { shapeName, splitText } from './diagnosis.js';
-import { DOT, bytes, clock, day, duration, num, percent } from './format.js';
+import { DOT, bytes, clock, day, duration, num, percent, shortServer } from './format.js';
 import { valueText } from './heatview.js';
 import { escapedKey, keyView } from './keys.js';
-import { shortServer } from './regions.js';
 import { chip, meter } from './widgets.js';
 
 /** @typedef {import('./heatdata.js').HeatModel} HeatModel */

@@ -5,12 +5,10 @@ import { fill, h, icon } from './dom.js';
 import { clock, escaped, num } from './format.js';
 import { CellCard, cellSentence, spanText } from './heatcell.js';
 import { HeatModel, METRICS, loadHeat } from './heatdata.js';
-import { exportHeat } from './heatexport.js';
 import { Legend, RANGES, RANGE_NAMES, RangeBar } from './heatlegend.js';
 import { HeatView, valueText } from './heatview.js';
-import { tableHref } from './place.js';
+import { planHref, tableHref } from './place.js';
 import { isPhone, onPrefs } from './prefs.js';
-import { planHref } from './schema.js';
 import { empty, failure, loading } from './states.js';
 import { announce, button, copy, dialog, iconButton, linkButton, segments, select, toast } from './widgets.js';
 
@@ -94,7 +92,7 @@ class HeatPage {
       if (!salted) unsalted.title = 'The key has no salt';
     }
     const menu = select('Save', [['', ''], ['png', 'PNG'], ['svg', 'SVG'], ['json', 'JSON']], '', form => {
-      if (form) exportHeat(this.view, `${this.page.table.replace(/[^\w.-]/g, '-')}-${this.metric}`, form);
+      if (form) this.save(form);
       menu.value = '';
     }, { class: 'savemenu' });
     fill(this.toolbar,
@@ -111,6 +109,12 @@ class HeatPage {
       tool('layers', 'Borders and marks (b)', () => this.toggleMarks(), { 'aria-pressed': String(this.view.marks) }),
       h('span', { class: 'savehost', title: 'Save as PNG, SVG or JSON' }, icon('save'), menu),
       h('span', { class: 'grow' }), tool(this.lock ? 'lock' : 'open', 'Lock the scale for comparison', () => this.toggleLock(), { 'aria-pressed': String(Boolean(this.lock)) }), this.legend.element);
+  }
+
+  /** @param {string} form */
+  async save(form) {
+    const { exportHeat } = await import('./heatexport.js');
+    exportHeat(this.view, `${this.page.table.replace(/[^\w.-]/g, '-')}-${this.metric}`, form);
   }
 
   /** @param {Record<string, string | number | null>} values @param {boolean} [push] */

@@ -2,7 +2,7 @@
 
 import { get, isAbort, ofTable, problemOf, url } from './api.js';
 import { fill, h } from './dom.js';
-import { NONE, bytes, count, duration, factor, num, percent, rate } from './format.js';
+import { NONE, bytes, count, duration, factor, num, percent, rate, shortServer } from './format.js';
 import { Age, Grid } from './grid.js';
 import { keyView, ribbon } from './keys.js';
 import { onPrefs } from './prefs.js';
@@ -15,13 +15,6 @@ import { button, chip, debounce, dialog, keyFormControl, meter, select, sparklin
 const MANY = 500;
 /** Lists up to this length are asked for as a whole for ruler and groups. */
 const WHOLE = 1000;
-
-/** @param {string | null} server */
-export const shortServer = server => {
-  const [host = '', port] = (server || '').split(',');
-  const name = /^[\d.]+$|:/.test(host) ? host : host.split('.')[0];
-  return port ? `${name}:${port}` : name || NONE;
-};
 
 /** @param {Region} region */
 export const isHot = region => (region.share_of_mean || 0) >= 4 && (region.share || 0) > 0.05;
