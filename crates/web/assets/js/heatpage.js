@@ -101,7 +101,7 @@ class HeatPage {
       h('label', { class: 'field' }, 'Height', select('Height of rows', [['region', 'region'], ['rows', 'row'], ['bytes', 'byte'], ['load', 'load']], this.scale, value => { this.scale = value; this.set({ scale: value === 'region' ? null : value }); this.restyle(); })),
       h('label', { class: 'field' }, 'Per', select('Unit', [['s', 'second'], ['row', 'row'], ['mb', 'MB']], this.unit, value => { this.unit = value; this.set({ unit: value === 's' ? null : value }); this.restyle(); })),
       h('span', { class: 'sep' }), select('Time', ranges, this.from ? '' : this.range, value => value && this.choose(0, 0, value)),
-      h('button', { type: 'button', class: 'btn', 'aria-pressed': String(this.live), title: 'New columns appear by themselves (l)', onclick: () => this.toggleLive() }, h('span', { class: this.live ? 'dot' : 'dot off' }), 'Live'),
+      !this.timer && h('button', { type: 'button', class: 'btn', 'aria-pressed': String(this.live), title: 'New columns appear by themselves (l)', onclick: () => this.toggleLive() }, h('span', { class: this.live ? 'dot' : 'dot off' }), 'Live'),
       tool('back', 'Zoom back (Backspace)', () => this.back(), { disabled: !zoomed }), tool('whole', 'Whole (0)', () => this.whole(), { disabled: !zoomed }),
       tool(this.timer ? 'pause' : 'play', 'Playback (Space)', () => this.playback(), { 'aria-pressed': String(Boolean(this.timer)) }),
       this.timer && select('Speed', SPEEDS.map(speed => [String(speed), `${speed}\u00d7`]), String(this.speed), value => { this.speed = Number(value); }),

@@ -75,7 +75,7 @@ function serverTable(cluster) {
 function findingRow(finding, tables) {
   const row = tables.get(finding.table);
   return h('li', { class: 'find' },
-    h('a', { href: tableHref(finding.table, 'heat'), tabindex: -1, 'aria-hidden': 'true', class: 'pic' }, row && row.thumb ? thumbnail(row, 82, 36) : glyph(finding.shape)),
+    h('span', { class: 'pic' }, row && row.thumb ? thumbnail(row, 82, 36) : glyph(finding.shape)),
     h('div', null, h('h3', null, h('a', { class: 't', href: tableHref(finding.table, 'heat') }, tableName(finding.table)),
       chip(shapeName(finding.shape), finding.severity === 'bad' ? 'bad' : finding.severity === 'warn' ? 'warn' : ''),
       h('span', { class: 'faint' }, finding.rule), h('span', { class: 'grow' }), splitChip(finding)), h('p', null, finding.text)),
