@@ -258,7 +258,9 @@ class HeatPage {
       const { offsetX: x, offsetY: y } = event;
       if (down && Math.hypot(x - down.x, y - down.y) > 6 && event.pointerType !== 'touch') this.dragTo(down, x, y);
       if (view.drag) return;
-      this.hover(view.at(x, y), event.clientX, event.clientY);
+      const cell = view.at(x, y);
+      this.hover(cell, event.clientX, event.clientY);
+      over.title = cell ? '' : this.eventAt(x, y);
     });
     over.addEventListener('pointerdown', event => {
       down = { x: event.offsetX, y: event.offsetY, id: event.pointerId };
@@ -275,6 +277,14 @@ class HeatPage {
     over.addEventListener('pointerleave', () => this.hover(null, 0, 0));
     over.addEventListener('blur', () => this.hover(null, 0, 0));
     over.addEventListener('keydown', event => this.key(event));
+  }
+
+  /** Text of the mark under the pointer in the lane of events. @param {number} x @param {number} y */
+  eventAt(x, y) {
+    const { view, model } = this;
+    if (!model || y >= view.box.y) return '';
+    const near = (model.h.events || []).filter(event => Math.abs(view.x(event.at) - x) < 7);
+    return near.map(event => `${clock(event.at, true)}Z ${event.kind}: ${event.text}`).join('\n');
   }
 
   /** @param {{x: number, y: number}} from @param {number} x @param {number} y */

@@ -56,7 +56,7 @@ export function openTable(base, table, id, sub) {
     try {
       last.findings = findingsOf(await get(ofTable(table, '/diagnosis'), {}, base.signal));
     } catch (error) {
-      if (isAbort(error)) return;
+      if (isAbort(error) || problemOf(error).kind === 'gone') return;
       last.findings = [];
     }
     drawStrip();
