@@ -20,7 +20,7 @@ pub(crate) struct DeadlineTable {
 }
 
 impl DeadlineTable {
-    pub(crate) fn new(table: Arc<dyn Table>, deadline: Deadline) -> Arc<dyn Table> {
+    pub(crate) fn around(table: Arc<dyn Table>, deadline: Deadline) -> Arc<dyn Table> {
         Arc::new(Self { table, deadline })
     }
 }

@@ -1,11 +1,21 @@
 //! What a program can tell and do about a cluster beyond the traits of `halite-types`.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use halite_heat::{Finding, HeatMap, HeatQuery, HotRow};
-use halite_types::{Bytes, Error, ErrorKind, RegionInfo, Result, TableName};
+use halite_types::{Bytes, Cluster, Error, ErrorKind, RegionInfo, Result, TableName};
 use serde::Serialize;
 use utoipa::ToSchema;
+
+/// What the page shows.
+#[derive(Clone)]
+pub struct WebSources {
+    /// Store or cluster. Its blocking calls are made on threads that may block.
+    pub cluster: Arc<dyn Cluster>,
+    /// What the cluster cannot tell or do by its traits.
+    pub extension: Arc<dyn Extension>,
+}
 
 /// Relation of the page to its cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]

@@ -81,7 +81,7 @@ fn check(site: &Site, request: &Request) -> Answered<()> {
 }
 
 /// Checks the host that the client believes to ask. Addresses pass: only a name can be made to mean
-/// this machine by somebody else.
+/// this machine by its owner.
 fn check_host(site: &Site, request: &Request) -> Answered<()> {
     let wrong = |text: String| {
         let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST, Kind::WrongHost, text);

@@ -122,14 +122,20 @@ impl DeclaredKey {
         None
     }
 
+    /// Returns the bytes of the salt at the start of the keys, if they begin with a binary one.
+    pub(crate) fn salt_bytes(&self) -> Option<usize> {
+        match self.schema.segments().first()?.kind {
+            SegmentKind::Salt { count, .. } if self.schema.profile() == Profile::Bin => {
+                Some(if count <= 256 { 1 } else { 2 })
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the segments of a key as text; `None` if it is no key of this declaration.
     pub(crate) fn fields(&self, key: &[u8]) -> Option<Vec<String>> {
-        let first = self.schema.segments().first()?;
         // Regions of a salted table begin with a salt alone.
-        if let SegmentKind::Salt { count, .. } = &first.kind
-            && self.schema.profile() == Profile::Bin
-            && key.len() == (if *count <= 256 { 1 } else { 2 })
-        {
+        if self.salt_bytes() == Some(key.len()) {
             return Some(vec![number(key)]);
         }
         let resolver: &dyn KeyResolver = match &self.dictionary {
@@ -185,7 +191,7 @@ mod tests {
         let plain = style(&[], None).key(b"a\xff");
         assert_eq!((plain.hex.as_str(), plain.fields, plain.len), ("61ff", None, None));
         let cut = style(&[("key_bytes_max", "2"), ("keys", "escaped")], None);
-        let long = cut.key(&[0xff; 32_767]);
+        let long = cut.key(&vec![0xff; 32_767]);
         assert_eq!((long.hex.as_str(), long.len), ("ffff", Some(32_767)));
         assert_eq!(long.escaped.as_deref(), Some("\\xFF\\xFF"));
     }

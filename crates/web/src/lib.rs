@@ -20,7 +20,6 @@ mod call;
 mod config;
 mod deadline_table;
 mod extension;
-mod figures;
 mod gate;
 mod guard;
 mod key_view;
@@ -28,6 +27,7 @@ mod params;
 mod problem;
 mod samples;
 mod site;
+mod statistics;
 mod status;
 mod tasks;
 #[cfg(test)]
@@ -37,22 +37,12 @@ use std::sync::Arc;
 
 /// Router of the page, to pass the requests of a listener to.
 pub use axum::Router;
-use halite_types::Cluster;
 
 pub use config::{InvalidToken, Token, WebConfig};
 pub use extension::{
     About, Event, EventQuery, Extension, Mode, NoExtension, Page, RunningTask, SlowCall,
-    SlowCallQuery, StoreFile,
+    SlowCallQuery, StoreFile, WebSources,
 };
-
-/// What the page shows.
-#[derive(Clone)]
-pub struct WebSources {
-    /// Store or cluster. Its blocking calls are made on threads that may block.
-    pub cluster: Arc<dyn Cluster>,
-    /// What the cluster cannot tell or do by its traits.
-    pub extension: Arc<dyn Extension>,
-}
 
 /// Returns the router of the page and its API.
 ///

@@ -5,12 +5,12 @@
 //! of rates besides, 480 bytes, for at most [`MAX_SERIES`] regions. So the memory of 100,000 busy
 //! regions is below 64 MB.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use halite_types::RegionLoad;
 
-use crate::figures::{float, round};
+use crate::statistics::{float, round};
 
 /// Time between samples.
 pub(crate) const SAMPLE_PERIOD: Duration = Duration::from_secs(10);
@@ -104,6 +104,8 @@ pub(crate) struct Samples {
     /// Times of the last sample and of the one before.
     times: Option<(Instant, Option<Instant>)>,
     rings: usize,
+    /// Requests per second of all regions, newest first, at most [`SERIES_LEN`].
+    sums: VecDeque<f64>,
 }
 
 /// Returns the encoded name of a region as a number; it is an MD5 digest in hexadecimal digits, or
@@ -122,15 +124,18 @@ impl Samples {
         }
         self.number += 1;
         self.times = Some((now, before));
-        for load in loads {
-            self.add_region(load, seconds);
+        let sum: f64 = loads.iter().filter_map(|load| self.add_region(load, seconds)).sum();
+        if before.is_some() {
+            self.sums.truncate(SERIES_LEN - 1);
+            self.sums.push_front(round(sum));
         }
         let number = self.number;
         self.regions.retain(|_, region| region.last == number);
         self.rings = self.regions.values().filter(|region| region.ring.is_some()).count();
     }
 
-    fn add_region(&mut self, load: &RegionLoad, seconds: f64) {
+    /// Adds a region and returns its requests per second, unless it is a new one.
+    fn add_region(&mut self, load: &RegionLoad, seconds: f64) -> Option<f64> {
         let (number, totals) = (self.number, Totals::of(load));
         let slot = slot(number);
         let region =
@@ -142,7 +147,7 @@ impl Samples {
                 ring: None,
             });
         if region.first == number {
-            return;
+            return None;
         }
         let rates = totals.rates_since(region.totals, seconds);
         let is_idle = rates.reads == 0.0 && rates.writes == 0.0;
@@ -159,6 +164,12 @@ impl Samples {
             }
         }
         (region.totals_before, region.totals, region.last) = (region.totals, totals, number);
+        rates.sum()
+    }
+
+    /// Returns the requests per second of all regions, oldest first; `None` before the samples.
+    pub(crate) fn sums(&self) -> Vec<Option<f64>> {
+        (0..SERIES_LEN).rev().map(|back| self.sums.get(back).copied()).collect()
     }
 
     /// Returns the rates of regions from the last sample, or the one before if that is only
@@ -253,6 +264,8 @@ mod tests {
         assert_eq!(reads[SERIES_LEN - 4..], [None, Some(0.0), Some(5.0), Some(0.0)]);
         assert_eq!(writes[SERIES_LEN - 1], Some(0.0));
         assert!(samples.series("b").0.iter().all(Option::is_none));
+        let sums = samples.sums();
+        assert_eq!(sums[SERIES_LEN - 4..], [None, Some(0.0), Some(5.0), Some(0.0)]);
     }
 
     #[test]

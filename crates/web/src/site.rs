@@ -5,9 +5,8 @@ use std::sync::{Arc, Weak};
 use halite_types::suggest::closest_match;
 use halite_types::{Admin, Table, TableDescriptor, TableName, block_on};
 
-use crate::WebSources;
 use crate::config::WebConfig;
-use crate::extension::Extension;
+use crate::extension::{Extension, WebSources};
 use crate::gate::Gate;
 use crate::params::short;
 use crate::problem::{Answered, Problem};

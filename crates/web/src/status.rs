@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use halite_types::{RegionLoad, Result, TableName, block_on};
 
-use crate::WebSources;
+use crate::extension::WebSources;
 use crate::samples::{Rates, Samples, Series};
 
-/// Time for which a status can be asked for by its name.
+/// Time for which a status can be requested by its name.
 const KEPT: Duration = Duration::from_mins(1);
 
 /// Maximum statuses that are kept, and maximum regions of all of them.
@@ -71,7 +71,7 @@ impl Status {
         (&self.regions[range.clone()], &self.rates[range])
     }
 
-    /// Returns a sorted list of regions, made by `sort` unless it was asked for before.
+    /// Returns a sorted list of regions, made by `sort` unless it was requested before.
     pub(crate) fn order(&self, key: OrderKey, sort: impl FnOnce() -> Vec<u32>) -> Arc<[u32]> {
         let orders = || self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, order)) = orders().iter().find(|(known, _)| *known == key) {
@@ -142,6 +142,11 @@ impl StatusHistory {
     /// Returns the series of a region.
     pub(crate) fn series(&self, encoded_name: &str) -> Series {
         lock(&self.samples).series(encoded_name)
+    }
+
+    /// Returns the requests per second of all regions in the last ten minutes, oldest first.
+    pub(crate) fn sums(&self) -> Vec<Option<f64>> {
+        lock(&self.samples).sums()
     }
 
     fn ask(&self) -> Result<Arc<Status>> {

@@ -1,13 +1,12 @@
-//! Work that requests of the page started, which goes on after their answers.
+//! Work that requests of the page started, which continues after their answers.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::problem::{Answered, Problem};
-use crate::site::Site;
 
 /// Maximum tasks that run at once.
 const MAX_RUNNING: usize = 4;
@@ -67,7 +66,11 @@ impl Tasks {
         self.lock().running()
     }
 
-    fn add(&self, description: String, started: u64) -> Answered<u64> {
+    /// Adds a running one and returns its number.
+    ///
+    /// # Errors
+    /// `retry` if too many are running.
+    pub(crate) fn add(&self, description: String, started: u64) -> Answered<u64> {
         let mut known = self.lock();
         if known.running() >= MAX_RUNNING {
             let text = format!("{MAX_RUNNING} tasks of this page are running already");
@@ -93,7 +96,8 @@ impl Tasks {
         Ok(id)
     }
 
-    fn end(&self, id: u64, ended: u64, result: Result<(), String>) {
+    /// Ends one, with the reason if it failed.
+    pub(crate) fn end(&self, id: u64, ended: u64, result: Result<(), String>) {
         let mut known = self.lock();
         if let Some(task) = known.tasks.iter_mut().find(|task| task.id == Some(id)) {
             task.ended = Some(ended);
@@ -110,28 +114,6 @@ impl Known {
     fn running(&self) -> usize {
         self.tasks.iter().filter(|task| task.state == TaskState::Running).count()
     }
-}
-
-/// Starts work on a thread of its own and returns its number. The caller is in a runtime.
-///
-/// # Errors
-/// `retry` if too many tasks are running.
-pub(crate) fn start(
-    site: &Arc<Site>,
-    description: String,
-    work: impl FnOnce(&Site) -> halite_types::Result<()> + Send + 'static,
-) -> Answered<u64> {
-    let id = site.tasks.add(description, site.extension().now_ms())?;
-    let site = Arc::clone(site);
-    tokio::task::spawn_blocking(move || {
-        let done = std::panic::AssertUnwindSafe(|| work(&site));
-        let result = match std::panic::catch_unwind(done) {
-            Ok(result) => result.map_err(|error| error.message().to_owned()),
-            Err(_) => Err("stopped by a defect of the program".to_owned()),
-        };
-        site.tasks.end(id, site.extension().now_ms(), result);
-    });
-    Ok(id)
 }
 
 #[cfg(test)]

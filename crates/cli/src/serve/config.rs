@@ -20,17 +20,24 @@ pub(crate) struct ServeConfig {
     pub(crate) io_threads: usize,
     /// Exits the process when the store can no longer write.
     pub(crate) exit_on_log_failure: bool,
-    /// File with the token for changes on the web page; `None` for a generated one where only this
-    /// machine can ask, and else none.
-    pub(crate) web_token_file: Option<PathBuf>,
-    /// Shows rows and values on the web page.
-    pub(crate) web_shows_rows: bool,
-    /// Host names under which browsers may ask for the web page, besides those of this machine.
-    pub(crate) web_hosts: Vec<String>,
+    /// Configuration of the web page.
+    pub(crate) web: WebSettings,
     /// Configuration of the engine.
     pub(crate) engine: Options,
     /// Configuration of the server; the cluster id comes from the data directory.
     pub(crate) server: Config,
+}
+
+/// Configuration of the web page.
+#[derive(Clone, Debug)]
+pub(crate) struct WebSettings {
+    /// File with the token for changes; `None` for a generated one if only this machine can
+    /// connect, and else none.
+    pub(crate) token_file: Option<PathBuf>,
+    /// Shows rows and values.
+    pub(crate) shows_rows: bool,
+    /// Host names under which browsers may request the page, besides those of this machine.
+    pub(crate) hosts: Vec<String>,
 }
 
 impl Default for ServeConfig {
@@ -42,9 +49,7 @@ impl Default for ServeConfig {
             log_level: tracing::Level::INFO,
             io_threads: halite_server::default_io_threads(),
             exit_on_log_failure: false,
-            web_token_file: None,
-            web_shows_rows: true,
-            web_hosts: Vec::new(),
+            web: WebSettings { token_file: None, shows_rows: true, hosts: Vec::new() },
             engine: Options::default(),
             server: Config::default(),
         }

@@ -111,7 +111,7 @@ async fn serve(
         return Ok(());
     }
     let extension = Arc::new(StoreExtension::new(store.clone()));
-    let token = choose_token(settings.web_token_file.as_deref(), settings.server.listen_addr)?;
+    let token = choose_token(settings.web.token_file.as_deref(), settings.server.listen_addr)?;
     let mut config = settings.server.clone();
     if config.http_port.is_some() {
         config.web = Some(web_router(store, settings, &extension, &token));
@@ -149,8 +149,8 @@ fn web_router(
     };
     let mut config = WebConfig::default();
     config.token.clone_from(&token.token);
-    config.shows_rows = settings.web_shows_rows;
-    config.hosts.clone_from(&settings.web_hosts);
+    config.shows_rows = settings.web.shows_rows;
+    config.hosts.clone_from(&settings.web.hosts);
     config.hosts.push(banner::machine_name());
     if let Advertise::Host(host) = &settings.server.advertise_host {
         config.hosts.push(host.clone());

@@ -141,13 +141,13 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     option(
         "web-rows",
         "MODE",
-        Other(set_web_rows, |s| if s.web_shows_rows { "on" } else { "off" }.to_owned()),
+        Other(set_web_rows, |s| if s.web.shows_rows { "on" } else { "off" }.to_owned()),
         "Whether the web page shows rows and values (on) or only regions and their boundaries (off)",
     ),
     option(
         "web-hosts",
         "NAMES",
-        Other(set_web_hosts, |s| s.web_hosts.join(",")),
+        Other(set_web_hosts, |s| s.web.hosts.join(",")),
         "Host names, with commas between them, under which browsers may ask for the web page, \
          besides localhost, addresses, and the name of advertise-host or of this machine",
     ),
@@ -728,7 +728,7 @@ fn format_bulkload_dirs(settings: &ServeConfig) -> String {
 }
 
 fn set_web_token_file(settings: &mut ServeConfig, text: &str) -> Result<(), String> {
-    settings.web_token_file = match text {
+    settings.web.token_file = match text {
         "" => return Err("the path of a file, or auto".into()),
         "auto" => None,
         path => Some(path.into()),
@@ -737,12 +737,12 @@ fn set_web_token_file(settings: &mut ServeConfig, text: &str) -> Result<(), Stri
 }
 
 fn format_web_token_file(settings: &ServeConfig) -> String {
-    let path = settings.web_token_file.as_ref();
+    let path = settings.web.token_file.as_ref();
     path.map_or_else(|| "auto".to_owned(), |path| path.display().to_string())
 }
 
 fn set_web_rows(settings: &mut ServeConfig, text: &str) -> Result<(), String> {
-    settings.web_shows_rows = match text {
+    settings.web.shows_rows = match text {
         "on" => true,
         "off" => false,
         _ => return Err("on or off".into()),
@@ -756,7 +756,7 @@ fn set_web_hosts(settings: &mut ServeConfig, text: &str) -> Result<(), String> {
     if names.iter().any(|name| name.contains([':', '/']) || name.contains(char::is_whitespace)) {
         return Err("names without ports, with commas between them".into());
     }
-    settings.web_hosts = names;
+    settings.web.hosts = names;
     Ok(())
 }
 

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use halite::{BlockingCluster, ClientConfig};
 use halite_server::WebListener;
 use halite_web::{WebConfig, WebSources, router};
 
 use super::attached::AttachedExtension;
 use super::token::{WebToken, choose_token};
-use crate::backend;
 
 /// Options of `halite ui`.
 pub(crate) struct UiOptions {
@@ -31,7 +31,10 @@ pub(crate) struct UiOptions {
 /// Returns an error if the cluster cannot be reached or the port is in use.
 pub(crate) fn run_ui(options: &UiOptions) -> anyhow::Result<()> {
     // Connected outside of the runtime below, so that the client has threads of its own.
-    let connected = backend::connect(&options.connect)?;
+    let connected = ClientConfig::from_uri(&options.connect)
+        .map(impatient)
+        .and_then(BlockingCluster::connect_with)
+        .with_context(|| format!("cluster {}", options.connect))?;
     let cluster = Arc::clone(connected.cluster());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -60,9 +63,19 @@ pub(crate) fn run_ui(options: &UiOptions) -> anyhow::Result<()> {
         listener.serve(router, stop).await;
         anyhow::Ok(())
     })?;
-    // A call to the cluster may still wait for an answer that nobody needs.
+    // A call to the cluster may still wait for an answer that no client needs.
     runtime.shutdown_background();
     Ok(())
+}
+
+/// Returns the settings of a client whose users wait seconds, not minutes: a request of the page
+/// that was given up occupies a thread until its calls end.
+fn impatient(mut config: ClientConfig) -> ClientConfig {
+    config.rpc_timeout_ms = config.rpc_timeout_ms.min(10_000);
+    config.scanner_timeout_ms = config.scanner_timeout_ms.min(10_000);
+    config.operation_timeout_ms = config.operation_timeout_ms.min(60_000);
+    config.max_retries = config.max_retries.min(3);
+    config
 }
 
 /// Prints where the page is. Standard output may be closed; the page is served all the same.

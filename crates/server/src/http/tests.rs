@@ -77,14 +77,14 @@ impl Web {
 
     /// Returns head and body of the response.
     async fn get(&self, path: &str) -> (String, String) {
+        self.get_accepting(path, "*/*").await
+    }
+
+    /// As [`Self::get`], for a client that accepts these content types.
+    async fn get_accepting(&self, path: &str, accepted: &str) -> (String, String) {
         let mut stream = TcpStream::connect(self.address()).await.unwrap();
-        stream
-            .write_all(
-                format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-                    .as_bytes(),
-            )
-            .await
-            .unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accepted}");
+        stream.write_all(format!("{head}\r\nConnection: close\r\n\r\n").as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -623,4 +623,30 @@ async fn hbase_shell_lists_running_tasks() {
         );
     }
     assert!(web.body("/rs-status").await.contains("t1"));
+}
+
+#[tokio::test]
+async fn router_of_caller_answers_other_paths_and_browsers() {
+    let router = axum::Router::new().fallback(|request: axum::extract::Request| async move {
+        format!("router: {}", request.uri().path())
+    });
+    let web = Web::with(|config| config.web = Some(router)).await;
+    let html = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8";
+    for (path, accepted) in
+        [("/", html), ("/tables", "*/*"), ("/api/cluster", "*/*"), ("/rs-status", "*/*")]
+    {
+        let (_, body) = web.get_accepting(path, accepted).await;
+        assert_eq!(body, format!("router: {path}"));
+    }
+    for path in ["/", "/status.txt"] {
+        assert!(web.body(path).await.starts_with("Halite "), "{path}");
+    }
+    assert_eq!(web.body("/rs-status?format=json").await, "[]");
+    for path in ["/metrics", "/jmx", "/health", "/ready"] {
+        assert!(!web.body(path).await.starts_with("router: "), "{path}");
+    }
+    // Without a router, browsers get the page of text too.
+    let plain = Web::start().await;
+    assert!(plain.get_accepting("/", html).await.1.contains("t1"));
+    assert!(plain.get("/tables").await.0.starts_with("HTTP/1.1 404 "));
 }

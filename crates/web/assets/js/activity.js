@@ -1,11 +1,12 @@
 // Activity: slow calls, tasks, events.
 
 import { get, isAbort } from './api.js';
-import { fill, h } from './dom.js';
-import { NONE, bytes, duration, moment, num, stamp, visible } from './format.js';
-import { eventRow, taskRow } from './overview.js';
+import { fill, h, icon } from './dom.js';
+import { NONE, bytes, duration, moment, num, percent, stamp, visible } from './format.js';
+import { tableHref } from './place.js';
 import { empty, failure, loading } from './states.js';
-import { button, dialog, segments, select } from './widgets.js';
+import { tableName } from './tablename.js';
+import { button, dialog, meter, segments, select } from './widgets.js';
 
 const KINDS = ['split', 'merge', 'move', 'flush', 'compaction', 'deploy', 'restart', 'schema'];
 
@@ -28,6 +29,16 @@ function slowTable(calls) {
 
 /** @param {Task[]} tasks */
 const taskList = tasks => h('ul', { class: 'tasks' }, tasks.map(taskRow));
+
+/** @param {Task} task */
+export const taskRow = task => h('li', { class: 'taskrow', title: task.status }, h('span', { class: 'ell' }, task.description),
+  meter(task.progress), h('span', { class: 'r' }, percent(task.progress)),
+  h('span', { class: 'r muted' }, task.left_s === null || task.left_s === undefined ? task.state.toLowerCase() : `${duration(task.left_s * 1000)} left`));
+
+/** @param {StoreEvent} event @param {number} now */
+export const eventRow = (event, now) => h('li', { class: 'eventrow' },
+  h('time', { title: stamp(event.at), datetime: new Date(event.at).toISOString() }, moment(event.at, now)), icon(event.kind),
+  h('span', null, event.table && h('a', { class: 'strong', href: tableHref(event.table, 'regions') }, tableName(event.table)), event.table && ' ', event.text));
 
 /** @param {Page} page */
 export function show(page) {

@@ -209,3 +209,10 @@ export function valueText(value, form) {
 }
 
 export { spaced };
+
+/** Host and port of a server. @param {string | null} server */
+export const shortServer = server => {
+  const [host = '', port] = (server || '').split(',');
+  const name = /^[\d.]+$|:/.test(host) ? host : host.split('.')[0];
+  return port ? `${name}:${port}` : name || NONE;
+};

@@ -3,10 +3,9 @@
 import { get, isAbort, ofTable } from './api.js';
 import { fill, h } from './dom.js';
 import { shapeName, splitText } from './diagnosis.js';
-import { DOT, bytes, clock, day, duration, num, percent } from './format.js';
+import { DOT, bytes, clock, day, duration, num, percent, shortServer } from './format.js';
 import { valueText } from './heatview.js';
 import { escapedKey, keyView } from './keys.js';
-import { shortServer } from './regions.js';
 import { chip, meter } from './widgets.js';
 
 /** @typedef {import('./heatdata.js').HeatModel} HeatModel */
@@ -44,6 +43,7 @@ function figures(model, { i, c }, schema) {
       pair('from', row.label ? row.label.join(' \u203a ') : keyView(row.start, { schema, none: '(first)', form: 'decoded' })),
       row.start.hex ? pair('', escapedKey(row.start), 'raw') : null, pair('to', row.end.hex ? escapedKey(row.end) : '(last)', 'raw'),
       Number.isFinite(cell.peak) ? pair('peak', `${valueText(cell.peak, model.metric, unit)} in one sample`) : null,
+      pair('column', `${duration(model.h.dt_ms)}, layer ${model.h.layer}`, 'muted'),
       row.rows_est ? pair('rows', `\u2248 ${num(row.rows_est)}${row.bytes ? DOT + bytes(row.bytes) : ''}`) : null,
       row.region ? pair('region', [h('code', null, row.region.slice(0, 12)), region?.server ? ` on ${shortServer(region.server).split(':')[0]}` : '']) : null)];
 }

@@ -60,9 +60,9 @@ export class HeatModel {
       : look.unit === 'mb' ? Math.max(1 / 1024, (row.bytes || 0) / 1048576) : 1;
     this.mean = blank(scaled(heat.mean, h, divisor), h);
     this.max = blank(scaled(heat.max, h, divisor), h);
-    this.diff = look.before && look.before.mean.length === heat.mean.length;
+    this.diff = Boolean(look.before);
     // Coarse columns are coloured by their peak: a short spike stays visible at any zoom.
-    this.shown = this.diff ? this.minus(scaled(/** @type {Heat} */ (look.before).mean, h, divisor)) : h.dt_ms > 120e3 ? this.max : this.mean;
+    this.shown = look.before ? this.minus(look.before, divisor) : h.dt_ms > 120e3 ? this.max : this.mean;
     this.sum();
     this.tops = this.heights();
     const { knee, top } = this.anchor();
@@ -72,9 +72,21 @@ export class HeatModel {
     this.levels = this.fields.reduce((most, fields) => Math.max(most, fields.length), 1);
   }
 
-  /** @param {Float32Array} before */
-  minus(before) {
-    return this.mean.map((value, at) => value - (before[at] ?? NaN));
+  /** The period before may have other columns and rows: cells are found by time and first key. @param {Heat} before @param {(row: HeatRow) => number} divisor */
+  minus(before, divisor) {
+    const { h, cols } = this;
+    const old = blank(scaled(before.mean, before.h, divisor), before.h);
+    const rows = new Map(before.h.row.map((row, i) => [row.start.hex, i]));
+    const out = new Float32Array(this.mean.length).fill(NaN);
+    h.row.forEach((row, i) => {
+      const j = rows.get(row.start.hex);
+      if (j === undefined) return;
+      for (let c = 0; c < cols; c++) {
+        const from = Math.floor((c + 0.5) * h.dt_ms / before.h.dt_ms);
+        if (from < before.h.cols) out[i * cols + c] = (this.mean[i * cols + c] ?? NaN) - (old[j * before.h.cols + from] ?? NaN);
+      }
+    });
+    return out;
   }
 
   sum() {

@@ -5,12 +5,10 @@ import { fill, h, icon } from './dom.js';
 import { clock, escaped, num } from './format.js';
 import { CellCard, cellSentence, spanText } from './heatcell.js';
 import { HeatModel, METRICS, loadHeat } from './heatdata.js';
-import { exportHeat } from './heatexport.js';
 import { Legend, RANGES, RANGE_NAMES, RangeBar } from './heatlegend.js';
 import { HeatView, valueText } from './heatview.js';
-import { tableHref } from './place.js';
+import { planHref, tableHref } from './place.js';
 import { isPhone, onPrefs } from './prefs.js';
-import { planHref } from './schema.js';
 import { empty, failure, loading } from './states.js';
 import { announce, button, copy, dialog, iconButton, linkButton, segments, select, toast } from './widgets.js';
 
@@ -94,7 +92,7 @@ class HeatPage {
       if (!salted) unsalted.title = 'The key has no salt';
     }
     const menu = select('Save', [['', ''], ['png', 'PNG'], ['svg', 'SVG'], ['json', 'JSON']], '', form => {
-      if (form) exportHeat(this.view, `${this.page.table.replace(/[^\w.-]/g, '-')}-${this.metric}`, form);
+      if (form) this.save(form);
       menu.value = '';
     }, { class: 'savemenu' });
     fill(this.toolbar,
@@ -103,7 +101,7 @@ class HeatPage {
       h('label', { class: 'field' }, 'Height', select('Height of rows', [['region', 'region'], ['rows', 'row'], ['bytes', 'byte'], ['load', 'load']], this.scale, value => { this.scale = value; this.set({ scale: value === 'region' ? null : value }); this.restyle(); })),
       h('label', { class: 'field' }, 'Per', select('Unit', [['s', 'second'], ['row', 'row'], ['mb', 'MB']], this.unit, value => { this.unit = value; this.set({ unit: value === 's' ? null : value }); this.restyle(); })),
       h('span', { class: 'sep' }), select('Time', ranges, this.from ? '' : this.range, value => value && this.choose(0, 0, value)),
-      h('button', { type: 'button', class: 'btn', 'aria-pressed': String(this.live), title: 'New columns appear by themselves (l)', onclick: () => this.toggleLive() }, h('span', { class: this.live ? 'dot' : 'dot off' }), 'Live'),
+      !this.timer && h('button', { type: 'button', class: 'btn', 'aria-pressed': String(this.live), title: 'New columns appear by themselves (l)', onclick: () => this.toggleLive() }, h('span', { class: this.live ? 'dot' : 'dot off' }), 'Live'),
       tool('back', 'Zoom back (Backspace)', () => this.back(), { disabled: !zoomed }), tool('whole', 'Whole (0)', () => this.whole(), { disabled: !zoomed }),
       tool(this.timer ? 'pause' : 'play', 'Playback (Space)', () => this.playback(), { 'aria-pressed': String(Boolean(this.timer)) }),
       this.timer && select('Speed', SPEEDS.map(speed => [String(speed), `${speed}\u00d7`]), String(this.speed), value => { this.speed = Number(value); }),
@@ -111,6 +109,12 @@ class HeatPage {
       tool('layers', 'Borders and marks (b)', () => this.toggleMarks(), { 'aria-pressed': String(this.view.marks) }),
       h('span', { class: 'savehost', title: 'Save as PNG, SVG or JSON' }, icon('save'), menu),
       h('span', { class: 'grow' }), tool(this.lock ? 'lock' : 'open', 'Lock the scale for comparison', () => this.toggleLock(), { 'aria-pressed': String(Boolean(this.lock)) }), this.legend.element);
+  }
+
+  /** @param {string} form */
+  async save(form) {
+    const { exportHeat } = await import('./heatexport.js');
+    exportHeat(this.view, `${this.page.table.replace(/[^\w.-]/g, '-')}-${this.metric}`, form);
   }
 
   /** @param {Record<string, string | number | null>} values @param {boolean} [push] */
@@ -254,7 +258,9 @@ class HeatPage {
       const { offsetX: x, offsetY: y } = event;
       if (down && Math.hypot(x - down.x, y - down.y) > 6 && event.pointerType !== 'touch') this.dragTo(down, x, y);
       if (view.drag) return;
-      this.hover(view.at(x, y), event.clientX, event.clientY);
+      const cell = view.at(x, y);
+      this.hover(cell, event.clientX, event.clientY);
+      over.title = cell ? '' : this.eventAt(x, y);
     });
     over.addEventListener('pointerdown', event => {
       down = { x: event.offsetX, y: event.offsetY, id: event.pointerId };
@@ -271,6 +277,14 @@ class HeatPage {
     over.addEventListener('pointerleave', () => this.hover(null, 0, 0));
     over.addEventListener('blur', () => this.hover(null, 0, 0));
     over.addEventListener('keydown', event => this.key(event));
+  }
+
+  /** Text of the mark under the pointer in the lane of events. @param {number} x @param {number} y */
+  eventAt(x, y) {
+    const { view, model } = this;
+    if (!model || y >= view.box.y) return '';
+    const near = (model.h.events || []).filter(event => Math.abs(view.x(event.at) - x) < 7);
+    return near.map(event => `${clock(event.at, true)}Z ${event.kind}: ${event.text}`).join('\n');
   }
 
   /** @param {{x: number, y: number}} from @param {number} x @param {number} y */

@@ -2,11 +2,10 @@
 
 import { get, isAbort, ofTable } from './api.js';
 import { fill, h } from './dom.js';
-import { bytes, moment, num, percent } from './format.js';
+import { bytes, moment, num, percent, shortServer } from './format.js';
 import { Age, Grid } from './grid.js';
 import { keyView } from './keys.js';
 import { go, tableHref } from './place.js';
-import { shortServer } from './regions.js';
 import { empty, failure, loading } from './states.js';
 import { keyFormControl, segments, select } from './widgets.js';
 

@@ -1,7 +1,6 @@
 // Keys of all pages, and the list of them.
 
 import { h } from './dom.js';
-import { jump } from './jump.js';
 import { TABLE_PAGES, go, placeOf, tableHref } from './place.js';
 import { dialog } from './widgets.js';
 
@@ -27,6 +26,9 @@ export function help() {
 /** @param {EventTarget | null} target */
 const isTyping = target => target instanceof Element
   && target.matches('input:not([type=range]), textarea, select');
+
+/** Opens the jump box, whose module is asked for then. */
+export const jump = async () => (await import('./jump.js')).jump();
 
 export function bindKeys() {
   let waits = 0;

@@ -3,26 +3,22 @@
 import { connection, get, isAbort, problemOf, token } from './api.js';
 import { byId, fill, h, icon } from './dom.js';
 import { clock } from './format.js';
-import { jump } from './jump.js';
-import { bindKeys, help } from './keyboard.js';
+import { bindKeys, help, jump } from './keyboard.js';
 import { isDark, onPrefs, switchTheme } from './prefs.js';
 import { PERIOD, poll } from './poll.js';
 import { go, onGo, placeOf } from './place.js';
 import { openTable } from './table.js';
-import { failure } from './states.js';
+import { showPage } from './states.js';
 import { button, dialog, iconButton, toast } from './widgets.js';
-import * as overview from './overview.js';
-import * as tables from './tables.js';
-import * as activity from './activity.js';
 
 /** @type {ClusterAnswer | null} */
 let cluster = null;
 let leaving = new AbortController();
 
 const PAGES = [
-  { path: '/', name: 'Overview', show: overview.show },
-  { path: '/tables', name: 'Tables', show: tables.show },
-  { path: '/activity', name: 'Activity', show: activity.show },
+  { path: '/', name: 'Overview', load: () => import('./overview.js') },
+  { path: '/tables', name: 'Tables', load: () => import('./tables.js') },
+  { path: '/activity', name: 'Activity', load: () => import('./activity.js') },
 ];
 
 /** @param {HTMLElement} root @returns {Page} */
@@ -66,20 +62,16 @@ function render() {
   fill(byId('sub'));
   drawTop(place ? '/tables' : path);
   const page = pageFor(root);
-  try {
-    if (place) {
-      openTable(page, place.table, place.page, byId('sub'));
-    } else if (known) {
-      document.title = `${known.name} \u00b7 Halite`;
-      root.append(h('h1', { class: 'sr' }, known.name));
-      known.show(page);
-    } else {
-      root.append(h('div', { class: 'empty' }, h('h1', null, 'There is no such page'),
-        h('code', null, path), h('a', { class: 'link', href: '/' }, 'Overview')));
-      page.poll(loadCluster);
-    }
-  } catch (error) {
-    fill(root, failure(error));
+  if (place) {
+    openTable(page, place.table, place.page, byId('sub'));
+  } else if (known) {
+    document.title = `${known.name} \u00b7 Halite`;
+    root.append(h('h1', { class: 'sr' }, known.name));
+    showPage(page, known.load);
+  } else {
+    root.append(h('div', { class: 'empty' }, h('h1', null, 'There is no such page'),
+      h('code', null, path), h('a', { class: 'link', href: '/' }, 'Overview')));
+    page.poll(loadCluster);
   }
 }
 

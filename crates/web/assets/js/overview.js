@@ -1,43 +1,14 @@
 // Overview: vitals, findings, writes of all tables, servers, tasks and events.
 
-import { get, isAbort, problemOf } from './api.js';
 import { fill, h, icon } from './dom.js';
 import { findingsOf, glyph, shapeName, showFix, splitChip } from './diagnosis.js';
 import { NONE, bytes, clock, count, duration, factor, moment, num, percent, rate, stamp } from './format.js';
 import { tableHref } from './place.js';
-import { empty, failure, loading } from './states.js';
+import { empty, into, loading, panel } from './states.js';
+import { eventRow, taskRow } from './activity.js';
 import { tableName } from './tablename.js';
-import { thumbnail } from './tables.js';
+import { thumbnail } from './ramp.js';
 import { button, chip, meter, sparkline } from './widgets.js';
-
-/** Panel whose body is replaced by each answer. @param {string} title @param {string} note @param {HTMLElement | null} [link] */
-export function panel(title, note, link) {
-  const body = h('div', { class: 'panelbody' }, loading(3));
-  const notes = h('span', { class: 'faint' }, note);
-  const element = h('section', { class: 'panel' }, h('header', null, h('h2', null, title), notes, h('span', { class: 'grow' }), link || null), body);
-  return { element, body, notes };
-}
-
-/**
- * Asks and draws; an error stays in its panel.
- * @template T
- * @param {Page} page @param {HTMLElement} body @param {string} path
- * @param {Params} params @param {(answer: T) => Children} view
- * @param {string} [missing] title of the state in which nothing is recorded
- */
-export async function into(page, body, path, params, view, missing) {
-  try {
-    /** @type {T} */
-    const answer = await get(path, params, page.signal);
-    fill(body, view(answer));
-    body.dataset.filled = '1';
-  } catch (error) {
-    if (isAbort(error)) return;
-    // What was drawn before stays when the server is gone for a while.
-    if (problemOf(error).kind === 'gone' && body.dataset.filled) return;
-    fill(body, failure(error, () => into(page, body, path, params, view, missing), missing));
-  }
-}
 
 /** @param {string} name @param {string} value @param {string} unit @param {string} note @param {Node | null} [picture] */
 const vital = (name, value, unit, note, picture) => h('div', { class: 'vital' }, h('dt', null, name),
@@ -104,7 +75,7 @@ function serverTable(cluster) {
 function findingRow(finding, tables) {
   const row = tables.get(finding.table);
   return h('li', { class: 'find' },
-    h('a', { href: tableHref(finding.table, 'heat'), tabindex: -1, 'aria-hidden': 'true', class: 'pic' }, row && row.thumb ? thumbnail(row, 82, 36) : glyph(finding.shape)),
+    h('span', { class: 'pic' }, row && row.thumb ? thumbnail(row, 82, 36) : glyph(finding.shape)),
     h('div', null, h('h3', null, h('a', { class: 't', href: tableHref(finding.table, 'heat') }, tableName(finding.table)),
       chip(shapeName(finding.shape), finding.severity === 'bad' ? 'bad' : finding.severity === 'warn' ? 'warn' : ''),
       h('span', { class: 'faint' }, finding.rule), h('span', { class: 'grow' }), splitChip(finding)), h('p', null, finding.text)),
@@ -126,16 +97,6 @@ function strips(rows) {
       drawn ? canvas : meter(share, share > 0.5 && most.length > 2), h('span', { class: 'r' }, rate(row.writes_per_s)), h('span', { class: 'r muted' }, percent(share)));
   }));
 }
-
-/** @param {Task} task */
-export const taskRow = task => h('li', { class: 'taskrow', title: task.status }, h('span', { class: 'ell' }, task.description),
-  meter(task.progress), h('span', { class: 'r' }, percent(task.progress)),
-  h('span', { class: 'r muted' }, task.left_s === null || task.left_s === undefined ? task.state.toLowerCase() : `${duration(task.left_s * 1000)} left`));
-
-/** @param {StoreEvent} event @param {number} now */
-export const eventRow = (event, now) => h('li', { class: 'eventrow' },
-  h('time', { title: stamp(event.at), datetime: new Date(event.at).toISOString() }, moment(event.at, now)), icon(event.kind),
-  h('span', null, event.table && h('a', { class: 'strong', href: tableHref(event.table, 'regions') }, tableName(event.table)), event.table && ' ', event.text));
 
 /** @param {Page} page */
 export function show(page) {

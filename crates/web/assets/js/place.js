@@ -15,6 +15,9 @@ export function tableHref(table, page, query) {
   return `${path}?${params}`;
 }
 
+/** Address of the plan of some conditions. @param {string} table @param {string} conditions */
+export const planHref = (table, conditions) => tableHref(table, 'schema', { plan: conditions });
+
 /** Table and page of a path. @param {string} path @returns {{table: string, page: string} | null} */
 export function placeOf(path) {
   const parts = /^\/t\/([^/]+)(?:\/([^/]*))?\/?$/.exec(path);

@@ -1,6 +1,7 @@
 // Colours of load. The scale is anchored at the fair share: a third of the mean is its knee, so that
 // even load is pale however busy it is, and what is uneven is dark.
 
+import { h } from './dom.js';
 import { isDark } from './prefs.js';
 
 /** Stops of the ramps: light, dark, and of differences. @type {Record<string, string>} */
@@ -70,18 +71,27 @@ export function rampColors() {
  * @param {HTMLCanvasElement} canvas @param {{w: number, h: number, data: string}} thumb
  */
 export function drawThumb(canvas, thumb) {
-  const { w, h, data } = thumb;
+  const { w, h: height, data } = thumb;
   const context = canvas.getContext('2d');
-  if (!context || w * h === 0 || data.length < w * h * 2) return;
+  if (!context || w * height === 0 || data.length < w * height * 2) return;
   canvas.width = w;
-  canvas.height = h;
-  const image = context.createImageData(w, h);
+  canvas.height = height;
+  const image = context.createImageData(w, height);
   const out = new Uint32Array(image.data.buffer);
   const table = pixels(steps(false));
   const [zero = 0] = pixels([zeroColor()]);
-  for (let i = 0; i < w * h; i++) {
+  for (let i = 0; i < w * height; i++) {
     const step = parseInt(data.slice(2 * i, 2 * i + 2), 16);
     out[i] = step ? table[Math.max(FIRST_STEP, step)] || zero : zero;
   }
   context.putImageData(image, 0, 0);
+}
+
+/** @param {TableRow} row @param {number} w @param {number} ht */
+export function thumbnail(row, w, ht) {
+  const canvas = h('canvas', { class: 'thumb', 'aria-hidden': 'true' });
+  canvas.style.width = `${w}px`;
+  canvas.style.height = `${ht}px`;
+  if (row.thumb) drawThumb(canvas, row.thumb);
+  return canvas;
 }

@@ -2,7 +2,7 @@
 
 import { get, isAbort, ofTable, problemOf, url } from './api.js';
 import { fill, h } from './dom.js';
-import { NONE, bytes, count, duration, factor, num, percent, rate } from './format.js';
+import { NONE, bytes, count, duration, factor, num, percent, rate, shortServer } from './format.js';
 import { Age, Grid } from './grid.js';
 import { keyView, ribbon } from './keys.js';
 import { onPrefs } from './prefs.js';
@@ -15,13 +15,6 @@ import { button, chip, debounce, dialog, keyFormControl, meter, select, sparklin
 const MANY = 500;
 /** Lists up to this length are asked for as a whole for ruler and groups. */
 const WHOLE = 1000;
-
-/** @param {string | null} server */
-export const shortServer = server => {
-  const [host = '', port] = (server || '').split(',');
-  const name = /^[\d.]+$|:/.test(host) ? host : host.split('.')[0];
-  return port ? `${name}:${port}` : name || NONE;
-};
 
 /** @param {Region} region */
 export const isHot = region => (region.share_of_mean || 0) >= 4 && (region.share || 0) > 0.05;
@@ -67,6 +60,11 @@ class RegionPage {
       this.schema = info.row_key;
       fill(this.ribbon, ribbon(info.row_key));
       this.grid.draw();
+    });
+    this.start = Math.max(0, Number(page.params.get('at')) || 0);
+    this.grid.onDraw = debounce(400, () => {
+      const first = this.grid.scroll.scrollTop ? this.grid.range?.first || 0 : 0;
+      if (this.asOf && !this.start) page.set({ at: first || null });
     });
     page.poll(() => this.reload(), [() => this.reloadWhole()]);
     const asked = page.params.get('region');
@@ -192,7 +190,7 @@ class RegionPage {
 
   /** Asks for the rows in view again, as a new list. */
   async reload() {
-    const { first = 0, last = 40 } = this.grid.range || {};
+    const { first = 0, last = 40 } = this.start ? { first: this.start, last: this.start + 40 } : this.grid.range || {};
     await this.ask(Math.max(0, first - 10), Math.max(50, last - first + 25), true);
   }
 
@@ -236,6 +234,10 @@ class RegionPage {
     const groups = this.group && answer.groups ? answer.groups.map(group => ({ at: group.offset, view: groupView(group) })) : null;
     grid.setTotal(answer.total, groups || (this.group ? grid.groups : []));
     this.age.now(answer.as_of);
+    if (this.start) {
+      grid.reveal(Math.min(this.start + 4, answer.total - 1), true);
+      this.start = 0;
+    }
     fill(this.said, h('b', null, count(answer.total)), ` of ${count(this.tableRegions)} regions`);
     const none = answer.total === 0 && this.q;
     grid.state(none ? empty(`No region fits "${this.q}"`, button('Clear the filter', () => this.filterBy(''))) : null);

@@ -6,7 +6,7 @@ import { NONE, count, duration, escaped, group, spaced, fromHex, stamp, valueTex
 import { Grid } from './grid.js';
 import { escapedKey, fieldType, keyView, shortField } from './keys.js';
 import { onPrefs } from './prefs.js';
-import { planHref } from './schema.js';
+import { planHref } from './place.js';
 import { empty, failure, loading } from './states.js';
 import { button, copy, iconButton, keyFormControl, segments, select, toast } from './widgets.js';
 
@@ -48,7 +48,7 @@ class RowsPage {
     this.grid = new Grid({
       label: `Rows of ${page.table}`, signal: page.signal, sort: '', onSort: () => {}, columns: this.tracks(),
       onOpen: row => this.open(row), card: row => [h('div', null, keyView(row.key, { schema: this.schema }), h('div', { class: 'sub' }, row.cells[0] ? valueView(row.cells[0], this.form) : '')),
-        h('div', { class: 'nums' }, h('div', { class: 'num' }, `${row.cells.length} cells`))],
+        h('div', { class: 'nums' }, h('div', { class: 'num' }, `${row.cells.length} ${row.cells.length === 1 ? 'cell' : 'cells'}`))],
     });
     page.root.append(this.query, this.plan, h('div', { class: 'cols grow' }, this.grid.element, this.side));
     this.drawSide(null);
@@ -87,7 +87,7 @@ class RowsPage {
       this.drawQuery();
     }), fields,
     this.by === 'fields' && salt && h('label', null, h('code', null, salt.name), h('span', { class: 'computed' }, this.saltText = h('span', null, 'computed'))),
-    this.input('cols', 'columns', 'all', 58), this.input('limit', 'limit', '100', 44), this.input('versions', 'versions', '1', 36),
+    this.input('cols', 'columns', 'all', 50), this.input('limit', 'limit', '100', 44), this.input('versions', 'versions', '1', 36),
     h('button', { type: 'submit', class: 'btn pri' }, 'Scan'), h('span', { class: 'grow' }), keyFormControl(),
     h('label', null, h('code', null, 'values'), select('Values', FORMS, this.form, value => {
       this.form = value;
@@ -99,9 +99,9 @@ class RowsPage {
   /** @param {KeyField} field */
   fieldInputs(field) {
     const { name, type } = field;
-    if (/TIME|DATE/.test(type || '')) return [this.input(`${name}.ge`, `${name} \u2265`, 'any', 132), this.input(`${name}.lt`, `${name} <`, 'now', 132)];
-    if (/^[UI]\d|INT|DOUBLE|FLOAT/.test(type || '')) return [this.input(name, `${name} =`, 'any', 84)];
-    return [this.input(name, `${name} =`, 'any, begin*', 112)];
+    if (/TIME|DATE/.test(type || '')) return [this.input(`${name}.ge`, `${name} \u2265`, 'any', 116), this.input(`${name}.lt`, `${name} <`, 'now', 116)];
+    if (/^[UI]\d|INT|DOUBLE|FLOAT/.test(type || '')) return [this.input(name, `${name} =`, 'any', 72)];
+    return [this.input(name, `${name} =`, 'any, begin*', 98)];
   }
 
   /** Parameters of the request, from the inputs. */

@@ -4,9 +4,7 @@ import { get, isAbort, ofTable } from './api.js';
 import { fill, h } from './dom.js';
 import { NONE, count, duration, num } from './format.js';
 import { keyView, ribbon } from './keys.js';
-import { into, panel } from './overview.js';
-import { tableHref } from './place.js';
-import { failure } from './states.js';
+import { failure, into, panel } from './states.js';
 import { button, chip, copy, meter } from './widgets.js';
 
 /** @param {(string | Child)[]} heads @param {HTMLTableRowElement[]} rows @param {number[]} [right] */
@@ -140,6 +138,3 @@ export function show(page) {
     if (input.value) await plan();
   });
 }
-
-/** Address of the plan of some conditions. @param {string} name @param {string} conditions */
-export const planHref = (name, conditions) => tableHref(name, 'schema', { plan: conditions });

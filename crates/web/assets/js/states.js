@@ -1,7 +1,7 @@
 // What is shown in place of data: loading, nothing found, an error, nothing recorded.
 
-import { problemOf } from './api.js';
-import { h } from './dom.js';
+import { get, isAbort, problemOf } from './api.js';
+import { fill, h } from './dom.js';
 import { button } from './widgets.js';
 
 /** @param {string} title @param {...Children} more */
@@ -64,3 +64,46 @@ function missing(title, detail, what) {
 
 /** Name of a figure that this cluster does not tell. @param {string[] | undefined} names @param {string} name */
 export const isMissing = (names, name) => Boolean(names && names.includes(name));
+
+/** Panel whose body is replaced by each answer. @param {string} title @param {string} note @param {HTMLElement | null} [link] */
+export function panel(title, note, link) {
+  const body = h('div', { class: 'panelbody' }, loading(3));
+  const notes = h('span', { class: 'faint' }, note);
+  const element = h('section', { class: 'panel' }, h('header', null, h('h2', null, title), notes, h('span', { class: 'grow' }), link || null), body);
+  return { element, body, notes };
+}
+
+/**
+ * Asks and draws; an error stays in its panel.
+ * @template T
+ * @param {Page} page @param {HTMLElement} body @param {string} path
+ * @param {Params} params @param {(answer: T) => Children} view
+ * @param {string} [missing] title of the state in which nothing is recorded
+ */
+export async function into(page, body, path, params, view, missing) {
+  try {
+    /** @type {T} */
+    const answer = await get(path, params, page.signal);
+    fill(body, view(answer));
+    body.dataset.filled = '1';
+  } catch (error) {
+    if (isAbort(error)) return;
+    // What was drawn before stays when the server is gone for a while.
+    if (problemOf(error).kind === 'gone' && body.dataset.filled) return;
+    fill(body, failure(error, () => into(page, body, path, params, view, missing), missing));
+  }
+}
+
+/**
+ * Shows a page whose module is asked for when it is needed first.
+ * @template {Page} P
+ * @param {P} page @param {() => Promise<{show: (page: P) => void}>} load
+ */
+export async function showPage(page, load) {
+  try {
+    const { show } = await load();
+    if (!page.signal.aborted) show(page);
+  } catch (error) {
+    fill(page.root, failure(error, () => location.reload()));
+  }
+}

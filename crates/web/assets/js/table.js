@@ -5,19 +5,13 @@ import { findingsOf, strip } from './diagnosis.js';
 import { fill, h } from './dom.js';
 import { bytes, num, rate } from './format.js';
 import { TABLE_PAGES, tableHref } from './place.js';
-import { empty, failure } from './states.js';
+import { empty, failure, showPage } from './states.js';
 import { tableName } from './tablename.js';
-import * as heat from './heatpage.js';
-import * as hotKeys from './hotkeys.js';
-import * as regions from './regions.js';
-import * as rows from './rows.js';
-import * as schema from './schema.js';
-import * as whatIf from './whatif.js';
 
-/** @type {Record<string, (page: TablePage) => void>} */
-const SHOW = {
-  regions: regions.show, heat: heat.show, 'hot-keys': hotKeys.show, rows: rows.show,
-  'what-if': whatIf.show, schema: schema.show,
+/** @type {Record<string, () => Promise<{show: (page: TablePage) => void}>>} */
+const LOAD = {
+  regions: () => import('./regions.js'), heat: () => import('./heatpage.js'), 'hot-keys': () => import('./hotkeys.js'),
+  rows: () => import('./rows.js'), 'what-if': () => import('./whatif.js'), schema: () => import('./schema.js'),
 };
 /** Pages that the diagnosis strip heads. */
 const WITH_STRIP = ['regions', 'heat', 'hot-keys'];
@@ -62,7 +56,7 @@ export function openTable(base, table, id, sub) {
     try {
       last.findings = findingsOf(await get(ofTable(table, '/diagnosis'), {}, base.signal));
     } catch (error) {
-      if (isAbort(error)) return;
+      if (isAbort(error) || problemOf(error).kind === 'gone') return;
       last.findings = [];
     }
     drawStrip();
@@ -82,7 +76,8 @@ export function openTable(base, table, id, sub) {
   const { poll } = base;
   page.poll = (main, slow) => poll(main, [loadInfo, loadFindings, ...(slow || [])]);
   if (last.findings.length) drawStrip();
-  SHOW[id]?.(page);
+  const load = LOAD[id];
+  if (load) showPage(page, load);
 }
 
 /** @param {Page} page @param {string} table @param {unknown} error */

@@ -6,7 +6,7 @@ import { glyph, shapeName } from './diagnosis.js';
 import { NONE, bytes, count, duration, factor, num, rate } from './format.js';
 import { Age, Grid } from './grid.js';
 import { go, tableHref } from './place.js';
-import { drawThumb } from './ramp.js';
+import { thumbnail } from './ramp.js';
 import { empty, failure, loading } from './states.js';
 import { tableName } from './tablename.js';
 import { button, copy, debounce, meter, segments } from './widgets.js';
@@ -28,15 +28,6 @@ export function landsOn(row) {
   const text = parts < 10 ? factor(parts).replace(/\.0$/, '') : num(Math.round(parts));
   return h('span', { class: 'sp' }, meter(even, even < 0.34 && row.regions > 2),
     h('span', null, text, h('span', { class: 'faint' }, ` of ${num(row.regions)}`)));
-}
-
-/** @param {TableRow} row @param {number} w @param {number} ht */
-export function thumbnail(row, w, ht) {
-  const canvas = h('canvas', { class: 'thumb', 'aria-hidden': 'true' });
-  canvas.style.width = `${w}px`;
-  canvas.style.height = `${ht}px`;
-  if (row.thumb) drawThumb(canvas, row.thumb);
-  return canvas;
 }
 
 /** @param {TableRow} row */

@@ -53,6 +53,11 @@ export function show(page) {
   const names = (/** @type {boolean} */ own) => (/** @type {number} */ level) => own ? page.info()?.row_key?.fields[level]?.name || (level ? '' : 'row key') : level ? '' : 'key';
   const left = new HeatView(now.host, { names: names(true) });
   const right = new HeatView(then.host, { names: names(false) });
+  for (const [view, name] of /** @type {[HeatView, string][]} */ ([[left, 'Recorded load'], [right, 'Load under the other key']])) {
+    view.over.setAttribute('role', 'img');
+    view.over.setAttribute('aria-label', `${name}; its figures are above`);
+    view.over.removeAttribute('tabindex');
+  }
   const own = h('input', { type: 'text', class: 'mono', placeholder: 'Another key: SALT(16 BY id), id U64', 'aria-label': 'Another row key', spellcheck: 'false', 'data-filter': '' });
   /** @type {Candidate[]} */
   let candidates = [];

@@ -18,7 +18,6 @@ use crate::gate::Weight;
 use crate::params::{MAX_KEY_BYTES, short};
 use crate::problem::{Answered, Problem};
 use crate::site::Site;
-use crate::tasks;
 
 /// Options of an action.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -77,13 +76,16 @@ pub(crate) struct Step {
     files: Option<u64>,
 }
 
+/// Work of an action.
+type Work = Box<dyn FnOnce(&Site) -> halite_types::Result<()> + Send>;
+
 /// Action that was checked.
 struct Action {
     would: Vec<Step>,
     missing: Vec<&'static str>,
     statement: String,
     description: String,
-    run: Box<dyn FnOnce(&Site) -> halite_types::Result<()> + Send>,
+    run: Work,
 }
 
 /// Answers a request for an action that `check` makes of it.
@@ -109,9 +111,31 @@ async fn act(
             return Ok(ActionAnswer::Plan { as_of, missing, would, statement });
         }
         tracing::info!(statement, "a request of the web page");
-        Ok(ActionAnswer::Started { task: tasks::start(&call.site, description, run)? })
+        Ok(ActionAnswer::Started { task: start(&call.site, description, run)? })
     })
     .await
+}
+
+/// Starts work on a thread of its own and returns its number. The caller is in a runtime.
+///
+/// # Errors
+/// `retry` if too many tasks are running.
+fn start(
+    site: &Arc<Site>,
+    description: String,
+    work: impl FnOnce(&Site) -> halite_types::Result<()> + Send + 'static,
+) -> Answered<u64> {
+    let id = site.tasks.add(description, site.extension().now_ms())?;
+    let site = Arc::clone(site);
+    tokio::task::spawn_blocking(move || {
+        let done = std::panic::AssertUnwindSafe(|| work(&site));
+        let result = match std::panic::catch_unwind(done) {
+            Ok(result) => result.map_err(|error| error.message().to_owned()),
+            Err(_) => Err("stopped by a defect of the program".to_owned()),
+        };
+        site.tasks.end(id, site.extension().now_ms(), result);
+    });
+    Ok(id)
 }
 
 /// Returns the region of the path.

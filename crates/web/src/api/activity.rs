@@ -15,7 +15,7 @@ use crate::gate::Weight;
 use crate::key_view::{Key, KeyStyle};
 use crate::params::{Params, short};
 use crate::problem::{Answered, Problem};
-use crate::site::Site;
+use crate::site::{KnownTable, Site};
 use crate::status::Status;
 use crate::tasks::{Task, TaskState};
 
@@ -238,7 +238,7 @@ pub(crate) async fn mark_deploy(call: Call, body: Result<Bytes, BytesRejection>)
             return Err(Problem::field("text", text));
         }
         let table = mark.table.as_deref().map(|name| call.site.table(name)).transpose()?;
-        let table = table.as_ref().map(|table| table.name());
+        let table = table.as_ref().map(KnownTable::name);
         Ok(DeployMarked { at: call.site.extension().mark_deploy(table, &mark.text)? })
     })
     .await

@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 use crate::call::Call;
 use crate::extension::Mode;
-use crate::figures::{Balance, float, round, share};
 use crate::gate::Weight;
 use crate::problem::Answered;
 use crate::site::Site;
+use crate::statistics::{Balance, float, round, share};
 use crate::status::Status;
 
 /// Cluster.
@@ -36,6 +36,9 @@ pub(crate) struct ClusterAnswer {
     requests_total: u64,
     reads_per_s: Option<f64>,
     writes_per_s: Option<f64>,
+    /// Requests per second of the last ten minutes, oldest first.
+    requests_series: Vec<Option<f64>>,
+    store_files: u64,
     store_file_bytes: u64,
     memstore_bytes: u64,
     tasks_running: usize,
@@ -145,6 +148,8 @@ fn answer(site: &Site) -> Answered<ClusterAnswer> {
         requests_total: sum(|totals| totals.requests),
         reads_per_s: rate(|rates| rates.0),
         writes_per_s: rate(|rates| rates.1),
+        requests_series: site.statuses.sums(),
+        store_files: status.regions.iter().map(|load| load.store_files).sum(),
         store_file_bytes: sum(|totals| totals.store_file_bytes),
         memstore_bytes: sum(|totals| totals.memstore_bytes),
         tasks_running: compactions + site.tasks.running() + site.extension().tasks().len(),

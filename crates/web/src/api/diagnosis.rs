@@ -10,10 +10,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::call::Call;
-use crate::figures::round;
 use crate::gate::{Deadline, Weight};
 use crate::key_view::{DeclaredKey, Key, KeyStyle};
 use crate::problem::{Answered, Problem};
+use crate::statistics::round;
 
 /// Time that is looked at, in milliseconds: the frequent rows and sampled keys of so long are kept.
 const SPAN_MS: i64 = 600_000;

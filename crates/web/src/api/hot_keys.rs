@@ -6,10 +6,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::call::Call;
-use crate::figures::{float, round, share};
 use crate::gate::Weight;
 use crate::key_view::{DeclaredKey, Key, KeyStyle};
 use crate::problem::{Answered, Problem};
+use crate::statistics::{float, round, share};
 
 /// Operations of a busy region of which one is counted; a quiet region counts all.
 pub(crate) const SAMPLED: &str = "1/16";

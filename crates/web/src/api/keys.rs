@@ -205,7 +205,7 @@ fn table_findings(call: &Call, deadline: Deadline) -> Answered<LintAnswer> {
         .transpose()
         .map_err(|error| Problem::conflict(format!("the declaration of the table: {error}")))?;
     let regions = block_on(found.table.regions())?;
-    let table = DeadlineTable::new(Arc::clone(&found.table), deadline);
+    let table = DeadlineTable::around(Arc::clone(&found.table), deadline);
     // Findings contain keys as evidence.
     let keys = if call.site.config.shows_rows { sample(&table, &regions)? } else { Vec::new() };
     let keys_sampled = keys.len();

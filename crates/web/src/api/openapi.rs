@@ -1,4 +1,4 @@
-//! Description of the API in OpenAPI 3.1, made from the handlers and the types of their answers.
+//! Description of the API (`OpenAPI` 3.1), made from the handlers and the types of their answers.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use crate::gate::Weight;
 #[openapi(
     info(
         title = "Halite",
-        description = "Tables, regions, rows and load. Times are milliseconds since 1970; figures \
+        description = "Tables, regions, rows and load. Times are milliseconds since 1970; metrics \
                        that are not known are null and named in missing; bytes are hexadecimal \
                        digits.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),

@@ -11,7 +11,7 @@ use crate::gate::Weight;
 use crate::key_view::{DeclaredKey, Key, KeyStyle};
 use crate::problem::{Answered, Problem};
 
-/// Figures of a region that nothing records here.
+/// Metrics of a region that nothing records here.
 const MISSING: [&str; 5] = ["sub_ranges", "half_load_key", "half_load", "half_size", "divisible"];
 
 /// Region.
@@ -73,7 +73,7 @@ fn answer(call: &Call) -> Answered<RegionAnswer> {
     let style = KeyStyle::of(&call.params, declared)?;
     let store_file_list = call.site.extension().store_files(encoded_name).ok();
     let half_size_key = call.site.extension().middle_row(encoded_name);
-    let mut missing = list.missing(std::slice::from_ref(&region));
+    let mut missing = RegionList::missing(std::slice::from_ref(&region));
     missing.extend(MISSING);
     missing.extend(store_file_list.is_none().then_some("store_file_list"));
     missing.extend(half_size_key.is_err().then_some("half_size_key"));

@@ -1,20 +1,20 @@
-//! Regions of a table as a sorted list of indexes: only the rows that are asked for become objects.
+//! Regions of a table as a sorted list of indexes: only the requested rows become objects.
 
 use std::sync::Arc;
 
 use halite_types::key::to_string_binary;
-use halite_types::{CompactionState, RegionLoad, TableName, block_on};
+use halite_types::{Bytes, CompactionState, RegionLoad, TableName, block_on};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::tables::status_of;
 use crate::call::Call;
-use crate::figures::{float, float_len, share};
 use crate::key_view::{DeclaredKey, Key, KeyStyle};
 use crate::params::{Params, short};
 use crate::problem::{Answered, Problem};
 use crate::samples::Rates;
 use crate::site::{KnownTable, Site};
+use crate::statistics::{float, float_len, round, share};
 use crate::status::Status;
 
 /// Region, with the names of HBase's metrics.
@@ -49,7 +49,7 @@ pub(crate) struct Region {
     pub(crate) state: &'static str,
     /// Facts that need attention: `references`, `refused_rows`.
     pub(crate) badges: Vec<&'static str>,
-    /// Group that was asked for.
+    /// Requested group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) group: Option<String>,
     /// Reads per second of the last ten minutes, oldest first.
@@ -84,12 +84,27 @@ impl Compaction {
     }
 }
 
-/// Groups of regions.
+/// Group of regions that follow each other in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub(crate) struct RegionGroup {
+    pub(crate) name: String,
+    pub(crate) regions: usize,
+    /// Index of its first region in the list.
+    pub(crate) offset: usize,
+    pub(crate) reads_per_s: Option<f64>,
+    pub(crate) writes_per_s: Option<f64>,
+    pub(crate) size_bytes: u64,
+    /// Part of the table's requests.
+    pub(crate) share: Option<f64>,
+}
+
+/// What regions are grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grouping {
     None,
     Server,
-    Salt,
+    /// Bytes of the salt at the start of keys.
+    Salt(usize),
     State,
 }
 
@@ -106,28 +121,26 @@ pub(crate) struct RegionList {
 }
 
 impl RegionList {
-    /// Returns the list of the table and the form that a request asks for. Blocks.
+    /// Returns the list of the table in the requested form. Blocks.
     pub(crate) fn of(call: &Call) -> Answered<(Self, KnownTable)> {
         let (params, site) = (&call.params, &call.site);
-        let grouping = match params.word("group", &["", "server", "salt", "state"])? {
-            "server" => Grouping::Server,
-            "salt" => Grouping::Salt,
-            "state" => Grouping::State,
-            _ => Grouping::None,
-        };
         let has_series = params.flag("series")?;
         KeyStyle::of(params, None)?;
         let found = call.table()?;
         let status = status_of(site, params)?;
         let declared = DeclaredKey::of(&*site.sources.cluster, &found.descriptor);
-        let is_salted = |declared: &DeclaredKey| {
-            let first = declared.schema.segments().first();
-            first.is_some_and(|first| matches!(first.kind, halite_rowkey::SegmentKind::Salt { .. }))
+        let grouping = match params.word("group", &["", "server", "salt", "state"])? {
+            "server" => Grouping::Server,
+            "state" => Grouping::State,
+            "salt" => {
+                let bytes = declared.as_ref().and_then(DeclaredKey::salt_bytes);
+                Grouping::Salt(bytes.ok_or_else(|| {
+                    let text = format!("the keys of table {} begin with no salt", found.name());
+                    Problem::field("group", text)
+                })?)
+            }
+            _ => Grouping::None,
         };
-        if grouping == Grouping::Salt && !declared.as_ref().is_some_and(is_salted) {
-            let text = format!("the row key of table {} begins with no salt", found.name());
-            return Err(Problem::field("group", text));
-        }
         let is_enabled = block_on(site.admin().is_enabled(found.name())).unwrap_or(true);
         let (loads, _) = status.of_table(found.name());
         let requests = loads.iter().map(requests_of).sum();
@@ -152,7 +165,7 @@ impl RegionList {
         self.loads().len()
     }
 
-    /// Returns the indexes of the matching regions in the order that is asked for.
+    /// Returns the indexes of the matching regions in the requested order.
     pub(crate) fn order(&self, params: &Params) -> Answered<Arc<[u32]>> {
         let search = params.get("q").unwrap_or_default();
         if search.len() > 1024 {
@@ -175,7 +188,7 @@ impl RegionList {
             Value::EndKey => order.sort_by(|a, b| {
                 let end = |index: &u32| loads.get(*index as usize).map(|load| &load.region.end);
                 // The last region ends after all others.
-                let is_last = |index: &u32| end(index).is_none_or(|end| end.is_empty());
+                let is_last = |index: &u32| end(index).is_none_or(Bytes::is_empty);
                 is_last(a).cmp(&is_last(b)).then_with(|| end(a).cmp(&end(b)))
             }),
             Value::Text(text) => {
@@ -228,16 +241,74 @@ impl RegionList {
             Grouping::None => None,
             Grouping::Server => self.site.extension().server_of(&load.region),
             Grouping::State => Some(self.state().to_owned()),
-            Grouping::Salt => {
-                // As many digits for each, so that the order of the texts is that of the salts.
-                let start = load.region.start.first().copied().unwrap_or(0);
-                Some(format!("{start:03}"))
+            Grouping::Salt(bytes) => {
+                // The first region begins with no key, which is the salt 0. As many digits for
+                // each, so that the order of the texts is that of the salts.
+                let start = load.region.start.iter().chain(&[0, 0]).take(bytes);
+                let salt = start.fold(0_u32, |salt, byte| (salt << 8) | u32::from(*byte));
+                Some(format!("{salt:05}"))
             }
         }
     }
 
     fn state(&self) -> &'static str {
         if self.is_enabled { "OPEN" } else { "CLOSED" }
+    }
+
+    /// Returns the groups of a list, if some were requested.
+    pub(crate) fn groups(&self, order: &[u32]) -> Option<Vec<RegionGroup>> {
+        if self.grouping == Grouping::None {
+            return None;
+        }
+        let (loads, rates) = self.status.of_table(&self.table);
+        let mut groups: Vec<RegionGroup> = Vec::new();
+        let mut requests = 0;
+        for (offset, &index) in order.iter().enumerate() {
+            let (Some(load), Some(rates)) = (loads.get(index as usize), rates.get(index as usize))
+            else {
+                continue;
+            };
+            let name = self.group(load).unwrap_or_default();
+            if groups.last().is_none_or(|last| last.name != name) {
+                requests = 0;
+                groups.push(RegionGroup {
+                    name,
+                    regions: 0,
+                    offset,
+                    reads_per_s: None,
+                    writes_per_s: None,
+                    size_bytes: 0,
+                    share: None,
+                });
+            }
+            let Some(group) = groups.last_mut() else { continue };
+            let add = |sum: &mut Option<f64>, rate: Option<f64>| {
+                *sum = rate.map(|rate| round(rate + sum.unwrap_or(0.0))).or(*sum);
+            };
+            add(&mut group.reads_per_s, rates.reads_per_s());
+            add(&mut group.writes_per_s, rates.writes_per_s());
+            requests += requests_of(load);
+            group.regions += 1;
+            group.size_bytes += size_of(load);
+            group.share = share(float(requests), float(self.requests));
+        }
+        Some(groups)
+    }
+
+    /// Returns the maximum requests of a region, divided by the mean of the table, in each of
+    /// `parts` equal parts of a list; fewer if the list is shorter.
+    pub(crate) fn ruler(&self, order: &[u32], parts: usize) -> Vec<f64> {
+        let loads = self.loads();
+        let parts = parts.min(order.len());
+        let max_of = |part: usize| {
+            let (from, to) = (part * order.len() / parts, (part + 1) * order.len() / parts);
+            let indexes = order.get(from..to).unwrap_or_default().iter();
+            indexes.filter_map(|&index| loads.get(index as usize)).map(requests_of).max()
+        };
+        let of_mean = |requests: u64| {
+            share(float(requests) * float_len(loads.len()), float(self.requests)).unwrap_or(0.0)
+        };
+        (0..parts).map(|part| of_mean(max_of(part).unwrap_or(0))).collect()
     }
 
     /// Returns one region by its index in the table.
@@ -295,8 +366,8 @@ impl RegionList {
         self.loads().get(index)
     }
 
-    /// Returns the names of figures that are not known for these regions.
-    pub(crate) fn missing(&self, regions: &[Region]) -> Vec<&'static str> {
+    /// Returns the names of metrics that are not known for these regions.
+    pub(crate) fn missing(regions: &[Region]) -> Vec<&'static str> {
         let some = |is: fn(&Region) -> bool| regions.iter().any(is);
         let unknown = [
             ("server", some(|region| region.server.is_none())),
@@ -352,7 +423,6 @@ impl Figure {
         let (name, falls) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
         // A rate that is not known yet is below zero.
         let value = match name {
-            "start_key" => Value::StartKey,
             "end_key" => Value::EndKey,
             "name" | "encoded_name" => Value::Text(|_, load| load.region.encoded_name.clone()),
             "server" => Value::Text(|list, load| {
@@ -375,8 +445,8 @@ impl Figure {
             "compaction" => Value::Number(|_, load, _| {
                 f64::from(u8::from(load.compaction_state != CompactionState::None))
             }),
-            // Not recorded here: the regions keep the order of their keys.
-            "p99_ms" | "rows" => Value::StartKey,
+            // The last two are not recorded here: the regions keep the order of their keys.
+            "start_key" | "p99_ms" | "rows" => Value::StartKey,
             other => {
                 let text = format!("regions are not sorted by {:?}", short(other));
                 return Err(Problem::field("sort", text).detail("sort by a figure of the answer"));

@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::csv::write_line;
-use super::region_list::{Region, RegionList};
+use super::region_list::{Region, RegionGroup, RegionList};
 use crate::call::{Call, Document};
 use crate::gate::{Deadline, Weight};
 use crate::problem::{Answered, Problem};
@@ -16,7 +16,7 @@ use crate::problem::{Answered, Problem};
 /// Regions.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct RegionsAnswer {
-    /// Name of this sorted list, with which its other parts can be asked for a minute.
+    /// Name of this sorted list, with which its other parts can be requested for a minute.
     as_of: u64,
     missing: Vec<&'static str>,
     /// Number of regions that match.
@@ -25,6 +25,13 @@ pub(crate) struct RegionsAnswer {
     table_regions: usize,
     offset: usize,
     regions: Vec<Region>,
+    /// Groups of the whole list, if some were requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<Vec<RegionGroup>>,
+    /// Maximum requests of a region, divided by the mean of the table, in equal parts of the whole
+    /// list, if that was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ruler: Option<Vec<f64>>,
 }
 
 /// Regions of a table.
@@ -40,6 +47,7 @@ pub(crate) struct RegionsAnswer {
         ("offset" = Option<usize>, Query), ("limit" = Option<usize>, Query),
         ("as_of" = Option<u64>, Query, description = "Time of the list of which this is a part"),
         ("series" = Option<u8>, Query, description = "1 for the rates of the last ten minutes"),
+        ("ruler" = Option<usize>, Query, description = "Number of parts of the list whose load is returned"),
         ("keys" = Option<String>, Query, description = "escaped for keys as HBase prints them too"),
         ("key_bytes_max" = Option<usize>, Query, description = "Bytes of a key, 256 unless given"),
     ),
@@ -82,6 +90,7 @@ pub(crate) async fn regions_csv(call: Call) -> Response {
 fn answer(call: &Call) -> Answered<RegionsAnswer> {
     let offset = call.params.number("offset", 0..=usize::MAX, 0)?;
     let limit = call.params.number("limit", 1..=1000, 100)?;
+    let ruler = call.params.number("ruler", 0..=1024, 0)?;
     let (list, _) = RegionList::of(call)?;
     let order = list.order(&call.params)?;
     let part = order.iter().skip(offset).take(limit);
@@ -89,11 +98,13 @@ fn answer(call: &Call) -> Answered<RegionsAnswer> {
         part.filter_map(|&index| list.region(usize::try_from(index).ok()?)).collect();
     Ok(RegionsAnswer {
         as_of: list.status.as_of,
-        missing: list.missing(&regions),
+        missing: RegionList::missing(&regions),
         total: order.len(),
         table_regions: list.len(),
         offset,
         regions,
+        groups: list.groups(&order),
+        ruler: (ruler > 0).then(|| list.ruler(&order, ruler)),
     })
 }
 

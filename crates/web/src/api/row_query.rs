@@ -207,9 +207,9 @@ pub(crate) fn text_after_key(key: &[u8]) -> String {
 
 /// Adds the requested columns to a scan: `cols=FAMILY,FAMILY:QUALIFIER`.
 pub(crate) fn with_columns(params: &Params, scan: Scan) -> Answered<Scan> {
-    let columns = params.get("cols").unwrap_or_default().split(',').filter(|text| !text.is_empty());
-    let scan = columns.fold(Ok(scan), |scan: Answered<Scan>, column| {
-        let scan = scan?;
+    let mut columns =
+        params.get("cols").unwrap_or_default().split(',').filter(|text| !text.is_empty());
+    let scan = columns.try_fold(scan, |scan, column| {
         Ok(match column.split_once(':') {
             Some((family, qualifier)) if !family.is_empty() => {
                 scan.column(to_bytes_binary(family), to_bytes_binary(qualifier))

@@ -134,10 +134,12 @@ fn answer(call: &Call, deadline: Deadline) -> Answered<RowsAnswer> {
     // One row more than is shown tells whether there is another page.
     let query = RowQuery::of(&call.params, declared.as_ref(), limit + 1)?;
     let style = RowStyle { limit, value_bytes, keys: KeyStyle::of(&call.params, declared)? };
-    let table = DeadlineTable::new(found.table, deadline);
+    let table = DeadlineTable::around(found.table, deadline);
     let (mut plan, page) = match query {
-        RowQuery::Fields(plan, after) => by_fields(&table, plan, after.as_ref(), template, &style)?,
-        RowQuery::Keys(range) => by_keys(&table, *range, template, &style)?,
+        RowQuery::Fields(plan, after) => {
+            by_fields(&table, &plan, after.as_ref(), template, &style)?
+        }
+        RowQuery::Keys(range) => by_keys(&table, &range, template, &style)?,
     };
     plan.ms = (began.elapsed().as_secs_f64() * 1e5).round() / 100.0;
     Ok(RowsAnswer {
@@ -171,7 +173,7 @@ impl RowPage {
 
 fn by_fields(
     table: &Arc<dyn Table>,
-    plan: Arc<Plan>,
+    plan: &Arc<Plan>,
     after: Option<&PageToken>,
     template: Scan,
     style: &RowStyle,
@@ -181,7 +183,7 @@ fn by_fields(
     let undecodable_rows = if is_asked { UndecodableRows::Count } else { UndecodableRows::Return };
     // The ranges share one answer, so little is read ahead.
     let options = ScatterOptions { undecodable_rows, buffer_bytes: 8 << 20, concurrency: 4 };
-    let mut rows = Scatter::new(Arc::clone(table), Arc::clone(&plan), template, &options, after)?;
+    let mut rows = Scatter::new(Arc::clone(table), Arc::clone(plan), template, &options, after)?;
     let (mut page, mut last): (RowPage, Option<Row>) = (RowPage::default(), None);
     while let Some(row) = block_on(rows.next())? {
         if !page.add(&row, style) {
@@ -200,7 +202,7 @@ fn by_fields(
     let summary = RowsPlan {
         ranges,
         regions: (ranges <= MAX_COUNTED_RANGES).then(touched),
-        salts: salts(&plan),
+        salts: salts(plan),
         rows_examined: rows.examined(),
         left_out: rows.left_out(),
         ms: 0.0,
@@ -230,7 +232,7 @@ fn salts(plan: &Plan) -> Vec<u32> {
 
 fn by_keys(
     table: &Arc<dyn Table>,
-    range: Scan,
+    range: &Scan,
     template: Scan,
     style: &RowStyle,
 ) -> Answered<(RowsPlan, RowPage)> {
@@ -248,7 +250,7 @@ fn by_keys(
         last = Some(row);
     }
     let regions = block_on(table.regions())?;
-    let touched = regions.iter().filter(|region| touches(&range, &region.start, &region.end));
+    let touched = regions.iter().filter(|region| touches(range, &region.start, &region.end));
     let summary = RowsPlan {
         ranges: 1,
         regions: Some(touched.count()),
@@ -326,7 +328,7 @@ fn cell_bytes(call: &Call, deadline: Deadline) -> Answered<Document> {
         let range = TimeRange::at(ts).map_err(|error| Problem::from(error).of("ts"))?;
         get = get.time_range(range);
     }
-    let table = DeadlineTable::new(found.table, deadline);
+    let table = DeadlineTable::around(found.table, deadline);
     let row = block_on(table.get_all(vec![get]))?.pop().unwrap_or_default();
     let Some(bytes) = row.value(&family, &qualifier) else {
         return Err(Problem::not_found("row", "there is no such cell"));

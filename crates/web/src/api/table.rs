@@ -1,4 +1,4 @@
-//! One table: its figures, its declared key and its families.
+//! One table: its statistics, its declared key and its families.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ pub(crate) struct Family {
     name: String,
     versions: u32,
     min_versions: u32,
-    /// Lifetime of cells in seconds; `null` for ever.
+    /// Lifetime of cells in seconds; `null` without a limit.
     ttl_s: Option<i64>,
     bloom: String,
     compression: String,
@@ -105,7 +105,7 @@ fn answer(call: &Call) -> Answered<TableAnswer> {
     Ok(TableAnswer {
         as_of: status.as_of,
         missing: MISSING.into_iter().chain(["key_stats", "bytes_per_cell"]).collect(),
-        row: row(found.name(), &status),
+        row: row(&found.descriptor, &status),
         state: if is_enabled { "ENABLED" } else { "DISABLED" },
         row_key,
         row_key_error,

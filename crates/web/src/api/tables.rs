@@ -1,23 +1,24 @@
 //! All tables.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use axum::response::Response;
 use halite_types::schema::SYSTEM_NAMESPACE;
-use halite_types::{RegionLoad, TableName, block_on};
+use halite_types::{FamilyDescriptor, RegionLoad, TableDescriptor, block_on};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::call::Call;
-use crate::figures::{Balance, float, round};
 use crate::gate::Weight;
 use crate::params::Params;
 use crate::problem::{Answered, Problem};
 use crate::samples::Rates;
 use crate::site::Site;
+use crate::statistics::{Balance, float, round};
 use crate::status::Status;
 
-/// Figures of tables that nothing records here.
+/// Metrics of tables that nothing records here.
 pub(crate) const MISSING: [&str; 6] =
     ["rows", "p99_ms", "skew_window_p99", "shape", "severity", "thumb"];
 
@@ -29,6 +30,8 @@ pub(crate) struct TablesAnswer {
     /// Number of tables that match.
     total: usize,
     offset: usize,
+    /// Number of tables of each value of `show`.
+    counts: BTreeMap<&'static str, usize>,
     tables: Vec<TableRow>,
 }
 
@@ -55,6 +58,10 @@ pub(crate) struct TableRow {
     pub(crate) effective_regions: Option<f64>,
     pub(crate) shape: Option<String>,
     pub(crate) severity: Option<String>,
+    /// Longest lifetime of cells in seconds; `null` if a family has no limit.
+    pub(crate) ttl_s: Option<i64>,
+    /// Codec of the first family.
+    pub(crate) compression: Option<String>,
     #[schema(value_type = Option<Object>)]
     pub(crate) thumb: Option<()>,
 }
@@ -88,23 +95,31 @@ fn answer(site: &Site, params: &Params) -> Answered<TablesAnswer> {
     let limit = params.number("limit", 1..=1000, 1000)?;
     let status = status_of(site, params)?;
     let search = params.get("q").unwrap_or_default().to_ascii_lowercase();
-    let is_shown = |name: &TableName| match show {
+    let is_shown = |table: &TableDescriptor| match show {
         // The severity of a table's load is not known, so none is known to be bad.
         "bad" => false,
-        show => (name.namespace() == SYSTEM_NAMESPACE) == (show == "system"),
+        show => is_system(table) == (show == "system"),
+    };
+    let matches = |table: &TableDescriptor| {
+        is_shown(table) && table.name().to_string().to_ascii_lowercase().contains(&search)
     };
     let descriptors = block_on(site.admin().list_tables())?;
-    let names = descriptors.iter().map(|table| table.name()).filter(|name| is_shown(name));
-    let found = names.filter(|name| name.to_string().to_ascii_lowercase().contains(&search));
-    let mut tables: Vec<TableRow> = found.map(|name| row(name, &status)).collect();
+    let found = descriptors.iter().filter(|table| matches(table));
+    let mut tables: Vec<TableRow> = found.map(|table| row(table, &status)).collect();
+    let system = descriptors.iter().filter(|table| is_system(table)).count();
     tables.sort_by(|a, b| compare(a, b).then_with(|| a.name.cmp(&b.name)));
     Ok(TablesAnswer {
         as_of: status.as_of,
         missing: MISSING.to_vec(),
         total: tables.len(),
         offset,
+        counts: [("all", descriptors.len() - system), ("bad", 0), ("system", system)].into(),
         tables: tables.into_iter().skip(offset).take(limit).collect(),
     })
+}
+
+fn is_system(table: &TableDescriptor) -> bool {
+    table.name().namespace() == SYSTEM_NAMESPACE
 }
 
 /// Returns the status of `as_of`, or the present one.
@@ -124,7 +139,7 @@ fn sort_of(params: &Params) -> Answered<Compare> {
     let (name, falls) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
     let figure: fn(&TableRow) -> f64 = match name {
         "name" => |_| 0.0,
-        "regions" => |row| crate::figures::float_len(row.regions),
+        "regions" => |row| crate::statistics::float_len(row.regions),
         "size_bytes" => |row| float(row.size_bytes),
         "store_files" => |row| float(row.store_files),
         "memstore_bytes" => |row| float(row.memstore_bytes),
@@ -148,8 +163,11 @@ fn sort_of(params: &Params) -> Answered<Compare> {
     }))
 }
 
-/// Returns the figures of a table.
-pub(crate) fn row(name: &TableName, status: &Status) -> TableRow {
+/// Returns the statistics of a table.
+pub(crate) fn row(table: &TableDescriptor, status: &Status) -> TableRow {
+    let name = table.name();
+    // A family without a limit makes the longest lifetime unlimited.
+    let lifetimes: Option<Vec<i64>> = table.families().map(FamilyDescriptor::ttl_ms).collect();
     let (loads, rates) = status.of_table(name);
     let sum = |part: fn(&RegionLoad) -> u64| loads.iter().map(part).sum::<u64>();
     let rate = |part: fn(Rates) -> Option<f64>| {
@@ -174,6 +192,8 @@ pub(crate) fn row(name: &TableName, status: &Status) -> TableRow {
             .effective_parts(),
         shape: None,
         severity: None,
+        ttl_s: lifetimes.and_then(|ms| ms.into_iter().max()).map(|ms| ms / 1000),
+        compression: table.families().next().map(FamilyDescriptor::compression),
         thumb: None,
     }
 }

@@ -101,6 +101,11 @@ async fn regions_are_sorted_filtered_and_paged() {
     assert_eq!(old, (409, "conflict".into(), "as_of".into()));
     let sort = web.get(&format!("{path}?sort=nonsense")).await.problem();
     assert_eq!(sort, (400, "fix_request".into(), "sort".into()));
+    let grouped = web.get(&format!("{path}?group=state&ruler=2")).await.json();
+    let groups = &grouped["groups"];
+    assert_eq!((&groups[0]["name"], &groups[0]["regions"]), (&json!("OPEN"), &json!(4)));
+    assert_eq!((&groups[0]["offset"], &groups[0]["share"]), (&json!(0), &json!(1.0)));
+    assert_eq!(grouped["ruler"].as_array().unwrap().len(), 2);
     let group = web.get(&format!("{path}?group=salt")).await.problem();
     assert_eq!(group, (400, "fix_request".into(), "group".into()));
 }
@@ -152,4 +157,21 @@ async fn unknown_table_is_reported_with_nearest_name() {
         assert_eq!(missing.problem(), (404, "not_found".into(), "table".into()), "{path}");
         assert!(missing.text().contains("nearest: testtable"), "{}", missing.text());
     }
+}
+
+#[tokio::test]
+async fn regions_of_salted_table_are_grouped() {
+    let web = Web::new();
+    let text = "ROW KEY (SALT(4 BY id), id STRING)";
+    let key: halite::rowkey::KeySchema = text.parse().unwrap();
+    let table = halite::TableDescriptor::new("salted".parse().unwrap())
+        .family(halite::FamilyDescriptor::new("f"));
+    let splits: [&[u8]; 3] = [&[1], &[1, b'm'], &[2]];
+    web.store().create_table(key.declared_in(table), &splits).unwrap();
+    let page = web.get("/api/tables/salted/regions?group=salt").await.json();
+    let groups = page["groups"].as_array().unwrap();
+    let sizes: Vec<u64> = groups.iter().map(|group| group["regions"].as_u64().unwrap()).collect();
+    assert_eq!(texts(&page["groups"], "/name"), ["00000", "00001", "00002"]);
+    assert_eq!(sizes, [1, 2, 1]);
+    assert_eq!(page["regions"][1]["start_key"]["fields"], json!(["1"]));
 }

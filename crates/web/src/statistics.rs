@@ -1,7 +1,7 @@
-//! Figures of answers: shares and rates from counts.
+//! Statistics in answers: shares and rates from counts.
 
 /// Returns a count as a number for shares and rates.
-#[expect(clippy::cast_precision_loss, reason = "figures for people have a few digits")]
+#[expect(clippy::cast_precision_loss, reason = "a statistic has a few digits")]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
