@@ -16,6 +16,7 @@ mod series;
 mod serve;
 mod shell;
 mod text_table;
+mod traffic;
 mod units;
 mod unknown_name;
 mod web;
