@@ -15,8 +15,8 @@ use halite::{
 /// Options that select the backend.
 #[derive(clap::Args)]
 pub(crate) struct BackendArgs {
-    /// Directory of the store; `shell` and `demo` create it if it does not exist, other commands do
-    /// not
+    /// Directory of the store; `shell`, `demo` and `traffic` create it if it does not exist, other
+    /// commands do not
     #[arg(long, value_name = "DIR", default_value = "halite-data", env = "HALITE_DATA")]
     data: PathBuf,
     /// HBase cluster or Halite server to work on instead: zk://HOST:PORT,...[/ZNODE],

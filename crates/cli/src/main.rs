@@ -17,6 +17,7 @@ mod serve;
 mod shell;
 mod store_place;
 mod text_table;
+mod traffic;
 mod units;
 mod unknown_name;
 mod web;

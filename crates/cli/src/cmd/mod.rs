@@ -14,6 +14,7 @@ mod repair;
 pub(crate) mod series;
 mod serve;
 mod shell;
+mod traffic;
 mod ui;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Series(series::SeriesArgs),
     Serve(serve::ServeArgs),
     Shell(shell::ShellArgs),
+    Traffic(traffic::TrafficArgs),
     Ui(ui::UiArgs),
 }
 
@@ -58,6 +60,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Series(series) => series.run(),
         Command::Serve(serve) => serve.run(),
         Command::Shell(shell) => shell.run(),
+        Command::Traffic(traffic) => traffic.run(),
         Command::Ui(ui) => ui.run(),
     }
 }

@@ -7,6 +7,7 @@ mod load;
 mod metrics;
 mod page;
 mod queries;
+mod traffic;
 mod weather;
 
 use std::io::Write;
@@ -18,6 +19,7 @@ use halite::Store;
 use self::load::LoadReport;
 use self::page::Page;
 use self::queries::DemoQueries;
+pub(crate) use self::traffic::DemoTraffic;
 use self::weather::{Observation, STATIONS};
 use crate::backend::{Backend, BackendArgs};
 use crate::text_table::grouped;

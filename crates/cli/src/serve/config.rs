@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use halite::Options;
 use halite_server::Config;
 
+/// Operations per second of the demo's traffic: visible, and little even for a slow disk.
+const DEFAULT_DEMO_TRAFFIC: u64 = 200;
+
 /// Effective configuration of the server.
 #[derive(Clone, Debug)]
 pub(crate) struct ServeConfig {
@@ -14,6 +17,8 @@ pub(crate) struct ServeConfig {
     pub(crate) ephemeral: bool,
     /// Loads the demo's tables at startup.
     pub(crate) demo: bool,
+    /// Operations per second on the demo's tables, if they are loaded; `None` for none.
+    pub(crate) demo_traffic: Option<u64>,
     /// Minimum level of logged events.
     pub(crate) log_level: tracing::Level,
     /// Threads that read calls from connections and execute those that need only memory.
@@ -46,6 +51,7 @@ impl Default for ServeConfig {
             data: PathBuf::from("halite-data"),
             ephemeral: false,
             demo: false,
+            demo_traffic: Some(DEFAULT_DEMO_TRAFFIC),
             log_level: tracing::Level::INFO,
             io_threads: halite_server::default_io_threads(),
             exit_on_log_failure: false,

@@ -37,6 +37,7 @@ use layers::LayeredConfig;
 use signals::ShutdownSignal;
 
 use crate::WrongArguments;
+use crate::demo::DemoTraffic;
 use crate::web::{StoreExtension, WebToken, choose_token};
 
 /// Maximum time to close connections, or to finish opening a store after a stop request.
@@ -81,8 +82,10 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<()> {
         .with_context(|| format!("store {}", place.path().display()))?;
     ending.mark_open();
     banner::warn(store.open_report(), place.path());
-    let served = prepare(&store, &settings, &ending)
-        .and_then(|()| runtime.block_on(serve(&store, &settings, &place, &ending)));
+    let served = prepare(&store, &settings, &ending).and_then(|()| {
+        let _traffic = demo_traffic(&store, &settings, &ending)?;
+        runtime.block_on(serve(&store, &settings, &place, &ending))
+    });
     // The second signal is still handled while the store closes.
     let closed =
         store.close().with_context(|| format!("closing the store {}", place.path().display()));
@@ -98,6 +101,21 @@ fn prepare(store: &Store, settings: &ServeConfig, ending: &ShutdownSignal) -> an
         }
     }
     Ok(())
+}
+
+/// Starts the traffic on the demo's tables, if it is wanted.
+fn demo_traffic(
+    store: &Store,
+    settings: &ServeConfig,
+    ending: &ShutdownSignal,
+) -> anyhow::Result<Option<DemoTraffic>> {
+    let Some(rate) = settings.demo_traffic.filter(|_| settings.demo && !ending.is_requested())
+    else {
+        return Ok(None);
+    };
+    tracing::info!("demo: traffic of {rate} operations per second; --demo-traffic off for none");
+    let ending = ending.clone();
+    DemoTraffic::start(store, rate, move || ending.is_requested()).map(Some)
 }
 
 async fn serve(

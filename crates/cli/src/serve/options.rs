@@ -66,6 +66,15 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     ),
     flag("demo", Flag(|s| &mut s.demo), "Load the tables of `halite demo` first unless they exist"),
     option(
+        "demo-traffic",
+        "RATE",
+        Other(set_demo_traffic, |s| {
+            s.demo_traffic.map_or_else(|| "off".to_owned(), |rate| rate.to_string())
+        }),
+        "Operations per second that the server itself makes on the tables of --demo, at most 10000; \
+         off for none",
+    ),
+    option(
         "wal-sync",
         "MODE",
         Other(set_wal_sync, format_wal_sync),
@@ -621,6 +630,16 @@ fn set_data(settings: &mut ServeConfig, text: &str) -> Result<(), String> {
         return Err("a directory".into());
     }
     settings.data = text.into();
+    Ok(())
+}
+
+fn set_demo_traffic(settings: &mut ServeConfig, text: &str) -> Result<(), String> {
+    const MAX_RATE: u64 = 10_000;
+    settings.demo_traffic = match (text, text.parse()) {
+        ("off", _) => None,
+        (_, Ok(rate @ 1..=MAX_RATE)) => Some(rate),
+        _ => return Err("a number of operations per second from 1 to 10000, or off".into()),
+    };
     Ok(())
 }
 
