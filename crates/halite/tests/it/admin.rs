@@ -271,8 +271,7 @@ fn altered_family_takes_effect_and_dropped_family_stays_dropped() {
 #[test]
 fn namespaces_contain_separate_tables() {
     let store = store(&SimEnv::new(1));
-    let table =
-        halite::TableDescriptor::new("ns:t".parse().unwrap()).family(FamilyDescriptor::new("f"));
+    let table = TableDescriptor::new("ns:t".parse().unwrap()).family(FamilyDescriptor::new("f"));
     assert_eq!(
         store.create_table(table.clone(), &[]).unwrap_err().kind(),
         ErrorKind::NoSuchNamespace
