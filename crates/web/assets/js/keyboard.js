@@ -1,34 +1,13 @@
-// Keys of all pages, and the list of them.
+// Keys of all pages. What they open is asked for then.
 
-import { h } from './dom.js';
 import { TABLE_PAGES, go, placeOf, tableHref } from './place.js';
-import { dialog } from './widgets.js';
-
-/** @type {[string, [string, string][]][]} */
-const LIST = [
-  ['Everywhere', [['/', 'jump to a table, region or key'], ['?', 'this list'], ['g o', 'overview'],
-    ['g t', 'tables'], ['g a', 'activity'], ['1 \u2026 6', 'pages of a table'], ['f', 'filter'],
-    ['Esc', 'close']]],
-  ['Tables', [['\u2191 \u2193 PgUp PgDn', 'move'], ['Home End', 'first, last'], ['Enter', 'open']]],
-  ['Heat map', [['arrows', 'move a cell, with Shift ten'], ['Enter', 'pin'], ['+ \u2212', 'zoom'],
-    ['Backspace', 'zoom back'], ['0', 'whole'], ['m', 'metric'], ['o', 'key order'],
-    ['[ ]', 'brightness'], ['b', 'borders and marks'], ['l', 'live'], ['d', 'difference'],
-    ['Space', 'playback'], ['c', 'copy key'], ['t', 'values as table']]],
-];
-
-export function help() {
-  dialog('Keyboard', h('div', { class: 'keys' }, LIST.flatMap(([title, keys]) => [
-    h('h3', null, title),
-    ...keys.map(([key, text]) => h('div', null, h('span', null, text), h('kbd', null, key))),
-  ])));
-}
 
 /** @param {EventTarget | null} target */
 const isTyping = target => target instanceof Element
   && target.matches('input:not([type=range]), textarea, select');
 
-/** Opens the jump box, whose module is asked for then. */
 export const jump = async () => (await import('./jump.js')).jump();
+export const help = async () => (await import('./jump.js')).help();
 
 export function bindKeys() {
   let waits = 0;

@@ -1,8 +1,8 @@
 // Overview: vitals, findings, writes of all tables, servers, tasks and events.
 
-import { fill, h, icon } from './dom.js';
+import { fill, h } from './dom.js';
 import { findingsOf, glyph, shapeName, showFix, splitChip } from './diagnosis.js';
-import { NONE, bytes, clock, count, duration, factor, moment, num, percent, rate, stamp } from './format.js';
+import { NONE, bytes, clock, count, duration, factor, num, percent, rate } from './format.js';
 import { tableHref } from './place.js';
 import { empty, into, loading, panel } from './states.js';
 import { eventRow, taskRow } from './activity.js';

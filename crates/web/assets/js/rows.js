@@ -2,13 +2,13 @@
 
 import { get, isAbort, ofTable, url } from './api.js';
 import { fill, h } from './dom.js';
-import { NONE, count, duration, escaped, group, spaced, fromHex, stamp, valueText, visible } from './format.js';
+import { ELLIPSIS, NONE, count, duration, escaped, fromHex, group, stamp, toHex, visible } from './format.js';
 import { Grid } from './grid.js';
 import { escapedKey, fieldType, keyView, shortField } from './keys.js';
 import { onPrefs } from './prefs.js';
 import { planHref } from './place.js';
 import { empty, failure, loading } from './states.js';
-import { button, copy, iconButton, keyFormControl, segments, select, toast } from './widgets.js';
+import { copy, iconButton, keyFormControl, segments, select, toast } from './widgets.js';
 
 /** Rows that are kept in the page. */
 const KEPT = 20000;
@@ -29,6 +29,66 @@ function valueView(cell, form) {
   const { text, look, note } = valueText(cell.value, form);
   return h('span', { class: `val ${look}` }, text, note && h('span', { class: 'ty' }, note));
 }
+
+const STRICT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** @param {Uint8Array} data @returns {string | null} */
+function utf8(data) {
+  try {
+    return STRICT.decode(data);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {Uint8Array} data @returns {[string, string] | null} text and type */
+function number(data) {
+  const view = new DataView(data.buffer, data.byteOffset, data.length);
+  if (data.length === 8) {
+    const integer = view.getBigInt64(0);
+    const float = view.getFloat64(0);
+    const size = Math.abs(float);
+    // A small integer has the bits of a denormal; a usual float those of a huge integer.
+    if (Number.isFinite(float) && size > 1e-12 && size < 1e18) return [String(float), 'f64'];
+    return [String(integer), 'i64'];
+  }
+  if (data.length === 4) return [String(view.getInt32(0)), 'i32'];
+  if (data.length === 2) return [String(view.getInt16(0)), 'i16'];
+  return data.length === 1 ? [String(view.getInt8(0)), 'i8'] : null;
+}
+
+/**
+ * Text of a value, its look and a note.
+ * @param {{hex: string, len: number}} value
+ * @param {string} form auto, text, number, hex or json
+ * @returns {{text: string, look: 'str' | 'num' | 'hex' | 'none', note: string}}
+ */
+function valueText(value, form) {
+  if (value.len === 0) return { text: 'empty', look: 'none', note: '' };
+  const data = fromHex(value.hex);
+  const cut = data.length < value.len;
+  const size = `${group(value.len)} B`;
+  const text = form === 'hex' || form === 'number' ? null : utf8(data);
+  if (form === 'json' && text !== null) {
+    try {
+      return { text: visible(JSON.stringify(JSON.parse(text))), look: 'hex', note: '' };
+    } catch {
+      // Not JSON: shown as text below.
+    }
+  }
+  const controls = text === null ? [] : text.match(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g) || [];
+  if (text !== null && (form !== 'auto' || controls.length * 8 <= text.length)) {
+    return { text: visible(text) + (cut ? ELLIPSIS : ''), look: 'str', note: cut ? size : '' };
+  }
+  const as = !cut && (form === 'number' || (form === 'auto' && data.length === 8)) ? number(data) : null;
+  if (as) return { text: as[0], look: 'num', note: as[1] };
+  const shown = data.subarray(0, 256);
+  const more = shown.length < value.len ? ELLIPSIS : '';
+  return { text: spaced(shown) + more, look: 'hex', note: size };
+}
+
+/** @param {Uint8Array} data */
+const spaced = data => toHex(data).replace(/(..)(?=.)/g, '$1 ');
 
 class RowsPage {
   /** @param {TablePage} page */
