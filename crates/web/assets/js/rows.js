@@ -90,6 +90,35 @@ function valueText(value, form) {
 /** @param {Uint8Array} data */
 const spaced = data => toHex(data).replace(/(..)(?=.)/g, '$1 ');
 
+/** Bytes of types of a fixed width. @type {Record<string, number>} */
+const WIDTHS = { BOOL: 1, U8: 1, I8: 1, U16: 2, I16: 2, U32: 4, I32: 4, F32: 4, FLOAT: 4, DATE: 4, IPV4: 4, U64: 8, I64: 8, F64: 8, DOUBLE: 8, TIMESTAMP: 8, UUID: 16, IPV6: 16 };
+
+/**
+ * Bytes of each segment of a key in the binary profile; null where they do not add up, so that
+ * nothing is drawn under a wrong name.
+ * @param {string} hex @param {KeyField[]} fields
+ */
+function segmentBytes(hex, fields) {
+  const out = [];
+  let at = 0;
+  for (const field of fields) {
+    const type = field.ddl || field.type || '';
+    const salt = /^SALT\((\d+)/.exec(type);
+    const sized = /^HASH\(.*?(\d+)\)/.exec(type) || /\b(?:CHAR|BYTES)\((\d+)\)/.exec(type);
+    let size = salt ? (Number(salt[1]) <= 256 ? 1 : 2) : sized ? Number(sized[1]) : WIDTHS[(field.type || '').replace(/\(.*/, '')];
+    if (size === undefined) {
+      // A text ends with 00 01, flipped in falling order; the last one of rising order has no end.
+      const end = field.desc ? 'fffe' : '0001';
+      let stop = hex.indexOf(end, at * 2);
+      while (stop >= 0 && stop % 2) stop = hex.indexOf(end, stop + 1);
+      size = stop < 0 ? hex.length / 2 - at : stop / 2 + 2 - at;
+    }
+    out.push(size);
+    at += size;
+  }
+  return at * 2 === hex.length ? out : null;
+}
+
 class RowsPage {
   /** @param {TablePage} page */
   constructor(page) {
@@ -286,8 +315,20 @@ class RowsPage {
     fill(this.side, h('header', null, h('h2', null, 'Row'), h('span', { class: 'grow' }), iconButton('copy', 'Copy the key', () => copy(escaped(key.hex), 'Key copied as \\x text'))),
       key.fields && h('div', { class: 'sec' }, h('h3', null, 'Key fields'), h('dl', { class: 'kv three' }, fields.flatMap((field, at) => [
         h('dt', null, field.name), h('dd', { class: 'mono wrap' }, visible(key.fields?.[at] ?? NONE)), h('dd', { class: 'faint r' }, fieldType(field))]))),
-      h('div', { class: 'sec' }, h('h3', null, `Key bytes \u00b7 ${group(key.len || data.length)}`), h('div', { class: 'anat mono' }, spaced(data)), h('div', { class: 'mono faint wrap' }, escapedKey(key))),
+      h('div', { class: 'sec' }, h('h3', null, `Key bytes \u00b7 ${group(key.len || data.length)}`), this.anatomy(key, data), h('div', { class: 'mono faint wrap' }, escapedKey(key))),
       h('div', { class: 'sec' }, h('h3', null, row.cells_total && row.cells_total > row.cells.length ? `Cells \u00b7 ${row.cells.length} of ${count(row.cells_total)}` : 'Cells'), this.cells(row)));
+  }
+
+  /** Bytes of a key, under the names of their fields. @param {Key} key @param {Uint8Array} data */
+  anatomy(key, data) {
+    const fields = this.schema?.fields || [];
+    const sizes = key.fields && !key.len ? segmentBytes(key.hex, fields) : null;
+    if (!sizes) return h('div', { class: 'anat mono' }, h('div', { class: 'k1' }, h('span', { class: 'by' }, spaced(data))));
+    let at = 0;
+    return h('div', { class: 'anat mono' }, sizes.map((size, index) => {
+      const part = data.subarray(at, at += size);
+      return h('div', { class: fields[index].derived ? 'k0' : `k${1 + index % 4}` }, h('span', { class: 'by' }, spaced(part)), h('span', { class: 'nm' }, `${fields[index].name} \u00b7 ${size} B`));
+    }));
   }
 
   /** @param {Row} row */
