@@ -39,6 +39,7 @@ class HeatPage {
     /** @type {Heat | null} */
     this.before = null;
     this.speed = 600;
+    this.due = 0;
     this.host = h('div', { class: 'map' });
     this.view = new HeatView(this.host, { names: level => this.levelName(level) });
     this.card = new CellCard(page);
@@ -61,7 +62,6 @@ class HeatPage {
     page.signal.addEventListener('abort', () => { this.tip.remove(); this.stop(); });
     this.drawTools();
     page.onTable(() => { this.drawTools(); this.view.draw(); });
-    page.onFindings(() => {});
     onPrefs(() => { this.view.draw(); if (this.model) this.legend.show(this.model); }, page.signal);
     const observer = new ResizeObserver(() => this.view.draw());
     observer.observe(this.host);
@@ -156,8 +156,7 @@ class HeatPage {
   }
 
   async tick() {
-    const { heat } = this;
-    if (heat && (!this.live || this.now < heat.h.to + Math.min(heat.h.dt_ms, 10e3))) return;
+    if (this.heat && (!this.live || this.now < this.due)) return;
     await this.load(true);
   }
 
@@ -178,6 +177,9 @@ class HeatPage {
       this.heat = heat;
       this.before = before;
       if (heat.h.as_of) this.skew = heat.h.as_of - Date.now();
+      // The next column closes then; coarse ones fill up meanwhile.
+      const closes = heat.h.to > this.now ? heat.h.to : heat.h.to + heat.h.dt_ms;
+      this.due = Math.min(closes + 500, this.now + 60e3);
       this.restyle();
       this.restore();
     } catch (error) {

@@ -2,6 +2,11 @@
 
 import { TABLE_PAGES, go, placeOf, tableHref } from './place.js';
 
+function closeSide() {
+  const cross = document.querySelector('.drawer [aria-label=Close], .side:not([hidden]) [aria-label=Close]');
+  if (cross instanceof HTMLElement) cross.click();
+}
+
 /** @param {EventTarget | null} target */
 const isTyping = target => target instanceof Element
   && target.matches('input:not([type=range]), textarea, select');
@@ -22,6 +27,7 @@ export function bindKeys() {
     const page = /^[1-6]$/.test(key) && here ? TABLE_PAGES[Number(key) - 1] : undefined;
     const filter = key === 'f' ? document.querySelector('[data-filter]') : null;
     if (second) go(second);
+    else if (key === 'Escape') closeSide();
     else if (key === 'g') waits = Date.now();
     else if (key === '/') jump();
     else if (key === '?') help();
