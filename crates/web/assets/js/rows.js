@@ -124,6 +124,8 @@ class RowsPage {
   constructor(page) {
     this.page = page;
     this.form = 'auto';
+    /** @type {RowKey | null} */
+    this.schema = page.info()?.row_key || null;
     this.by = page.choice('by', ['fields', 'key'], 'key');
     /** @type {Record<string, HTMLInputElement>} */
     this.inputs = {};
