@@ -198,7 +198,7 @@ class RowsPage {
   /** Parameters of the request, from the inputs. */
   params() {
     /** @type {Record<string, string>} */
-    const params = {};
+    const params = { limit: '100' };
     for (const [name, input] of Object.entries(this.inputs)) {
       const value = input.value.trim();
       if (!value) continue;
