@@ -207,6 +207,8 @@ class RowsPage {
       else if (value.length > 1 && value.endsWith('*')) params[`field.${name}.prefix`] = value.slice(0, -1);
       else params[`field.${name}`] = value;
     }
+    // Without a bound the server would read by fields, and leave out keys that do not decode.
+    if (this.by === 'key' && this.schema && !params.start && !params.prefix) params.start = '\\x00';
     return params;
   }
 
@@ -288,7 +290,7 @@ class RowsPage {
     const keys = fields.length ? fields.map((field, at) => ({
       id: 'k', name: field.name, width: field.derived ? '38px' : 'minmax(70px, 130px)', cell: row => row.key.fields
         ? h('span', { class: field.derived ? 'mono faint' : 'mono', title: row.key.fields[at] }, shortField(row.key.fields[at] ?? ''))
-        : at === 0 ? keyView(row.key, { schema: this.schema }) : '',
+        : at === 0 ? h('span', { class: 'whole' }, keyView(row.key, { schema: this.schema })) : '',
     })) : [{ id: 'k', name: 'Row key', width: 'minmax(140px, 1fr)', cell: row => keyView(row.key) }];
     return [...keys, ...this.columns.map(name => ({
       id: 'v', name, width: 'minmax(90px, 2fr)', cell: (/** @type {Row} */ row) => {
