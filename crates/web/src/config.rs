@@ -17,7 +17,9 @@ pub struct WebConfig {
     /// A name that is not listed may be another site's whose address was changed to this
     /// machine's (DNS rebinding); an address cannot.
     pub hosts: Vec<String>,
-    /// Age up to which statistics are used for further requests. Default: one second.
+    /// Age up to which statistics of a large cluster are used for further requests. Those of a
+    /// small one, which answers within a millisecond, are requested again sooner. Default: one
+    /// second.
     pub status_max_age: Duration,
 }
 

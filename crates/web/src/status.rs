@@ -17,8 +17,12 @@ use crate::samples::{Rates, Samples, Series};
 const KEPT: Duration = Duration::from_mins(1);
 
 /// Maximum statuses that are kept, and maximum regions of all of them.
-const MAX_KEPT: usize = 64;
+const MAX_KEPT: usize = 256;
 const MAX_KEPT_REGIONS: usize = 400_000;
+
+/// Multiple of the time that the cluster took to answer for which a status is used for further
+/// requests: a small cluster is asked every time, so that a new table has regions at once.
+const REUSE_FACTOR: u32 = 20;
 
 /// Maximum sorted lists of one status.
 const MAX_ORDERS: usize = 16;
@@ -29,6 +33,8 @@ pub(crate) struct Status {
     /// Milliseconds since 1970; no two statuses have the same.
     pub(crate) as_of: u64,
     taken: Instant,
+    /// Time that the cluster took to answer.
+    cost: Duration,
     /// All regions by table and start key.
     pub(crate) regions: Vec<RegionLoad>,
     /// Rates of each of them.
@@ -41,7 +47,7 @@ pub(crate) struct Status {
 pub(crate) type OrderKey = (TableName, String, String);
 
 impl Status {
-    fn new(as_of: u64, taken: Instant, mut regions: Vec<RegionLoad>, samples: &Samples) -> Self {
+    fn new(as_of: u64, asked: Instant, mut regions: Vec<RegionLoad>, samples: &Samples) -> Self {
         let place = |load: &RegionLoad| (load.region.table.clone(), load.region.start.clone());
         let is_sorted = regions.is_sorted_by(|a, b| {
             (&a.region.table, &a.region.start) <= (&b.region.table, &b.region.start)
@@ -56,8 +62,9 @@ impl Status {
                 None => drop(tables.insert(load.region.table.clone(), at..at + 1)),
             }
         }
+        let taken = Instant::now();
         let rates = samples.rates(taken, &regions);
-        Self { as_of, taken, regions, rates, tables, orders: Mutex::default() }
+        Self { as_of, taken, cost: taken - asked, regions, rates, tables, orders: Mutex::default() }
     }
 
     /// Returns the indexes of a table's regions, in key order.
@@ -117,11 +124,15 @@ impl StatusHistory {
         let asked = Instant::now();
         let _asking = lock(&self.asking);
         if let Some(newest) = lock(&self.kept).back()
-            && (newest.taken >= asked || newest.taken.elapsed() < self.max_age)
+            && (newest.taken >= asked || newest.taken.elapsed() < self.max_age(newest))
         {
             return Ok(Arc::clone(newest));
         }
         self.ask()
+    }
+
+    fn max_age(&self, status: &Status) -> Duration {
+        self.max_age.min(status.cost * REUSE_FACTOR)
     }
 
     /// Returns the status of that time, if it is still kept.
@@ -151,12 +162,12 @@ impl StatusHistory {
 
     fn ask(&self) -> Result<Arc<Status>> {
         let admin = self.sources.cluster.blocking_admin();
+        let asked = Instant::now();
         let answer = block_on(admin.cluster_status())?;
-        let taken = Instant::now();
         let mut kept = lock(&self.kept);
         let newest = kept.back().map_or(0, |status| status.as_of);
         let as_of = self.sources.extension.now_ms().max(newest + 1);
-        let status = Status::new(as_of, taken, answer.regions, &lock(&self.samples));
+        let status = Status::new(as_of, asked, answer.regions, &lock(&self.samples));
         let status = Arc::new(status);
         kept.push_back(Arc::clone(&status));
         forget(&mut kept);

@@ -14,3 +14,4 @@ mod program;
 mod series;
 mod serve;
 mod unexpected_files;
+mod web;

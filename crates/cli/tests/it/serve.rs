@@ -42,7 +42,8 @@ impl TestServer {
         Self::spawn(&mut serve(arguments))
     }
 
-    fn spawn(command: &mut Command) -> Self {
+    /// Starts a command that prints a line that begins with `ready`.
+    pub(crate) fn spawn(command: &mut Command) -> Self {
         let program = Program::start(command).unwrap();
         let ready = |text: &str| {
             let at = if text.starts_with("ready ") { 0 } else { text.find("\nready ")? + 1 };
@@ -61,6 +62,11 @@ impl TestServer {
             .split_whitespace()
             .find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
         found.unwrap_or_else(|| panic!("no {name} in {}", self.ready)).parse().unwrap()
+    }
+
+    /// Returns the output before that line.
+    pub(crate) fn output(&self) -> &str {
+        &self.output
     }
 
     /// Sends a signal and waits for the exit; returns the exit code and the log.

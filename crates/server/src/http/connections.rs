@@ -9,6 +9,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::task::JoinSet;
 
+use super::patient_stream::PatientStream;
 use crate::base::buffers::Buffers;
 use crate::base::shutdown::Shutdown;
 use crate::outside::{Listener, Stream};
@@ -67,7 +68,7 @@ async fn serve_connection(stream: Stream, router: Router) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(REQUEST_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(PatientStream::new(stream)), service);
     match tokio::time::timeout(MAX_CONNECTION_AGE, connection).await {
         Ok(Ok(())) | Err(_) => {}
         Ok(Err(error)) => tracing::debug!(%error, "a connection to the web page broke"),

@@ -11,7 +11,7 @@ use crate::base::shutdown;
 use crate::outside::{Listener, Machine};
 
 /// Listening socket for a router: at most 64 connections, half of them of one address, each for at
-/// most ten minutes, and 30 seconds for the head of a request.
+/// most ten minutes, 30 seconds for the head of a request, and 30 seconds without reading.
 pub struct WebListener {
     listener: Listener,
     address: SocketAddr,

@@ -3,7 +3,8 @@
 //! [`Config::web`](crate::Config::web).
 //!
 //! ```text
-//! connections.rs  sockets and their limits        listener.rs           a listener for any router
+//! connections.rs  sockets and their limits            listener.rs           the same for any router
+//! patient_stream.rs  clients that do not read
 //! snapshot.rs     all metrics, gathered at once       process.rs            process and machine
 //! status_page.rs  human-readable page                 prometheus.rs         OpenMetrics
 //! probes.rs       health probes for supervisors       json.rs               JSON output
@@ -16,6 +17,7 @@ mod connections;
 mod histogram_summary;
 mod json;
 mod listener;
+mod patient_stream;
 mod probes;
 mod process;
 mod prometheus;

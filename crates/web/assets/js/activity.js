@@ -83,7 +83,7 @@ export function show(page) {
     const none = { slow: 'No slow call was recorded', tasks: 'No task is running', events: 'No event was recorded' };
     const of = /** @type {'slow' | 'tasks' | 'events'} */ (kind);
     fill(body, items.length ? views[of]() : empty(none[of], (table || least || event) ? h('p', null, 'with these filters') : null));
-    fill(more, h('span', null, `${num(items.length)} ${kind === 'slow' ? 'calls' : kind}`), next && button('More', () => load(next)),
+    fill(more, h('span', null, `${num(items.length)} ${(kind === 'slow' ? 'calls' : kind).slice(0, items.length === 1 ? -1 : undefined)}`), next && button('More', () => load(next)),
       h('span', { class: 'grow' }), h('span', { class: 'opt' }, kind === 'slow' ? 'The same as get_slowlog_responses in the HBase shell' : ''));
   };
   const load = async (/** @type {string | null} */ after) => {

@@ -28,6 +28,10 @@ export const isAbort = error => error instanceof DOMException && error.name === 
 const known = new Map();
 const KNOWN_MAX = 24;
 
+/** Paths that nothing records here, which are not asked for again for a while. @type {Map<string, {until: number, problem: Problem}>} */
+const missing = new Map();
+const MISSING_MS = 300e3;
+
 /** Time of the last answer of any kind, and whether the last request had none. */
 export const connection = { answered: Date.now(), gone: false };
 
@@ -48,6 +52,9 @@ export const ofTable = (table, rest = '') => `/api/tables/${encodeURIComponent(t
 
 /** @param {string} address @param {RequestInit} init */
 async function send(address, init) {
+  const path = address.replace(/\?.*/, '');
+  const known = init.method ? undefined : missing.get(path);
+  if (known && known.until > Date.now()) throw known.problem;
   let response;
   try {
     response = await fetch(address, { ...init, credentials: 'omit', redirect: 'error' });
@@ -61,10 +68,12 @@ async function send(address, init) {
   if (response.ok || response.status === 304) return response;
   const retry = Number(response.headers.get('Retry-After')) || 0;
   const document = await response.json().catch(() => null);
-  throw new Problem(document && document.title ? document : {
+  const problem = new Problem(document && document.title ? document : {
     status: response.status, kind: response.status === 503 ? 'retry' : 'repair',
     title: `the server answered ${response.status}`,
   }, retry);
+  if (problem.kind === 'missing_source') missing.set(path, { until: Date.now() + MISSING_MS, problem });
+  throw problem;
 }
 
 /**

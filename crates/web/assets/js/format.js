@@ -148,68 +148,6 @@ export const visible = text => text
   .replace(/[\u007f-\u009f]/g, char => char === '\u007f' ? '\u2421' : `\\u00${char.charCodeAt(0).toString(16)}`)
   .replace(INVISIBLE, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-const STRICT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-/** @param {Uint8Array} data @returns {string | null} */
-export function utf8(data) {
-  try {
-    return STRICT.decode(data);
-  } catch {
-    return null;
-  }
-}
-
-/** @param {Uint8Array} data */
-const spaced = data => toHex(data).replace(/(..)(?=.)/g, '$1 ');
-
-/** @param {Uint8Array} data @returns {[string, string] | null} text and type */
-function number(data) {
-  const view = new DataView(data.buffer, data.byteOffset, data.length);
-  if (data.length === 8) {
-    const integer = view.getBigInt64(0);
-    const float = view.getFloat64(0);
-    const size = Math.abs(float);
-    // A small integer has the bits of a denormal; a usual float those of a huge integer.
-    if (Number.isFinite(float) && size > 1e-12 && size < 1e18) return [String(float), 'f64'];
-    return [String(integer), 'i64'];
-  }
-  if (data.length === 4) return [String(view.getInt32(0)), 'i32'];
-  if (data.length === 2) return [String(view.getInt16(0)), 'i16'];
-  return data.length === 1 ? [String(view.getInt8(0)), 'i8'] : null;
-}
-
-/**
- * Text of a value, its look and a note.
- * @param {{hex: string, len: number}} value
- * @param {string} form auto, text, number, hex or json
- * @returns {{text: string, look: 'str' | 'num' | 'hex' | 'none', note: string}}
- */
-export function valueText(value, form) {
-  if (value.len === 0) return { text: 'empty', look: 'none', note: '' };
-  const data = fromHex(value.hex);
-  const cut = data.length < value.len;
-  const size = `${group(value.len)} B`;
-  const text = form === 'hex' || form === 'number' ? null : utf8(data);
-  if (form === 'json' && text !== null) {
-    try {
-      return { text: visible(JSON.stringify(JSON.parse(text))), look: 'hex', note: '' };
-    } catch {
-      // Not JSON: shown as text below.
-    }
-  }
-  const controls = text === null ? [] : text.match(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g) || [];
-  if (text !== null && (form !== 'auto' || controls.length * 8 <= text.length)) {
-    return { text: visible(text) + (cut ? ELLIPSIS : ''), look: 'str', note: cut ? size : '' };
-  }
-  const as = !cut && (form === 'number' || (form === 'auto' && data.length === 8)) ? number(data) : null;
-  if (as) return { text: as[0], look: 'num', note: as[1] };
-  const shown = data.subarray(0, 256);
-  const more = shown.length < value.len ? ELLIPSIS : '';
-  return { text: spaced(shown) + more, look: 'hex', note: size };
-}
-
-export { spaced };
-
 /** Host and port of a server. @param {string | null} server */
 export const shortServer = server => {
   const [host = '', port] = (server || '').split(',');

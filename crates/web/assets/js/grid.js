@@ -44,7 +44,9 @@ export class Grid {
     this.columns = shown;
     this.cards = isPhone() && Boolean(this.options.card);
     const tracks = shown.map(column => column.width).join(' ');
+    const least = shown.reduce((sum, column) => sum + (Number(/\d+(?=px)/.exec(column.width)?.[0]) || 0) + 12, 20);
     this.element.style.setProperty('--tracks', tracks);
+    this.element.style.setProperty('--least', this.cards ? '0' : `${least}px`);
     this.element.classList.toggle('cards', this.cards);
     fill(this.head, shown.map((column, at) => this.heading(column, at)));
     this.draw();

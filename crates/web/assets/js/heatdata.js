@@ -63,7 +63,10 @@ export class HeatModel {
     this.diff = Boolean(look.before);
     // Coarse columns are coloured by their peak: a short spike stays visible at any zoom.
     this.shown = look.before ? this.minus(look.before, divisor) : h.dt_ms > 120e3 ? this.max : this.mean;
-    this.sum();
+    this.rowTotal = new Float64Array(this.rows);
+    this.colTotal = new Float64Array(this.cols);
+    this.colMax = new Float64Array(this.cols);
+    this.total = this.sum();
     this.tops = this.heights();
     const { knee, top } = this.anchor();
     this.knee = knee;
@@ -83,27 +86,25 @@ export class HeatModel {
       if (j === undefined) return;
       for (let c = 0; c < cols; c++) {
         const from = Math.floor((c + 0.5) * h.dt_ms / before.h.dt_ms);
-        if (from < before.h.cols) out[i * cols + c] = (this.mean[i * cols + c] ?? NaN) - (old[j * before.h.cols + from] ?? NaN);
+        if (from < before.h.cols) out[i * cols + c] = (this.mean[i * cols + c]) - (old[j * before.h.cols + from]);
       }
     });
     return out;
   }
 
+  /** Sums by row and column; returns that of all. */
   sum() {
     const { rows, cols, mean, max, metric } = this;
-    this.rowTotal = new Float64Array(rows);
-    this.colTotal = new Float64Array(cols);
-    this.colMax = new Float64Array(cols);
     for (let i = 0; i < rows; i++) {
       for (let c = 0; c < cols; c++) {
         const value = mean[i * cols + c] || 0;
         const peak = max[i * cols + c] || 0;
-        this.rowTotal[i] = (this.rowTotal[i] || 0) + value;
-        this.colTotal[c] = metric.level ? Math.max(this.colTotal[c] || 0, value) : (this.colTotal[c] || 0) + value;
-        this.colMax[c] = metric.level ? Math.max(this.colMax[c] || 0, peak) : (this.colMax[c] || 0) + peak;
+        this.rowTotal[i] += value;
+        this.colTotal[c] = metric.level ? Math.max(this.colTotal[c], value) : this.colTotal[c] + value;
+        this.colMax[c] = metric.level ? Math.max(this.colMax[c], peak) : this.colMax[c] + peak;
       }
     }
-    this.total = this.rowTotal.reduce((to, value) => to + value, 0);
+    return this.rowTotal.reduce((to, value) => to + value, 0);
   }
 
   /** Upper borders of the rows, 0 to 1; one more at the end. */
@@ -115,7 +116,7 @@ export class HeatModel {
     for (const row of h.row) inRegion.set(row.region, (inRegion.get(row.region) || 0) + 1);
     h.row.forEach((row, i) => {
       const weight = look.scale === 'rows' ? row.rows_est : look.scale === 'bytes' ? row.bytes
-        : look.scale === 'load' ? this.rowTotal?.[i] : row.region === null ? 1 : 1 / (inRegion.get(row.region) || 1);
+        : look.scale === 'load' ? this.rowTotal[i] : row.region === null ? 1 : 1 / (inRegion.get(row.region) || 1);
       weights[i] = Math.max(0, weight || 0);
     });
     let all = weights.reduce((to, value) => to + value, 0);
@@ -124,7 +125,7 @@ export class HeatModel {
     const least = all / rows / 20;
     all = weights.reduce((to, value) => to + Math.max(least, value), 0);
     const tops = new Float64Array(rows + 1);
-    for (let i = 0; i < rows; i++) tops[i + 1] = (tops[i] || 0) + Math.max(least, weights[i] || 0) / all;
+    for (let i = 0; i < rows; i++) tops[i + 1] = tops[i] + Math.max(least, weights[i]) / all;
     tops[rows] = 1;
     return tops;
   }
@@ -138,7 +139,7 @@ export class HeatModel {
     for (let i = 0; i < this.rows; i++) {
       const other = h.row[i]?.other;
       for (let c = 0; c < cols; c++) {
-        const value = Math.abs(shown[i * cols + c] ?? NaN);
+        const value = Math.abs(shown[i * cols + c]);
         if (Number.isNaN(value)) continue;
         sum += diff ? Math.abs(this.mean[i * cols + c] || 0) : value;
         known++;
@@ -164,7 +165,7 @@ export class HeatModel {
     let high = this.rows - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((this.tops[middle] || 0) <= y) low = middle;
+      if (this.tops[middle] <= y) low = middle;
       else high = middle - 1;
     }
     return low;
@@ -183,7 +184,7 @@ export class HeatModel {
       const from = i;
       const name = this.prefix(i, level);
       let load = 0;
-      for (; i < this.rows && this.prefix(i, level) === name; i++) load += this.rowTotal?.[i] || 0;
+      for (; i < this.rows && this.prefix(i, level) === name; i++) load += this.rowTotal[i];
       out.push({ from, to: i, load });
     }
     return out;
@@ -191,15 +192,15 @@ export class HeatModel {
 
   /** @param {number} i @param {number} level */
   prefix(i, level) {
-    return (this.fields[i] || []).slice(0, level + 1).join('\u0000');
+    return this.fields[i].slice(0, level + 1).join('\u0000');
   }
 
   /** @param {number} i @param {number} c */
   cell(i, c) {
     const at = i * this.cols + c;
-    const value = this.mean[at] ?? NaN;
-    const all = this.colTotal?.[c] || 0;
-    return { value, peak: this.max[at] ?? NaN, shown: this.shown[at] ?? NaN, share: this.metric.level || !all ? null : value / all };
+    const value = this.mean[at];
+    const all = this.colTotal[c];
+    return { value, peak: this.max[at], shown: this.shown[at], share: this.metric.level || !all ? null : value / all };
   }
 }
 

@@ -1,7 +1,10 @@
-// Heat as a file: PNG of the canvas, SVG of the same drawing, JSON of the view.
+// Heat in other forms: PNG of the canvas, SVG of the same drawing, JSON of the view, a table of a column.
 
-import { svg } from './dom.js';
-import { save } from './widgets.js';
+import { h, svg } from './dom.js';
+import { num, percent } from './format.js';
+import { spanText } from './heatcell.js';
+import { valueText } from './heatview.js';
+import { dialog, save } from './widgets.js';
 
 /** The part of a canvas's context that the picture uses, written into an SVG. */
 export class SvgPen {
@@ -87,4 +90,15 @@ export function exportHeat(view, name, form) {
     const rows = (/** @type {Float32Array} */ values) => model.h.row.map((_, i) => Array.from(values.subarray(i * model.cols, (i + 1) * model.cols), value => Number.isNaN(value) ? null : value));
     save(new Blob([JSON.stringify({ ...model.h, mean: rows(model.mean), max: rows(model.max) })], { type: 'application/json' }), `${name}.json`);
   }
+}
+
+/** Values of the column under the cursor as a table. @param {import('./heatview.js').HeatView} view */
+export function showTable(view) {
+  const { model } = view;
+  if (!model) return;
+  const c = (view.cursor || view.pinned || { c: model.cols - 1 }).c;
+  const rows = [...Array(model.rows).keys()].map(i => ({ i, ...model.cell(i, c) })).filter(cell => Number.isFinite(cell.value)).sort((a, b) => b.value - a.value).slice(0, 50);
+  dialog(`${model.metric.name}, ${spanText(model, c)}`, h('table', { class: 'mini' }, h('thead', null, h('tr', null, ['Key', model.metric.name, 'Peak', 'Of view'].map((name, at) => h('th', { scope: 'col', class: at ? 'r' : null }, name)))),
+    h('tbody', null, rows.map(cell => h('tr', null, h('td', { class: 'mono clip' }, (model.fields[cell.i] || []).map((_, level) => model.label(cell.i, level)).join(' \u203a ')),
+      h('td', { class: 'r' }, valueText(cell.value, model.metric, model.look.unit)), h('td', { class: 'r' }, num(cell.peak)), h('td', { class: 'r' }, cell.share === null ? '' : percent(cell.share, 1)))))));
 }

@@ -2,15 +2,15 @@
 
 import { isAbort, problemOf } from './api.js';
 import { fill, h, icon } from './dom.js';
-import { clock, escaped, num } from './format.js';
-import { CellCard, cellSentence, spanText } from './heatcell.js';
+import { clock, escaped } from './format.js';
+import { CellCard, cellSentence } from './heatcell.js';
 import { HeatModel, METRICS, loadHeat } from './heatdata.js';
 import { Legend, RANGES, RANGE_NAMES, RangeBar } from './heatlegend.js';
-import { HeatView, valueText } from './heatview.js';
+import { HeatView } from './heatview.js';
 import { planHref, tableHref } from './place.js';
 import { isPhone, onPrefs } from './prefs.js';
 import { empty, failure, loading } from './states.js';
-import { announce, button, copy, dialog, iconButton, linkButton, segments, select, toast } from './widgets.js';
+import { announce, button, copy, iconButton, linkButton, segments, select, toast } from './widgets.js';
 
 /** @typedef {{i: number, c: number}} Cell */
 
@@ -39,6 +39,7 @@ class HeatPage {
     /** @type {Heat | null} */
     this.before = null;
     this.speed = 600;
+    this.due = 0;
     this.host = h('div', { class: 'map' });
     this.view = new HeatView(this.host, { names: level => this.levelName(level) });
     this.card = new CellCard(page);
@@ -46,7 +47,7 @@ class HeatPage {
     this.tip = h('div', { class: 'tip', hidden: true }, this.card.element, h('div', { class: 'tipfoot' }, h('span', null, 'Click pins'), h('span', null, 'Drag zooms'), h('span', null, h('kbd', null, 'c'), ' copies key')));
     this.side = h('aside', { class: 'side', hidden: true, 'aria-label': 'Pinned cell' });
     this.state = h('div', { class: 'over-state heatstate' }, loading(12));
-    this.legend = new Legend(this.brightness, value => { this.brightness = value; this.set({ brightness: value || null }); this.restyle(); });
+    this.legend = new Legend(this.brightness, value => { this.brightness = value; this.page.set({ brightness: value || null }); this.restyle(); });
     this.bar = new RangeBar(page, (from, to, preset) => this.choose(from, to, preset));
     this.wrap = h('div', { class: 'mapwrap' }, this.host, this.side, this.state);
     this.toolbar = h('div', { class: 'tools' });
@@ -61,7 +62,6 @@ class HeatPage {
     page.signal.addEventListener('abort', () => { this.tip.remove(); this.stop(); });
     this.drawTools();
     page.onTable(() => { this.drawTools(); this.view.draw(); });
-    page.onFindings(() => {});
     onPrefs(() => { this.view.draw(); if (this.model) this.legend.show(this.model); }, page.signal);
     const observer = new ResizeObserver(() => this.view.draw());
     observer.observe(this.host);
@@ -81,10 +81,10 @@ class HeatPage {
     const fields = this.page.info()?.row_key?.fields || [];
     const salted = fields.some(field => field.derived);
     const plain = fields.filter(field => !field.derived).map(field => field.name);
-    const tool = (/** @type {string} */ name, /** @type {string} */ label, /** @type {() => void} */ act, /** @type {Record<string, unknown>} */ props = {}) => iconButton(name, label, act, props);
     const zoomed = this.from > 0 || this.page.params.has('k0');
-    /** @type {[string, string][]} */
-    const ranges = [...(this.from ? [/** @type {[string, string]} */ (['', 'Zoomed'])] : []), ...RANGES.map(([id]) => /** @type {[string, string]} */ ([id, `Last ${RANGE_NAMES[id]}`]))];
+    /** @type {(names: string[], text: (name: string) => string) => [string, string][]} */
+    const choices = (names, text) => names.map(name => [name, text(name)]);
+    const ranges = choices([...(this.from ? [''] : []), ...RANGES.map(([id]) => id)], id => id ? `Last ${RANGE_NAMES[id]}` : 'Zoomed');
     const order = segments('Key order', [['physical', 'Physical'], ['unsalted', 'Unsalted']], this.order, value => this.reorder(value));
     const [, unsalted] = order.children;
     if (unsalted instanceof HTMLButtonElement) {
@@ -96,19 +96,19 @@ class HeatPage {
       menu.value = '';
     }, { class: 'savemenu' });
     fill(this.toolbar,
-      select('Metric', Object.entries(METRICS).map(([id, metric]) => [id, metric.name]), this.metric, value => this.change({ metric: value })),
-      order, plain.length > 0 && select('Pivot', [['', 'Pivot by\u2026'], ...plain.map(name => /** @type {[string, string]} */ ([name, `by ${name}`]))], this.order.startsWith('pivot:') ? this.order.slice(6) : '', value => this.reorder(value ? `pivot:${value}` : 'physical')),
-      h('label', { class: 'field' }, 'Height', select('Height of rows', [['region', 'region'], ['rows', 'row'], ['bytes', 'byte'], ['load', 'load']], this.scale, value => { this.scale = value; this.set({ scale: value === 'region' ? null : value }); this.restyle(); })),
-      h('label', { class: 'field' }, 'Per', select('Unit', [['s', 'second'], ['row', 'row'], ['mb', 'MB']], this.unit, value => { this.unit = value; this.set({ unit: value === 's' ? null : value }); this.restyle(); })),
+      select('Metric', choices(Object.keys(METRICS), id => METRICS[id].name), this.metric, value => this.change({ metric: value })),
+      order, plain.length > 0 && select('Pivot', choices(['', ...plain], name => name ? `by ${name}` : 'Pivot by\u2026'), this.order.startsWith('pivot:') ? this.order.slice(6) : '', value => this.reorder(value ? `pivot:${value}` : 'physical')),
+      h('label', { class: 'field' }, 'Height', select('Height of rows', [['region', 'region'], ['rows', 'row'], ['bytes', 'byte'], ['load', 'load']], this.scale, value => { this.scale = value; this.page.set({ scale: value === 'region' ? null : value }); this.restyle(); })),
+      h('label', { class: 'field' }, 'Per', select('Unit', [['s', 'second'], ['row', 'row'], ['mb', 'MB']], this.unit, value => { this.unit = value; this.page.set({ unit: value === 's' ? null : value }); this.restyle(); })),
       h('span', { class: 'sep' }), select('Time', ranges, this.from ? '' : this.range, value => value && this.choose(0, 0, value)),
       !this.timer && h('button', { type: 'button', class: 'btn', 'aria-pressed': String(this.live), title: 'New columns appear by themselves (l)', onclick: () => this.toggleLive() }, h('span', { class: this.live ? 'dot' : 'dot off' }), 'Live'),
-      tool('back', 'Zoom back (Backspace)', () => this.back(), { disabled: !zoomed }), tool('whole', 'Whole (0)', () => this.whole(), { disabled: !zoomed }),
-      tool(this.timer ? 'pause' : 'play', 'Playback (Space)', () => this.playback(), { 'aria-pressed': String(Boolean(this.timer)) }),
+      iconButton('back', 'Zoom back (Backspace)', () => this.back(), { disabled: !zoomed }), iconButton('whole', 'Whole (0)', () => this.whole(), { disabled: !zoomed }),
+      iconButton(this.timer ? 'pause' : 'play', 'Playback (Space)', () => this.playback(), { 'aria-pressed': String(Boolean(this.timer)) }),
       this.timer && select('Speed', SPEEDS.map(speed => [String(speed), `${speed}\u00d7`]), String(this.speed), value => { this.speed = Number(value); }),
-      tool('diff', 'Difference to the period before (d)', () => this.toggleDiff(), { 'aria-pressed': String(this.diff) }),
-      tool('layers', 'Borders and marks (b)', () => this.toggleMarks(), { 'aria-pressed': String(this.view.marks) }),
+      iconButton('diff', 'Difference to the period before (d)', () => this.toggleDiff(), { 'aria-pressed': String(this.diff) }),
+      iconButton('layers', 'Borders and marks (b)', () => this.toggleMarks(), { 'aria-pressed': String(this.view.marks) }),
       h('span', { class: 'savehost', title: 'Save as PNG, SVG or JSON' }, icon('save'), menu),
-      h('span', { class: 'grow' }), tool(this.lock ? 'lock' : 'open', 'Lock the scale for comparison', () => this.toggleLock(), { 'aria-pressed': String(Boolean(this.lock)) }), this.legend.element);
+      h('span', { class: 'grow' }), iconButton(this.lock ? 'lock' : 'open', 'Lock the scale for comparison', () => this.toggleLock(), { 'aria-pressed': String(Boolean(this.lock)) }), this.legend.element);
   }
 
   /** @param {string} form */
@@ -117,22 +117,17 @@ class HeatPage {
     exportHeat(this.view, `${this.page.table.replace(/[^\w.-]/g, '-')}-${this.metric}`, form);
   }
 
-  /** @param {Record<string, string | number | null>} values @param {boolean} [push] */
-  set(values, push) {
-    this.page.set(values, push);
-  }
-
   /** @param {{metric?: string}} to */
   change(to) {
     if (to.metric) this.metric = to.metric;
-    this.set({ metric: this.metric === 'writes' ? null : this.metric });
+    this.page.set({ metric: this.metric === 'writes' ? null : this.metric });
     this.load();
   }
 
   /** @param {string} order */
   reorder(order) {
     this.order = order;
-    this.set({ order: order === 'physical' ? null : order, k0: null, k1: null });
+    this.page.set({ order: order === 'physical' ? null : order, k0: null, k1: null });
     this.drawTools();
     this.load();
   }
@@ -143,7 +138,7 @@ class HeatPage {
     this.from = preset ? 0 : Math.round(from);
     this.to = preset ? 0 : Math.round(to);
     this.live = Boolean(preset);
-    this.set({ range: preset && preset !== '6h' ? preset : preset ? null : this.range, from: this.from || null, to: this.to || null, cell: null }, !preset);
+    this.page.set({ range: preset && preset !== '6h' ? preset : preset ? null : this.range, from: this.from || null, to: this.to || null, cell: null }, !preset);
     this.drawTools();
     this.load();
   }
@@ -161,8 +156,7 @@ class HeatPage {
   }
 
   async tick() {
-    const { heat } = this;
-    if (heat && (!this.live || this.now < heat.h.to + Math.min(heat.h.dt_ms, 10e3))) return;
+    if (this.heat && (!this.live || this.now < this.due)) return;
     await this.load(true);
   }
 
@@ -183,6 +177,9 @@ class HeatPage {
       this.heat = heat;
       this.before = before;
       if (heat.h.as_of) this.skew = heat.h.as_of - Date.now();
+      // The next column closes then; coarse ones fill up meanwhile.
+      const closes = heat.h.to > this.now ? heat.h.to : heat.h.to + heat.h.dt_ms;
+      this.due = Math.min(closes + 500, this.now + 60e3);
       this.restyle();
       this.restore();
     } catch (error) {
@@ -334,7 +331,7 @@ class HeatPage {
       values.k0 = model.h.row[i0]?.start.hex || null;
       values.k1 = model.h.row[Math.min(model.rows, i1) - 1]?.end.hex || null;
     } else if (inKeys && !inTime) return toast('Keys zoom in physical order');
-    this.set(values, true);
+    this.page.set(values, true);
     this.unpin();
     this.drawTools();
     this.load();
@@ -349,7 +346,7 @@ class HeatPage {
   whole() {
     this.from = this.to = 0;
     this.live = true;
-    this.set({ from: null, to: null, k0: null, k1: null, cell: null }, true);
+    this.page.set({ from: null, to: null, k0: null, k1: null, cell: null }, true);
     this.unpin();
     this.drawTools();
     this.load();
@@ -395,22 +392,22 @@ class HeatPage {
     if (hidden) view.draw();
     view.drawOver();
     if (quiet) return;
-    this.set({ cell: `${model.timeOf(cell.c)},${row.start.hex}` });
+    this.page.set({ cell: `${model.timeOf(cell.c)},${row.start.hex}` });
     announce(`Pinned: ${cellSentence(model, cell)}`);
   }
 
-  /** Conditions on the fields of a row's first key. @param {HeatRow} row */
+  /** Condition on the first field of a row's first key. @param {HeatRow} row */
   conditions(row) {
     const fields = this.page.info()?.row_key?.fields || [];
-    return fields.map((field, at) => [field, row.start.fields?.[at]]).filter(([field, value]) => field && typeof field === 'object' && !field.derived && value)
-      .slice(0, 1).map(([field, value]) => `${/** @type {KeyField} */ (field).name}='${String(value).replaceAll("'", "''")}'`).join(' ');
+    const at = fields.findIndex(field => !field.derived);
+    return at < 0 ? '' : `${fields[at].name}='${(row.start.fields?.[at] || '').replaceAll("'", "''")}'`;
   }
 
   unpin() {
     if (this.side.hidden) return;
     this.side.hidden = true;
     this.view.pinned = null;
-    this.set({ cell: null });
+    this.page.set({ cell: null });
     this.view.draw();
   }
 
@@ -424,7 +421,7 @@ class HeatPage {
 
   toggleDiff() {
     this.diff = !this.diff;
-    this.set({ diff: this.diff ? 1 : null });
+    this.page.set({ diff: this.diff ? 1 : null });
     this.drawTools();
     announce(this.diff ? 'Difference to the period before' : 'Values');
     this.load();
@@ -439,7 +436,7 @@ class HeatPage {
   toggleLock() {
     const { model } = this;
     this.lock = this.lock || !model ? null : { knee: model.knee, top: model.top };
-    this.set({ lock: this.lock ? `${this.lock.knee.toPrecision(6)},${this.lock.top.toPrecision(6)}` : null });
+    this.page.set({ lock: this.lock ? `${this.lock.knee.toPrecision(6)},${this.lock.top.toPrecision(6)}` : null });
     this.drawTools();
     this.restyle();
     announce(this.lock ? 'Scale locked' : 'Scale follows the view');
@@ -473,17 +470,6 @@ class HeatPage {
     this.drawTools();
   }
 
-  /** Values of the column under the cursor as a table. */
-  table() {
-    const { model, view } = this;
-    if (!model) return;
-    const c = (view.cursor || view.pinned || { c: model.cols - 1 }).c;
-    const rows = [...Array(model.rows).keys()].map(i => ({ i, ...model.cell(i, c) })).filter(cell => Number.isFinite(cell.value)).sort((a, b) => b.value - a.value).slice(0, 50);
-    dialog(`${model.metric.name}, ${spanText(model, c)}`, h('table', { class: 'mini' }, h('thead', null, h('tr', null, ['Key', model.metric.name, 'Peak', 'Of view'].map((name, at) => h('th', { scope: 'col', class: at ? 'r' : null }, name)))),
-      h('tbody', null, rows.map(cell => h('tr', null, h('td', { class: 'mono clip' }, (model.fields[cell.i] || []).map((_, level) => model.label(cell.i, level)).join(' \u203a ')),
-        h('td', { class: 'r' }, valueText(cell.value, model.metric, this.unit)), h('td', { class: 'r' }, num(cell.peak)), h('td', { class: 'r' }, cell.share === null ? '' : `${(cell.share * 100).toFixed(1)} %`))))));
-  }
-
   /** @param {KeyboardEvent} event */
   key(event) {
     const { view, model } = this;
@@ -492,11 +478,11 @@ class HeatPage {
     /** @type {Record<string, [number, number]>} */
     const arrows = { ArrowUp: [-by, 0], ArrowDown: [by, 0], ArrowLeft: [0, -by], ArrowRight: [0, by] };
     const arrow = arrows[event.key];
-    /** @type {Record<string, () => void>} */
+    /** @type {Record<string, () => unknown>} */
     const acts = {
       Enter: () => { if (view.cursor) this.pin(view.cursor); }, '+': () => this.step(0.25), '=': () => this.step(0.25), '-': () => this.widen(), Backspace: () => this.back(),
       0: () => this.whole(), m: () => this.cycle(), o: () => this.cycleOrder(), '[': () => this.brighten(-0.5), ']': () => this.brighten(0.5), b: () => this.toggleMarks(),
-      l: () => this.toggleLive(), d: () => this.toggleDiff(), ' ': () => this.playback(), c: () => this.copyKey(), t: () => this.table(), Escape: () => this.unpin(),
+      l: () => this.toggleLive(), d: () => this.toggleDiff(), ' ': () => this.playback(), c: () => this.copyKey(), t: async () => (await import('./heatexport.js')).showTable(view), Escape: () => this.unpin(),
     };
     if (arrow) this.move(arrow[0], arrow[1]);
     else if (acts[event.key]) acts[event.key]?.();
@@ -516,7 +502,7 @@ class HeatPage {
     view.drawOver();
     const [x = 0, y = 0] = view.cellBox(cell);
     const at = view.over.getBoundingClientRect();
-    const { tip, card } = this;
+    const { card } = this;
     if (!isPhone() && this.side.hidden) {
       card.show(model, cell);
       view.cursor = null;
@@ -539,7 +525,7 @@ class HeatPage {
     if (!model) return;
     const span = model.h.to - model.h.from;
     const to = Math.min(this.now, model.h.to + span / 2);
-    this.set({ k0: null, k1: null });
+    this.page.set({ k0: null, k1: null });
     this.choose(Math.max(this.now - 3024000e3, to - 2 * span), to, '');
   }
 
@@ -563,7 +549,7 @@ class HeatPage {
   brighten(by) {
     this.brightness = Math.max(-2, Math.min(6, this.brightness + by));
     this.legend.slider.value = String(this.brightness);
-    this.set({ brightness: this.brightness || null });
+    this.page.set({ brightness: this.brightness || null });
     this.restyle();
   }
 

@@ -50,8 +50,9 @@ export class HeatView {
     this.over = h('canvas', { class: 'hm-over', tabindex: 0, role: 'application' });
     this.cells = h('canvas');
     host.append(this.base, this.over);
-    /** @type {HeatModel | null} */
-    this.model = null;
+    // Set before anything is painted.
+    this.model = /** @type {HeatModel} */ (/** @type {unknown} */ (null));
+    this.ink = /** @type {ReturnType<typeof inks>} */ ({});
     /** @type {Cell | null} */
     this.cursor = null;
     /** @type {Cell | null} */
@@ -60,6 +61,9 @@ export class HeatView {
     this.marks = true;
     /** @type {{x0: number, y0: number, x1: number, y1: number} | null} */
     this.drag = null;
+    /** @type {ReturnType<HeatView['levels']>} */
+    this.gutter = [];
+    this.scale = 1;
     this.box = { x: 0, y: 0, w: 1, h: 1 };
     this.width = 0;
     this.height = 0;
@@ -93,8 +97,6 @@ export class HeatView {
 
   /** Draws all but the overlay; also onto an SVG. @param {Pen} pen */
   paint(pen) {
-    const { model } = this;
-    if (!model || !this.ink) return;
     const side = this.options.side !== false && !isPhone() ? SIDE : 0;
     const bottom = AXIS + TOTALS;
     this.gutter = this.levels(pen, this.height - LANE - bottom);
@@ -117,9 +119,8 @@ export class HeatView {
   /** Steps of the ramp per pixel: where a pixel covers several cells, the largest. */
   paintCells() {
     const { model, box, cells } = this;
-    if (!model) return;
     const { rows, cols, shown, knee, top, diff } = model;
-    const scale = this.scale || 1;
+    const { scale } = this;
     const w = cells.width = Math.max(1, Math.round(box.w * scale));
     const height = cells.height = Math.max(1, Math.round(box.h * scale));
     const pen = cells.getContext('2d');
@@ -128,13 +129,13 @@ export class HeatView {
     const step = new Int16Array(rows * cols);
     const most = Math.log1p(top / knee);
     for (let k = 0; k < step.length; k++) {
-      const value = shown[k] ?? NaN;
+      const value = shown[k];
       if (Number.isNaN(value)) step[k] = -1;
       else if (diff) step[k] = Math.max(0, Math.min(255, Math.round(127.5 + Math.sign(value) * Math.log1p(Math.abs(value) / knee) / most * 127.5)));
       else step[k] = value > 0 ? stepOf(value, knee, top) : 0;
     }
     const table = pixels([...steps(Boolean(diff)), zeroColor()]);
-    const zero = diff ? table[128] || 0 : table[256] || 0;
+    const zero = diff ? table[128] : table[256];
     const image = pen.createImageData(w, height);
     const out = new Uint32Array(image.data.buffer);
     const firsts = new Int32Array(w + 1);
@@ -152,18 +153,18 @@ export class HeatView {
       line.set(step.subarray(first * cols, (first + 1) * cols));
       for (let i = first + 1; i <= last; i++) {
         for (let c = 0; c < cols; c++) {
-          const value = step[i * cols + c] || 0;
-          if (diff ? Math.abs(value - 128) > Math.abs((line[c] || 0) - 128) : value > (line[c] || 0)) line[c] = value;
+          const value = step[i * cols + c];
+          if (diff ? Math.abs(value - 128) > Math.abs(line[c] - 128) : value > (line[c])) line[c] = value;
         }
       }
       for (let px = 0, k = y * w; px < w; px++, k++) {
-        const from = firsts[px] || 0;
-        let value = line[from] || 0;
-        for (let c = from + 1; c < (firsts[px + 1] || 0); c++) {
-          const next = line[c] || 0;
+        const from = firsts[px];
+        let value = line[from];
+        for (let c = from + 1; c < firsts[px + 1]; c++) {
+          const next = line[c];
           if (diff ? Math.abs(next - 128) > Math.abs(value - 128) : next > value) value = next;
         }
-        out[k] = value < 0 ? 0 : value === 0 && !diff ? zero : table[value] || 0;
+        out[k] = value < 0 ? 0 : value === 0 && !diff ? zero : table[value];
       }
     }
     pen.putImageData(image, 0, 0);
@@ -172,12 +173,12 @@ export class HeatView {
   /** @param {number} t */
   x(t) {
     const { model, box } = this;
-    return model ? box.x + (t - model.h.from) / Math.max(1, model.cols * model.h.dt_ms) * box.w : 0;
+    return box.x + (t - model.h.from) / Math.max(1, model.cols * model.h.dt_ms) * box.w;
   }
 
   /** Upper border of a row. @param {number} i */
   y(i) {
-    return this.box.y + (this.model?.tops[i] || 0) * this.box.h;
+    return this.box.y + this.model.tops[i] * this.box.h;
   }
 
   /** Hatches a box by lines. @param {Pen} pen @param {number} x0 @param {number} x1 @param {string} color */
@@ -201,7 +202,6 @@ export class HeatView {
   /** @param {Pen} pen */
   paintGaps(pen) {
     const { model, box, ink } = this;
-    if (!model || !ink) return;
     const { h: heat } = model;
     for (const [list, text] of /** @type {[{from: number, to: number, why?: string}[], string][]} */ ([[heat.gaps, ''], [heat.estimated, 'estimated']])) {
       for (const gap of list || []) {
@@ -219,7 +219,6 @@ export class HeatView {
   /** Text on the ground of the page. @param {Pen} pen @param {string} text @param {number} x @param {number} y @param {string} [ground] @param {string} [color] */
   tag(pen, text, x, y, ground, color) {
     const { ink } = this;
-    if (!ink) return;
     pen.textAlign = 'left';
     pen.textBaseline = 'middle';
     const w = pen.measureText(text).width;
@@ -232,7 +231,7 @@ export class HeatView {
   /** @param {Pen} pen */
   paintBorders(pen) {
     const { model, box, ink } = this;
-    if (!model || !ink || !this.marks || !model.h.regions?.length) return;
+    if (!this.marks || !model.h.regions?.length) return;
     if (box.h / model.h.regions.length < 4) return;
     pen.strokeStyle = ink.text;
     pen.lineWidth = 1;
@@ -255,7 +254,6 @@ export class HeatView {
   /** @param {Pen} pen @param {number} x @param {number} y @param {boolean} down */
   triangle(pen, x, y, down) {
     const { ink } = this;
-    if (!ink) return;
     pen.beginPath();
     if (down) { pen.moveTo(x - 4, y - 3.5); pen.lineTo(x + 4, y - 3.5); pen.lineTo(x, y + 3.5); }
     else { pen.moveTo(x - 4, y - 4.5); pen.lineTo(x + 4, y); pen.lineTo(x - 4, y + 4.5); }
@@ -271,7 +269,6 @@ export class HeatView {
   /** Levels of the key that fit, with their widths. @param {Pen} pen @param {number} height */
   levels(pen, height) {
     const { model, ink } = this;
-    if (!model || !ink) return [];
     pen.font = `11px ${ink.mono}`;
     let shown = [...Array(model.levels).keys()].filter(level => level < 2 || model.rows * 12 <= height);
     if (isPhone()) shown = shown.filter(level => model.runs(level).length > 1).slice(-1);
@@ -288,7 +285,6 @@ export class HeatView {
   /** @param {Pen} pen */
   paintGutter(pen) {
     const { box, ink, model, gutter } = this;
-    if (!ink || !model || !gutter) return;
     let x = 0;
     for (const { level, runs, common, width } of gutter) {
       pen.textAlign = 'left';
@@ -329,7 +325,6 @@ export class HeatView {
   /** @param {Pen} pen */
   paintAxis(pen) {
     const { model, box, ink } = this;
-    if (!model || !ink) return;
     const span = model.cols * model.h.dt_ms;
     const step = STEPS.find(size => size / span * box.w >= 72) || 604800e3;
     pen.font = `10.5px ${ink.sans}`;
@@ -353,7 +348,6 @@ export class HeatView {
   /** @param {Pen} pen */
   paintTotals(pen) {
     const { model, box, ink } = this;
-    if (!model || !ink || !model.colMax || !model.colTotal) return;
     const top = Math.max(1e-9, ...model.colMax);
     const bottom = box.y + box.h + AXIS + TOTALS - 2;
     const room = TOTALS - 6;
@@ -379,7 +373,7 @@ export class HeatView {
   /** @param {Pen} pen */
   paintEvents(pen) {
     const { model, box, ink } = this;
-    if (!model || !ink || !this.marks) return;
+    if (!this.marks) return;
     const y = box.y - 10;
     const events = (model.h.events || []).filter(event => event.at >= model.h.from && this.x(event.at) <= box.x + box.w);
     for (const event of events) {
@@ -401,7 +395,6 @@ export class HeatView {
   /** @param {Pen} pen @param {StoreEvent} event @param {number} x @param {number} y @param {StoreEvent[]} events */
   flag(pen, event, x, y, events) {
     const { box, ink } = this;
-    if (!ink) return;
     pen.strokeStyle = pen.fillStyle = ink.accent;
     pen.beginPath();
     pen.moveTo(x + 0.7, y + 8); pen.lineTo(x + 0.7, y - 5); pen.lineTo(x + 9, y - 1.5); pen.lineTo(x + 0.7, y + 2);
@@ -429,11 +422,10 @@ export class HeatView {
   /** Load of the rows beside the map; of one instant during playback. @param {Pen} pen */
   paintSide(pen) {
     const { model, box, ink } = this;
-    if (!model || !ink || !model.rowTotal) return;
     const x = box.x + box.w + 6;
     const w = SIDE - 8;
-    const { cols, mean, play } = this.withColumn(model);
-    const value = (/** @type {number} */ i) => play < 0 ? model.rowTotal?.[i] || 0 : mean[i * cols + play] || 0;
+    const { play } = this;
+    const value = (/** @type {number} */ i) => play < 0 ? model.rowTotal[i] : model.mean[i * model.cols + play] || 0;
     let top = 1e-9;
     let all = 0;
     let loud = 0;
@@ -459,15 +451,10 @@ export class HeatView {
     this.tag(pen, percent(top / all), x + 6, y);
   }
 
-  /** @param {HeatModel} model */
-  withColumn(model) {
-    return { cols: model.cols, mean: model.mean, play: this.play };
-  }
-
   /** @param {Cell} cell */
   cellBox({ i, c }) {
     const { box, model } = this;
-    const w = box.w / (model?.cols || 1);
+    const w = box.w / (model.cols);
     const y = this.y(i);
     return [box.x + c * w, y, Math.max(3, w), Math.max(3, this.y(i + 1) - y)];
   }
@@ -475,8 +462,8 @@ export class HeatView {
   drawOver() {
     const { model, box, ink } = this;
     const pen = this.over.getContext('2d');
-    if (!pen || !model || !ink) return;
-    const scale = this.scale || 1;
+    if (!pen || !model) return;
+    const { scale } = this;
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, this.width, this.height);
     if (this.play >= 0) {
@@ -486,7 +473,7 @@ export class HeatView {
     }
     const cell = this.cursor;
     if (cell) {
-      const [x = 0, y = 0, w = 0, height = 0] = this.cellBox(cell);
+      const [x, y, w, height] = this.cellBox(cell);
       const [cx, cy] = [x + w / 2, y + height / 2];
       pen.strokeStyle = ink.text;
       pen.lineWidth = 1;
@@ -499,7 +486,7 @@ export class HeatView {
       const time = clock(model.timeOf(cell.c) + model.h.dt_ms / 2, model.h.dt_ms < 60e3);
       this.tag(pen, time, Math.max(box.x + 4, Math.min(box.x + box.w - 34, cx - 14)), box.y + box.h + 11, ink.text, ink.surface);
       let at = 0;
-      for (const level of this.gutter || []) {
+      for (const level of this.gutter) {
         pen.font = `600 11px ${ink.mono}`;
         this.tag(pen, fit(pen, model.label(cell.i, level.level), level.width - 8), at + 4, Math.max(box.y + 8, Math.min(box.y + box.h - 8, cy)), ink.text, ink.surface);
         at += level.width;
@@ -518,7 +505,7 @@ export class HeatView {
 
   /** @param {CanvasRenderingContext2D} pen @param {Cell} cell @param {string} color @param {string} ground */
   ring(pen, cell, color, ground) {
-    const [x = 0, y = 0, w = 0, height = 0] = this.cellBox(cell);
+    const [x, y, w, height] = this.cellBox(cell);
     pen.strokeStyle = ground;
     pen.lineWidth = 3;
     pen.strokeRect(x, y, w, height);

@@ -1,9 +1,9 @@
-// Jump box: a table, a page, a region by its encoded name, a row key.
+// Dialogs of the shell: the jump box, the list of keys, the menu of phones, the token.
 
-import { get, isAbort } from './api.js';
+import { get, isAbort, token } from './api.js';
 import { fill, h } from './dom.js';
 import { TABLE_PAGES, go, placeOf, tableHref } from './place.js';
-import { debounce, dialog } from './widgets.js';
+import { button, debounce, dialog, toast } from './widgets.js';
 
 /** @typedef {{text: string, note: string, href: string}} Target */
 
@@ -88,4 +88,49 @@ export function jump() {
   draw([]);
   ask();
   input.focus();
+}
+
+/** @type {[string, [string, string][]][]} */
+const LIST = [
+  ['Everywhere', [['/', 'jump to a table, region or key'], ['?', 'this list'], ['g o', 'overview'],
+    ['g t', 'tables'], ['g a', 'activity'], ['1 \u2026 6', 'pages of a table'], ['f', 'filter'],
+    ['Esc', 'close']]],
+  ['Tables', [['\u2191 \u2193 PgUp PgDn', 'move'], ['Home End', 'first, last'], ['Enter', 'open']]],
+  ['Heat map', [['arrows', 'move a cell, with Shift ten'], ['Enter', 'pin'], ['+ \u2212', 'zoom'],
+    ['Backspace', 'zoom back'], ['0', 'whole'], ['m', 'metric'], ['o', 'key order'],
+    ['[ ]', 'brightness'], ['b', 'borders and marks'], ['l', 'live'], ['d', 'difference'],
+    ['Space', 'playback'], ['c', 'copy key'], ['t', 'values as table']]],
+];
+
+export function help() {
+  dialog('Keyboard', h('div', { class: 'keys' }, LIST.flatMap(([title, keys]) => [
+    h('h3', null, title),
+    ...keys.map(([key, text]) => h('div', null, h('span', null, text), h('kbd', null, key))),
+  ])));
+}
+
+/** @param {{path: string, name: string}[]} pages @param {() => void} openToken */
+export function menu(pages, openToken) {
+  const box = dialog('Menu', h('nav', { class: 'menu' },
+    pages.map(page => h('a', { href: page.path, onclick: () => box.close() }, page.name)),
+    button('Table, region or row key', () => { box.close(); jump(); }, { icon: 'search' }),
+    button('Token', () => { box.close(); openToken(); }, { icon: 'lock' })));
+}
+
+/** @param {boolean} readOnly the server has no token @param {() => void} changed */
+export function askToken(readOnly, changed) {
+  const input = h('input', {
+    type: 'password', autocomplete: 'off', 'aria-label': 'Token', value: token.get(), class: 'wide',
+  });
+  const done = () => {
+    token.set(input.value.trim());
+    box.close();
+    changed();
+    toast(token.get() ? 'Token set for this tab' : 'Read-only');
+  };
+  const box = dialog('Token', [
+    h('p', null, readOnly ? 'The server was started without a token, so nothing can be changed here.'
+      : 'Actions need the token that the server was started with. It is kept until this tab is closed.'),
+    h('form', { onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); done(); } }, input),
+  ], { actions: [button('Cancel', () => box.close()), button('Set', done, { pri: true })] });
 }

@@ -9,7 +9,7 @@ import { PERIOD, poll } from './poll.js';
 import { go, onGo, placeOf } from './place.js';
 import { openTable } from './table.js';
 import { showPage } from './states.js';
-import { button, dialog, iconButton, toast } from './widgets.js';
+import { iconButton, toast } from './widgets.js';
 
 /** @type {ClusterAnswer | null} */
 let cluster = null;
@@ -86,7 +86,7 @@ async function loadCluster() {
 
 const facts = h('span', { class: 'cluster' });
 const recording = h('span', { class: 'rec' });
-const lock = iconButton('lock', 'Read-only: enter a token', () => askToken());
+const lock = iconButton('lock', 'Read-only: enter a token', () => openToken());
 const themeButton = iconButton('moon', 'Dark theme', switchTheme);
 
 function drawFacts() {
@@ -121,7 +121,7 @@ function drawTop(current) {
     h('button', { type: 'button', class: 'omni', onclick: jump, 'aria-keyshortcuts': '/' },
       icon('search', 14), h('span', null, 'Table, region or row key'), h('kbd', null, '/')),
     recording, lock, iconButton('help', 'Keyboard', help), themeButton,
-    iconButton('menu', 'Menu', menu, { class: 'ib phone' }));
+    iconButton('menu', 'Menu', openMenu, { class: 'ib phone' }));
   drawTheme();
 }
 
@@ -132,30 +132,8 @@ function drawTheme() {
   themeButton.setAttribute('aria-label', text);
 }
 
-function menu() {
-  const box = dialog('Menu', h('nav', { class: 'menu' },
-    PAGES.map(page => h('a', { href: page.path, onclick: () => box.close() }, page.name)),
-    button('Table, region or row key', () => { box.close(); jump(); }, { icon: 'search' }),
-    button('Token', () => { box.close(); askToken(); }, { icon: 'lock' })));
-}
-
-function askToken() {
-  const input = h('input', {
-    type: 'password', autocomplete: 'off', 'aria-label': 'Token', value: token.get(), class: 'wide',
-  });
-  const done = () => {
-    token.set(input.value.trim());
-    box.close();
-    drawLock();
-    toast(token.get() ? 'Token set for this tab' : 'Read-only');
-  };
-  const readOnly = cluster && cluster.read_only;
-  const box = dialog('Token', [
-    h('p', null, readOnly ? 'The server was started without a token, so nothing can be changed here.'
-      : 'Actions need the token that the server was started with. It is kept until this tab is closed.'),
-    h('form', { onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); done(); } }, input),
-  ], { actions: [button('Cancel', () => box.close()), button('Set', done, { pri: true })] });
-}
+const openToken = async () => (await import('./jump.js')).askToken(Boolean(cluster?.read_only), drawLock);
+const openMenu = async () => (await import('./jump.js')).menu(PAGES, openToken);
 
 /** Bar that says since when the server does not answer. */
 function watchConnection() {

@@ -1,8 +1,8 @@
 // Overview: vitals, findings, writes of all tables, servers, tasks and events.
 
-import { fill, h, icon } from './dom.js';
+import { fill, h } from './dom.js';
 import { findingsOf, glyph, shapeName, showFix, splitChip } from './diagnosis.js';
-import { NONE, bytes, clock, count, duration, factor, moment, num, percent, rate, stamp } from './format.js';
+import { NONE, bytes, clock, count, duration, factor, num, percent, rate, shortServer } from './format.js';
 import { tableHref } from './place.js';
 import { empty, into, loading, panel } from './states.js';
 import { eventRow, taskRow } from './activity.js';
@@ -64,7 +64,7 @@ function serverTable(cluster) {
     const share = (loads[at] || 0) / all;
     const hot = cluster.servers.length > 1 && share > 1.5 / cluster.servers.length;
     return h('tr', null, h('td', { title: server.name }, h('span', { class: (full || 0) > 0.85 || hot ? 'dot warn' : 'dot' }), ' ',
-      server.name ? (server.name.split(',')[0] || '').split('.')[0] : 'this server'),
+      server.name ? shortServer(server.name).replace(/:\d+$/, '') : 'this server'),
     h('td', { class: 'r' }, num(server.regions)), h('td', { class: 'r' }, rate(server.reads_per_s === null ? null : loads[at])),
     h('td', { class: 'r' }, meter(share, hot)), h('td', { class: 'r' }, duration(server.p99_ms)),
     h('td', { class: 'r' }, full === null ? bytes(server.memstore_bytes) : percent(full)));

@@ -195,6 +195,8 @@ export function action(title, path, body, changed, form, input) {
       box.close();
       toast(answer.task === undefined ? 'Done' : `Started as task ${answer.task}`);
       changed();
+      // A task ends a little later.
+      setTimeout(changed, 2500);
     } catch (error) {
       fill(would, failure(error, run));
     }

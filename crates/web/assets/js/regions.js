@@ -302,7 +302,7 @@ class RegionPage {
 /** @param {{name: string, regions: number, reads_per_s: Figure, writes_per_s: Figure, size_bytes: number, share: Figure}} group */
 function groupView(group) {
   const share = group.share || 0;
-  return h('div', { class: 'group', role: 'row' }, h('b', { role: 'gridcell' }, group.name || NONE),
+  return h('div', { class: 'group', role: 'row' }, h('b', { role: 'gridcell' }, group.name.split(',').slice(0, 2).join(':') || NONE),
     h('span', { class: 'muted' }, `${count(group.regions)} regions`), h('span', null, `${num(group.reads_per_s)} reads/s`),
     h('span', null, `${num(group.writes_per_s)} writes/s`), h('span', { class: 'onlywide' }, bytes(group.size_bytes)),
     meter(share, share > 0.5), h('span', null, percent(share)));
@@ -321,9 +321,8 @@ function groupsOf(regions) {
       part.push(region);
     }
     const sum = (/** @type {(r: Region) => Figure} */ of) => part.reduce((to, region) => to + (of(region) || 0), 0);
-    const text = name.includes(',') ? name.split(',').slice(0, 2).join(':') : name;
     out.push({ at, view: groupView({
-      name: text, regions: part.length, reads_per_s: sum(r => r.reads_per_s), writes_per_s: sum(r => r.writes_per_s),
+      name, regions: part.length, reads_per_s: sum(r => r.reads_per_s), writes_per_s: sum(r => r.writes_per_s),
       size_bytes: sum(r => r.size_bytes), share: sum(r => r.share),
     }) });
     at += Math.max(1, part.length);

@@ -2,13 +2,13 @@
 
 import { get, isAbort, ofTable, url } from './api.js';
 import { fill, h } from './dom.js';
-import { NONE, count, duration, escaped, group, spaced, fromHex, stamp, valueText, visible } from './format.js';
+import { ELLIPSIS, NONE, count, duration, escaped, fromHex, group, stamp, toHex, visible } from './format.js';
 import { Grid } from './grid.js';
 import { escapedKey, fieldType, keyView, shortField } from './keys.js';
 import { onPrefs } from './prefs.js';
 import { planHref } from './place.js';
 import { empty, failure, loading } from './states.js';
-import { button, copy, iconButton, keyFormControl, segments, select, toast } from './widgets.js';
+import { copy, iconButton, keyFormControl, segments, select, toast } from './widgets.js';
 
 /** Rows that are kept in the page. */
 const KEPT = 20000;
@@ -30,11 +30,102 @@ function valueView(cell, form) {
   return h('span', { class: `val ${look}` }, text, note && h('span', { class: 'ty' }, note));
 }
 
+const STRICT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** @param {Uint8Array} data @returns {string | null} */
+function utf8(data) {
+  try {
+    return STRICT.decode(data);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {Uint8Array} data @returns {[string, string] | null} text and type */
+function number(data) {
+  const view = new DataView(data.buffer, data.byteOffset, data.length);
+  if (data.length === 8) {
+    const integer = view.getBigInt64(0);
+    const float = view.getFloat64(0);
+    const size = Math.abs(float);
+    // A small integer has the bits of a denormal; a usual float those of a huge integer.
+    if (Number.isFinite(float) && size > 1e-12 && size < 1e18) return [String(float), 'f64'];
+    return [String(integer), 'i64'];
+  }
+  if (data.length === 4) return [String(view.getInt32(0)), 'i32'];
+  if (data.length === 2) return [String(view.getInt16(0)), 'i16'];
+  return data.length === 1 ? [String(view.getInt8(0)), 'i8'] : null;
+}
+
+/**
+ * Text of a value, its look and a note.
+ * @param {{hex: string, len: number}} value
+ * @param {string} form auto, text, number, hex or json
+ * @returns {{text: string, look: 'str' | 'num' | 'hex' | 'none', note: string}}
+ */
+function valueText(value, form) {
+  if (value.len === 0) return { text: 'empty', look: 'none', note: '' };
+  const data = fromHex(value.hex);
+  const cut = data.length < value.len;
+  const size = `${group(value.len)} B`;
+  const text = form === 'hex' || form === 'number' ? null : utf8(data);
+  if (form === 'json' && text !== null) {
+    try {
+      return { text: visible(JSON.stringify(JSON.parse(text))), look: 'hex', note: '' };
+    } catch {
+      // Not JSON: shown as text below.
+    }
+  }
+  const controls = text === null ? [] : text.match(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g) || [];
+  if (text !== null && (form !== 'auto' || controls.length * 8 <= text.length)) {
+    return { text: visible(text) + (cut ? ELLIPSIS : ''), look: 'str', note: cut ? size : '' };
+  }
+  const as = !cut && (form === 'number' || (form === 'auto' && data.length === 8)) ? number(data) : null;
+  if (as) return { text: as[0], look: 'num', note: as[1] };
+  const shown = data.subarray(0, 256);
+  const more = shown.length < value.len ? ELLIPSIS : '';
+  return { text: spaced(shown) + more, look: 'hex', note: size };
+}
+
+/** @param {Uint8Array} data */
+const spaced = data => toHex(data).replace(/(..)(?=.)/g, '$1 ');
+
+/** Bytes of types of a fixed width. @type {Record<string, number>} */
+const WIDTHS = { BOOL: 1, U8: 1, I8: 1, U16: 2, I16: 2, U32: 4, I32: 4, F32: 4, FLOAT: 4, DATE: 4, IPV4: 4, U64: 8, I64: 8, F64: 8, DOUBLE: 8, TIMESTAMP: 8, UUID: 16, IPV6: 16 };
+
+/**
+ * Bytes of each segment of a key in the binary profile; null where they do not add up, so that
+ * nothing is drawn under a wrong name.
+ * @param {string} hex @param {KeyField[]} fields
+ */
+function segmentBytes(hex, fields) {
+  const out = [];
+  let at = 0;
+  for (const field of fields) {
+    const type = field.ddl || field.type || '';
+    const salt = /^SALT\((\d+)/.exec(type);
+    const sized = /^HASH\(.*?(\d+)\)/.exec(type) || /\b(?:CHAR|BYTES)\((\d+)\)/.exec(type);
+    let size = salt ? (Number(salt[1]) <= 256 ? 1 : 2) : sized ? Number(sized[1]) : WIDTHS[(field.type || '').replace(/\(.*/, '')];
+    if (size === undefined) {
+      // A text ends with 00 01, flipped in falling order; the last one of rising order has no end.
+      const end = field.desc ? 'fffe' : '0001';
+      let stop = hex.indexOf(end, at * 2);
+      while (stop >= 0 && stop % 2) stop = hex.indexOf(end, stop + 1);
+      size = stop < 0 ? hex.length / 2 - at : stop / 2 + 2 - at;
+    }
+    out.push(size);
+    at += size;
+  }
+  return at * 2 === hex.length ? out : null;
+}
+
 class RowsPage {
   /** @param {TablePage} page */
   constructor(page) {
     this.page = page;
     this.form = 'auto';
+    /** @type {RowKey | null} */
+    this.schema = page.info()?.row_key || null;
     this.by = page.choice('by', ['fields', 'key'], 'key');
     /** @type {Record<string, HTMLInputElement>} */
     this.inputs = {};
@@ -107,7 +198,7 @@ class RowsPage {
   /** Parameters of the request, from the inputs. */
   params() {
     /** @type {Record<string, string>} */
-    const params = {};
+    const params = { limit: '100' };
     for (const [name, input] of Object.entries(this.inputs)) {
       const value = input.value.trim();
       if (!value) continue;
@@ -116,6 +207,8 @@ class RowsPage {
       else if (value.length > 1 && value.endsWith('*')) params[`field.${name}.prefix`] = value.slice(0, -1);
       else params[`field.${name}`] = value;
     }
+    // Without a bound the server would read by fields, and leave out keys that do not decode.
+    if (this.by === 'key' && this.schema && !params.start && !params.prefix) params.start = '\\x00';
     return params;
   }
 
@@ -197,7 +290,7 @@ class RowsPage {
     const keys = fields.length ? fields.map((field, at) => ({
       id: 'k', name: field.name, width: field.derived ? '38px' : 'minmax(70px, 130px)', cell: row => row.key.fields
         ? h('span', { class: field.derived ? 'mono faint' : 'mono', title: row.key.fields[at] }, shortField(row.key.fields[at] ?? ''))
-        : at === 0 ? keyView(row.key, { schema: this.schema }) : '',
+        : at === 0 ? h('span', { class: 'whole' }, keyView(row.key, { schema: this.schema })) : '',
     })) : [{ id: 'k', name: 'Row key', width: 'minmax(140px, 1fr)', cell: row => keyView(row.key) }];
     return [...keys, ...this.columns.map(name => ({
       id: 'v', name, width: 'minmax(90px, 2fr)', cell: (/** @type {Row} */ row) => {
@@ -226,8 +319,20 @@ class RowsPage {
     fill(this.side, h('header', null, h('h2', null, 'Row'), h('span', { class: 'grow' }), iconButton('copy', 'Copy the key', () => copy(escaped(key.hex), 'Key copied as \\x text'))),
       key.fields && h('div', { class: 'sec' }, h('h3', null, 'Key fields'), h('dl', { class: 'kv three' }, fields.flatMap((field, at) => [
         h('dt', null, field.name), h('dd', { class: 'mono wrap' }, visible(key.fields?.[at] ?? NONE)), h('dd', { class: 'faint r' }, fieldType(field))]))),
-      h('div', { class: 'sec' }, h('h3', null, `Key bytes \u00b7 ${group(key.len || data.length)}`), h('div', { class: 'anat mono' }, spaced(data)), h('div', { class: 'mono faint wrap' }, escapedKey(key))),
+      h('div', { class: 'sec' }, h('h3', null, `Key bytes \u00b7 ${group(key.len || data.length)}`), this.anatomy(key, data), h('div', { class: 'mono faint wrap' }, escapedKey(key))),
       h('div', { class: 'sec' }, h('h3', null, row.cells_total && row.cells_total > row.cells.length ? `Cells \u00b7 ${row.cells.length} of ${count(row.cells_total)}` : 'Cells'), this.cells(row)));
+  }
+
+  /** Bytes of a key, under the names of their fields. @param {Key} key @param {Uint8Array} data */
+  anatomy(key, data) {
+    const fields = this.schema?.fields || [];
+    const sizes = key.fields && !key.len ? segmentBytes(key.hex, fields) : null;
+    if (!sizes) return h('div', { class: 'anat mono' }, h('div', { class: 'k1' }, h('span', { class: 'by' }, spaced(data))));
+    let at = 0;
+    return h('div', { class: 'anat mono' }, sizes.map((size, index) => {
+      const part = data.subarray(at, at += size);
+      return h('div', { class: fields[index].derived ? 'k0' : `k${1 + index % 4}` }, h('span', { class: 'by' }, spaced(part)), h('span', { class: 'nm' }, `${fields[index].name} \u00b7 ${size} B`));
+    }));
   }
 
   /** @param {Row} row */

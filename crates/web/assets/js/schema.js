@@ -81,8 +81,8 @@ const lint = findings => findings.length ? findings.map(finding => h('div', { cl
 
 /** @param {any} plan @param {RowKey | null | undefined} schema */
 const planView = (plan, schema) => [
-  h('p', { class: 'planline' }, h('b', null, num(plan.ranges_total ?? plan.ranges.length)), ' ranges in ', h('b', null, num(plan.regions)), ' regions, fan-out ', h('b', null, num(plan.fan_out)),
-    plan.sort ? chip('needs a sort', 'warn') : ' in key order'),
+  h('p', null, 'Ranges ', h('b', null, num(plan.ranges_total ?? plan.ranges.length)), ' \u00b7 regions ', h('b', null, num(plan.regions)), ' \u00b7 fan-out ', h('b', null, num(plan.fan_out)), ' \u00b7 ',
+    plan.sort ? chip('needs a sort', 'warn') : 'in key order'),
   plan.text && h('pre', null, plan.text),
   h('ol', { class: 'ranges' }, plan.ranges.slice(0, 16).map((/** @type {any} */ range) => h('li', null, keyView(range.start, { schema, none: '(first)' }), ' to ', keyView(range.stop, { schema, none: '(last)' })))),
 ];

@@ -1,4 +1,5 @@
-// The chosen theme, before anything is painted. A classic script: modules run after the document.
+// Before anything is painted: the chosen theme, and the modules of the page of the address, which
+// are asked for at once instead of one after the other. A classic script: modules run later.
 {
   const asked = new URLSearchParams(location.search).get('theme');
   let theme = asked;
@@ -8,4 +9,18 @@
     // Storage may be switched off; the system's theme is used.
   }
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
+
+  /** @type {Record<string, string>} */
+  const modules = {
+    '': 'overview activity ramp', tables: 'tables grid ramp', activity: 'activity', regions: 'regions region grid keys ramp',
+    heat: 'heatpage heatview heatdata heatcell heatlegend keys ramp', 'hot-keys': 'hotkeys grid keys', rows: 'rows grid keys',
+    'what-if': 'whatif heatview heatdata keys ramp', schema: 'schema keys',
+  };
+  const [, first = '', , page = 'regions'] = location.pathname.split('/');
+  for (const name of (modules[first === 't' ? page : first] || '').split(' ').filter(Boolean)) {
+    const link = document.createElement('link');
+    link.rel = 'modulepreload';
+    link.href = `/js/${name}.js`;
+    document.head.append(link);
+  }
 }
