@@ -13,4 +13,5 @@ mod key;
 mod program;
 mod series;
 mod serve;
+mod traffic;
 mod unexpected_files;
