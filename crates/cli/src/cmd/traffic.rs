@@ -28,7 +28,7 @@ pub(crate) struct TrafficArgs {
     /// Print the shapes: what they do, what a diagnosis says, and whether splitting helps
     #[arg(long)]
     list: bool,
-    /// Table, created with a declared row key if it does not exist [default: traffic_SHAPE]
+    /// Table, created with a declared row key if it does not exist [default: `traffic_SHAPE`]
     #[arg(long, value_name = "NAME")]
     table: Option<TableName>,
     /// Operations per second; rows per second for sweep

@@ -13,6 +13,8 @@
 //! One generator, behind a lock, feeds all threads: the sequence of operations depends on the seed
 //! and on the rows that the table had, not on the number of threads.
 
+#[cfg(test)]
+mod diagnosis_tests;
 mod interrupt;
 mod patterns;
 mod report;

@@ -84,13 +84,19 @@ pub(super) struct Interval {
 }
 
 /// Operations with their times.
-struct Source {
+pub(super) struct Source {
     pattern: Box<dyn Pattern>,
     schedule: Schedule,
 }
 
 impl Source {
-    fn take(&mut self, now: Duration) -> (Operation, Duration) {
+    pub(super) fn new(config: &TrafficConfig, pattern: Box<dyn Pattern>) -> Self {
+        let period = (config.shape == Shape::Periodic).then_some(config.period);
+        Self { pattern, schedule: Schedule::new(config.rate, period) }
+    }
+
+    /// Returns the next operation and when it is due.
+    pub(super) fn take(&mut self, now: Duration) -> (Operation, Duration) {
         let operation = self.pattern.next();
         let units = self.pattern.units(&operation);
         (operation, self.schedule.take(now, units))
@@ -125,9 +131,7 @@ impl TrafficRun {
         table: TrafficTable,
         stop: &StopRequest,
     ) -> anyhow::Result<Self> {
-        let period = (config.shape == Shape::Periodic).then_some(config.period);
-        let source =
-            Source { pattern: table.pattern, schedule: Schedule::new(config.rate, period) };
+        let source = Source::new(config, table.pattern);
         let measured = (0..config.threads).map(|_| Ok(Mutex::new(Measured::new()?)));
         let shared = Arc::new(Shared {
             source: Mutex::new(source),
@@ -189,7 +193,7 @@ impl TrafficRun {
                 return Ok(());
             }
             if now >= last_line + self.config.report_interval {
-                let interval = self.interval(now - last_line)?;
+                let interval = self.interval(now.saturating_sub(last_line))?;
                 last_line = now;
                 total.add(&interval.measured)?;
                 self.report_error(report)?;

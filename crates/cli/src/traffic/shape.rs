@@ -117,7 +117,7 @@ impl Shape {
                 "salt-imbalance",
                 "orders salted by a country, of which there are eight: some salts have several",
                 "salt imbalance",
-                "helps little: another field in the salt does",
+                "helps within a salt; another field in the salt helps more",
                 "amount F64 FAMILY d QUALIFIER amount, state STRING FAMILY d QUALIFIER state, ROW \
                  KEY (SALT({salts} BY country), country STRING, order_id U64)",
             ),
@@ -172,6 +172,9 @@ impl Shape {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+
     use super::*;
     use clap::ValueEnum as _;
 
@@ -180,6 +183,27 @@ mod tests {
         assert_eq!(Shape::value_variants(), Shape::ALL);
         for shape in Shape::ALL {
             assert_eq!(shape.to_possible_value().unwrap().get_name(), shape.name());
+        }
+    }
+
+    #[test]
+    fn page_lists_all_shapes_with_an_example() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/traffic.md");
+        let page = std::fs::read_to_string(&path).unwrap();
+        let mut table =
+            "| shape | what it does | diagnosis | splitting |\n|---|---|---|---|\n".to_owned();
+        for shape in Shape::ALL {
+            let Facts { name, what, diagnosis, splitting, .. } = shape.facts();
+            writeln!(table, "| `{name}` | {what} | {diagnosis} | {splitting} |").unwrap();
+            assert!(page.contains(&format!("$ halite traffic {name} ")), "{name}");
+        }
+        let (before, rest) = page.split_once("<!-- shapes -->\n").unwrap();
+        let (_, after) = rest.split_once("<!-- end -->").unwrap();
+        let expected = format!("{before}<!-- shapes -->\n{table}<!-- end -->{after}");
+        if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
+            std::fs::write(&path, &expected).unwrap();
+        } else {
+            assert_eq!(page, expected, "docs/traffic.md is old; cargo xtask golden --update");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Runs of each shape on an embedded store.
 
+use halite::{Builder, Options, WalSync};
+
 use super::*;
 use crate::backend::Backend;
 
@@ -33,8 +35,10 @@ fn run(backend: &Backend, config: &TrafficConfig) -> anyhow::Result<(String, boo
 
 fn store() -> (tempfile::TempDir, Backend) {
     let folder = tempfile::tempdir().unwrap();
-    let backend = Backend::from(halite::open(folder.path()).unwrap());
-    (folder, backend)
+    let mut options = Options::default();
+    options.wal_sync = WalSync::Flush;
+    let store = Builder::new().options(options).open(folder.path()).unwrap();
+    (folder, store.into())
 }
 
 #[test]

@@ -13,5 +13,6 @@ mod key;
 mod program;
 mod series;
 mod serve;
+mod traffic;
 mod unexpected_files;
 mod web;

@@ -509,6 +509,30 @@ fn demo_tables_exist_when_server_is_ready() {
 }
 
 #[test]
+fn demo_has_traffic_of_its_own_unless_off() {
+    let served = TestServer::start(&["--ephemeral", "--demo", "--demo-traffic", "500"]);
+    // Nothing else reads the counters.
+    let reads = || -> u64 {
+        let mut web = Wire::connect(
+            served.address("http"),
+            b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        );
+        let mut page = String::new();
+        web.stream.read_to_string(&mut page).unwrap();
+        let name = "halite_table_read_requests_total{table=\"sensor_daily\"} ";
+        page.lines().find_map(|line| line.strip_prefix(name)).unwrap().parse().unwrap()
+    };
+    await_that("the traffic has read counters", || reads() > 10);
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+
+    let served = TestServer::start(&["--ephemeral", "--demo", "--demo-traffic", "off"]);
+    let (code, logged) = served.end(Signal::TERM);
+    assert!(code == Some(0) && !logged.contains("traffic"), "{code:?} {logged}");
+    let (code, stderr) = refused(&["--ephemeral", "--demo-traffic", "0"]);
+    assert!(code == Some(2) && stderr.contains("from 1 to 10000, or off"), "{code:?} {stderr}");
+}
+
+#[test]
 fn port_or_directory_in_use_is_named_in_error() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("store");

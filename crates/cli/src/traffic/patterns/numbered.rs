@@ -18,14 +18,14 @@ const SCANS_PER_SECOND: u64 = 20;
 pub(super) struct Orders {
     keys: KeyWriter,
     chance: SeededRng,
-    orders: u64,
+    rows: u64,
     hot: Range<u64>,
 }
 
 impl Orders {
     pub(super) fn new(keys: KeyWriter, config: &PatternConfig) -> Self {
-        let (orders, hot) = (config.rows, hot_tenth(config.rows));
-        Self { keys, chance: SeededRng::new(config.seed), orders, hot }
+        let (rows, hot) = (config.rows, hot_tenth(config.rows));
+        Self { keys, chance: SeededRng::new(config.seed), rows, hot }
     }
 }
 
@@ -49,21 +49,21 @@ impl Pattern for Orders {
 
     fn next(&mut self) -> Operation {
         if self.chance.below(100) < 10 {
-            let order = self.chance.below(self.orders);
+            let order = self.chance.below(self.rows);
             return Operation::Put(self.row(order));
         }
         let width = self.hot.end - self.hot.start;
         let order = if self.chance.below(100) < HOT_PERCENT {
             self.hot.start + self.chance.below(width)
         } else {
-            let order = self.chance.below(self.orders - width);
+            let order = self.chance.below(self.rows - width);
             if order < self.hot.start { order } else { order + width }
         };
         Operation::Get(self.keys.numbered(order))
     }
 
     fn splits(&self, regions: u64) -> Option<Vec<Bytes>> {
-        Some(self.keys.numbered_splits(self.orders, regions))
+        Some(self.keys.numbered_splits(self.rows, regions))
     }
 }
 
@@ -71,7 +71,7 @@ impl Pattern for Orders {
 pub(super) struct Pages {
     keys: KeyWriter,
     chance: SeededRng,
-    pages: u64,
+    rows: u64,
     rows_per_scan: u64,
     next: u64,
 }
@@ -81,7 +81,7 @@ impl Pages {
         Self {
             keys,
             chance: SeededRng::new(config.seed),
-            pages: config.rows,
+            rows: config.rows,
             rows_per_scan: (config.rate / SCANS_PER_SECOND).clamp(1, MAX_PAGE_ROWS),
             next: 0,
         }
@@ -97,11 +97,11 @@ impl Pattern for Pages {
 
     fn next(&mut self) -> Operation {
         if self.chance.below(100) < 5 {
-            let page = self.chance.below(self.pages);
+            let page = self.chance.below(self.rows);
             return Operation::Put(self.row(page));
         }
-        let (start, rows) = (self.next, self.rows_per_scan.min(self.pages - self.next));
-        self.next = (start + rows) % self.pages;
+        let (start, rows) = (self.next, self.rows_per_scan.min(self.rows - self.next));
+        self.next = (start + rows) % self.rows;
         Operation::Scan {
             start: self.keys.numbered(start),
             rows: usize::try_from(rows).unwrap_or(usize::MAX),
@@ -109,7 +109,7 @@ impl Pattern for Pages {
     }
 
     fn splits(&self, regions: u64) -> Option<Vec<Bytes>> {
-        Some(self.keys.numbered_splits(self.pages, regions))
+        Some(self.keys.numbered_splits(self.rows, regions))
     }
 
     fn units(&self, operation: &Operation) -> u64 {

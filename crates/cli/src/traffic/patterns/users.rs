@@ -14,21 +14,21 @@ const SCANNED_ROWS: usize = 10;
 pub(super) struct Users {
     keys: KeyWriter,
     chance: SeededRng,
-    users: u64,
+    rows: u64,
     celebrity: Option<u64>,
 }
 
 impl Users {
     /// Gets, puts and short scans of all users alike.
     pub(super) fn even(keys: KeyWriter, config: &PatternConfig) -> Self {
-        Self { keys, chance: SeededRng::new(config.seed), users: config.rows, celebrity: None }
+        Self { keys, chance: SeededRng::new(config.seed), rows: config.rows, celebrity: None }
     }
 
     /// Gets and counted visits, of which one user has 30 %, and puts of the others.
     pub(super) fn with_celebrity(keys: KeyWriter, config: &PatternConfig) -> Self {
         let mut chance = SeededRng::new(config.seed);
         let celebrity = Some(chance.below(config.rows));
-        Self { keys, chance, users: config.rows, celebrity }
+        Self { keys, chance, rows: config.rows, celebrity }
     }
 
     fn key(&self, user: u64) -> Bytes {
@@ -38,9 +38,9 @@ impl Users {
     /// Returns a user other than the celebrity.
     fn anyone(&mut self) -> u64 {
         match self.celebrity {
-            None => self.chance.below(self.users),
+            None => self.chance.below(self.rows),
             Some(celebrity) => {
-                let user = self.chance.below(self.users - 1);
+                let user = self.chance.below(self.rows - 1);
                 user + u64::from(user >= celebrity)
             }
         }
