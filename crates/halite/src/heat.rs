@@ -56,8 +56,8 @@ impl<'a> Heat<'a> {
     }
 
     /// Returns the most frequent rows of a table in a span of time of the last ten minutes, in
-    /// falling order, and the number of its operations in that time. Times are in milliseconds since
-    /// 1970.
+    /// falling order, and the number of its operations in that time. Times are in milliseconds
+    /// since 1970.
     ///
     /// # Errors
     /// As [`Heat::map`].

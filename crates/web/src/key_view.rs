@@ -49,8 +49,9 @@ impl KeyStyle {
         Ok(Self { max_bytes, is_escaped: params.get("keys") == Some("escaped"), declared })
     }
 
-    /// Returns a boundary between ranges of keys in this form. It may be the beginning of a key only:
-    /// its fields are those of the least key that begins with it, as far as it determines them.
+    /// Returns a boundary between ranges of keys in this form. It may be the beginning of a key
+    /// only: its fields are those of the least key that begins with it, as far as it determines
+    /// them.
     pub(crate) fn boundary(&self, bytes: &[u8]) -> Key {
         let key = self.key(bytes);
         match &self.declared {

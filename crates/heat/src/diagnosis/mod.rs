@@ -22,6 +22,8 @@ use crate::metric::{Load, Metric};
 const MIN_REQUESTS: u64 = 1000;
 /// Sampled operations of one region below which their order means nothing.
 const MIN_ORDERED: usize = 16;
+/// Time that decides about every shape but a period, in milliseconds, if it has enough requests.
+const RECENT_MS: i64 = 120_000;
 /// Rank correlation from which keys rise with time.
 const ORDERED: f64 = 0.8;
 /// Share of the requests from which a row is hot.
@@ -138,14 +140,23 @@ pub fn diagnose(
     (from_ms, to_ms): (i64, i64),
     salt_length: SaltLength<'_>,
 ) -> Finding {
-    let evidence = Evidence::gather(activity, from_ms, to_ms);
-    let requests = evidence.load.requests();
+    let all = Evidence::gather(activity, from_ms, to_ms);
+    let requests = all.load.requests();
     if requests == 0 {
-        return evidence.finding(Shape::Idle, 1.0);
+        return all.finding(Shape::Idle, 1.0);
     }
     if requests < MIN_REQUESTS {
-        return evidence.finding(Shape::TooFew, 1.0);
+        return all.finding(Shape::TooFew, 1.0);
     }
+    // A table that was filled a few minutes ago had another load then.
+    let last = all.columns.last().map_or(to_ms, |column| column.to_ms);
+    let recent_ms = last.saturating_sub(RECENT_MS).max(from_ms);
+    let recent = Evidence::gather(activity, recent_ms, to_ms);
+    let is_enough = recent.load.requests() >= MIN_REQUESTS;
+    let (evidence, from_ms) = if is_enough { (recent, recent_ms) } else { (all, from_ms) };
+    let columns: Vec<PackedColumn> =
+        columns.iter().filter(|column| column.to_ms > from_ms).cloned().collect();
+    let columns = &columns[..];
     let checks: [&dyn Fn() -> Option<Finding>; 6] = [
         &|| tombstone_head(&evidence),
         &|| hot_row(&evidence, activity, (from_ms, to_ms)),
@@ -155,7 +166,9 @@ pub fn diagnose(
         &|| groups::hot_keys(&evidence, columns),
     ];
     let found = checks.iter().find_map(|check| check());
-    found.or_else(|| periodic(&evidence)).unwrap_or_else(|| even(&evidence))
+    // A period shows over a longer time.
+    let whole = Evidence::gather(activity, i64::MIN, to_ms);
+    found.or_else(|| periodic(&whole)).unwrap_or_else(|| even(&evidence))
 }
 
 impl<'a> Evidence<'a> {

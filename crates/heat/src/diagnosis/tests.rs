@@ -308,6 +308,21 @@ fn queue_is_tombstone_head() {
 }
 
 #[test]
+fn load_of_the_past_is_not_that_of_now() {
+    let world = || World::new((0..20_000).map(padded).collect(), 16);
+    expect(Shape::Even, world, 20, &unsalted, |world, at, random| {
+        for number in 0..2000 {
+            if at < 6 {
+                let next = u64::try_from(at).unwrap() * 2000 + number;
+                world.put(&padded(next));
+            } else {
+                world.get(&padded(random.u64(..20_000)));
+            }
+        }
+    });
+}
+
+#[test]
 fn few_requests_are_not_judged() {
     let mut world = World::new((0..100).map(padded).collect(), 1);
     assert_eq!(world.diagnose(6, &unsalted).shape, Shape::Idle);

@@ -145,8 +145,8 @@ fn table_parameter(params: &Params) -> Answered<Option<TableName>> {
         .map_err(|error: halite_types::Error| Problem::field("table", error.message()))
 }
 
-/// Returns the events of a table in a span of time, as far as they are known: a picture does without
-/// them.
+/// Returns the events of a table in a span of time, as far as they are known: a picture does
+/// without them.
 pub(super) fn events_of(call: &Call, table: &TableName, (from, to): (i64, i64)) -> Vec<EventView> {
     let time = |ms: i64| u64::try_from(ms).ok();
     let query = EventQuery {

@@ -1,4 +1,4 @@
-//! Shape of the load of tables, its cause, and what mends it.
+//! Shape of the load of tables, its cause, and its fix.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::key_view::{DeclaredKey, Key, KeyStyle};
 use crate::problem::{Answered, Problem};
 use crate::statistics::round;
 
-/// Time that is looked at, in milliseconds: the frequent rows and sampled keys of so long are kept.
+/// Time that is examined, in milliseconds: frequent rows and sampled keys are kept for it.
 const SPAN_MS: i64 = 600_000;
 
 /// Findings.
@@ -51,7 +51,7 @@ pub(crate) struct FindingView {
     p99_cost_ms: Option<f64>,
 }
 
-/// What mends a finding.
+/// Fix of a finding.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Fix {
     /// `ddl`, or `advice` in words.

@@ -47,7 +47,8 @@ pub(crate) struct HeatAnswer {
     regions: Vec<HeatRegion>,
     events: Vec<EventView>,
     gaps: Vec<Gap>,
-    /// Spans of time whose loads were recorded for wider ranges of keys, and are distributed evenly.
+    /// Spans of time whose loads were recorded for wider ranges of keys, and are distributed
+    /// evenly.
     estimated: Vec<Span>,
     /// Time at which the newest column closes.
     next_column_at: i64,
