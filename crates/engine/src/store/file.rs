@@ -78,7 +78,7 @@ pub(crate) struct StoreFile {
     pub(crate) clip: Option<Clip>,
     /// File in the region's own directory, and the file with the cells.
     origins: [FileOrigin; 2],
-    /// Rows of its stripe, once they were asked for.
+    /// Rows of its stripe, once they were requested.
     stripe: OnceLock<Option<StripeBounds>>,
 }
 
