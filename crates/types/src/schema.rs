@@ -231,8 +231,8 @@ pub mod family_attribute {
     pub const PREFETCH_SETTING: &str = "hbase.rs.prefetchblocksonopen";
     /// Setting: `true` if all blocks of compacted files are cached when they are written.
     pub const CACHE_COMPACTED_ON_WRITE_SETTING: &str = "hbase.rs.cachecompactedblocksonwrite";
-    /// Setting: bytes of the files of a compaction above which it does not apply. Default: no
-    /// limit.
+    /// Setting: bytes of the files of a compaction above which the one before does not apply.
+    /// Default: no limit.
     pub const CACHE_COMPACTED_ON_WRITE_THRESHOLD_SETTING: &str =
         "hbase.rs.cachecompactedblocksonwrite.threshold";
     /// Setting: `false` if reads do not cache data blocks.
