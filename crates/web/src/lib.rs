@@ -32,6 +32,7 @@ mod status;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod text_page;
 
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ pub fn router(sources: WebSources, config: WebConfig) -> Router {
     let pages = api::routes()
         .into_iter()
         .fold(Router::new(), |router, (path, methods)| router.route(path, methods));
+    let pages = pages.route("/status.txt", axum::routing::get(text_page::status));
     let pages = assets::add_routes(pages).fallback(guard::unknown_path);
     guard::protect(pages, &site).with_state(site)
 }

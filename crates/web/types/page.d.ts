@@ -1,11 +1,23 @@
 // Shapes of the API's answers and of what the modules of the page pass each other, for the type
 // checker alone. Times are in milliseconds since 1970.
 
-type Key = {hex: string, fields?: string[], len?: number, escaped?: string};
+type Key = { hex: string; fields?: string[]; len?: number; escaped?: string };
 type Figure = number | null | undefined;
-type KeyField = {name: string, type: string | null, ddl?: string, derived: boolean, desc: boolean};
-type RowKey = {ddl: string, fields: KeyField[], fingerprint?: string};
-type ProblemDocument = {status: number, kind: string, title: string, detail?: string, field?: string};
+type KeyField = {
+  name: string;
+  type: string | null;
+  ddl?: string;
+  derived: boolean;
+  desc: boolean;
+};
+type RowKey = { ddl: string; fields: KeyField[]; fingerprint?: string };
+type ProblemDocument = {
+  status: number;
+  kind: string;
+  title: string;
+  detail?: string;
+  field?: string;
+};
 interface Server {
   name: string | null;
   regions: number;
@@ -48,11 +60,17 @@ interface TableRow {
   effective_regions: Figure;
   shape: string | null;
   severity: string | null;
-  thumb: {w: number, h: number, data: string} | null;
+  thumb: { w: number; h: number; data: string } | null;
   ttl_s?: Figure;
   compression?: string | null;
 }
-type TablesAnswer = {as_of: number, missing?: string[], total: number, tables: TableRow[], counts?: Record<string, number>};
+type TablesAnswer = {
+  as_of: number;
+  missing?: string[];
+  total: number;
+  tables: TableRow[];
+  counts?: Record<string, number>;
+};
 interface Family {
   name: string;
   versions: number;
@@ -69,8 +87,17 @@ interface TableExtra {
   families: Family[];
   ddl: string | null;
   attributes?: Record<string, string>;
-  key_stats?: {field: string, distinct: Figure, lowest: string, highest: string, bytes: Figure, use: string}[] | null;
-  bytes_per_cell?: {encoding: string, codec: string, bytes: number, in_use?: boolean}[] | null;
+  key_stats?:
+    | {
+        field: string;
+        distinct: Figure;
+        lowest: string;
+        highest: string;
+        bytes: Figure;
+        use: string;
+      }[]
+    | null;
+  bytes_per_cell?: { encoding: string; codec: string; bytes: number; in_use?: boolean }[] | null;
 }
 type TableAnswer = TableRow & TableExtra;
 interface Region {
@@ -90,7 +117,7 @@ interface Region {
   size_bytes: number;
   store_files: Figure;
   memstore_bytes: Figure;
-  compaction: {kind: string, progress: Figure} | string | null;
+  compaction: { kind: string; progress: Figure } | string | null;
   share: Figure;
   share_of_mean: Figure;
   state: string;
@@ -99,16 +126,31 @@ interface Region {
   reads_series?: Figure[];
   writes_series?: Figure[];
 }
-type RegionGroup = {name: string, regions: number, offset: number, reads_per_s: Figure, writes_per_s: Figure, size_bytes: number, share: Figure};
-type RegionsAnswer = {as_of: number, total: number, table_regions?: number, regions: Region[], groups?: RegionGroup[], ruler?: number[]};
+type RegionGroup = {
+  name: string;
+  regions: number;
+  offset: number;
+  reads_per_s: Figure;
+  writes_per_s: Figure;
+  size_bytes: number;
+  share: Figure;
+};
+type RegionsAnswer = {
+  as_of: number;
+  total: number;
+  table_regions?: number;
+  regions: Region[];
+  groups?: RegionGroup[];
+  ruler?: number[];
+};
 interface RegionExtra {
-  sub_ranges?: {start: Key, load: number}[] | null;
+  sub_ranges?: { start: Key; load: number }[] | null;
   half_load_key?: Key | null;
   half_load?: [number, number] | null;
   half_size?: [number, number] | null;
   half_size_key?: Key | null;
   divisible?: boolean | null;
-  store_file_list?: {family: string, name: string, size_bytes: number, cells?: Figure}[] | null;
+  store_file_list?: { family: string; name: string; size_bytes: number; cells?: Figure }[] | null;
   flushes?: number;
   compactions?: number;
 }
@@ -124,12 +166,27 @@ interface Finding {
   since?: Figure;
   split?: string;
   why?: string;
-  fix?: {kind: string, text: string} | null;
+  fix?: { kind: string; text: string } | null;
   p99_cost_ms?: Figure;
 }
-type DiagnosisAnswer = {as_of: number, findings: Finding[]};
-type Task = {id: number, state: string, description: string, status: string, progress: Figure, started: Figure, left_s: Figure};
-type StoreEvent = {at: number, kind: string, table?: string | null, key?: Key | null, text: string, server?: string};
+type DiagnosisAnswer = { as_of: number; findings: Finding[] };
+type Task = {
+  id: number;
+  state: string;
+  description: string;
+  status: string;
+  progress: Figure;
+  started: Figure;
+  left_s: Figure;
+};
+type StoreEvent = {
+  at: number;
+  kind: string;
+  table?: string | null;
+  key?: Key | null;
+  text: string;
+  server?: string;
+};
 interface SlowCall {
   start_time: number;
   processing_ms: number;
@@ -141,11 +198,24 @@ interface SlowCall {
   call_details: string;
   region_name: string | null;
 }
-type Cell = {family: string, qualifier: Key, ts: number, type: string, value: {hex: string, len: number}};
-type Row = {key: Key, cells: Cell[], cells_total?: number};
-type RowsPlan = {ranges: number, regions: Figure, salts?: number[], rows_examined: number, ms: number, text?: string | null};
-type RowsAnswer = {as_of: number, plan: RowsPlan, rows: Row[], next: string | null};
-type Lint = {rule: string, severity: string, text: string, fix?: string | null, line?: Figure};
+type Cell = {
+  family: string;
+  qualifier: Key;
+  ts: number;
+  type: string;
+  value: { hex: string; len: number };
+};
+type Row = { key: Key; cells: Cell[]; cells_total?: number };
+type RowsPlan = {
+  ranges: number;
+  regions: Figure;
+  salts?: number[];
+  rows_examined: number;
+  ms: number;
+  text?: string | null;
+};
+type RowsAnswer = { as_of: number; plan: RowsPlan; rows: Row[]; next: string | null };
+type Lint = { rule: string; severity: string; text: string; fix?: string | null; line?: Figure };
 interface HeatRow {
   start: Key;
   end: Key;
@@ -166,38 +236,57 @@ interface HeatHeader {
   metric: string;
   unit: string;
   row: HeatRow[];
-  regions: {encoded_name: string, row: number, since: number, server?: string | null}[];
+  regions: { encoded_name: string; row: number; since: number; server?: string | null }[];
   events: StoreEvent[];
-  gaps: {from: number, to: number, why: string}[];
-  estimated: {from: number, to: number}[];
+  gaps: { from: number; to: number; why: string }[];
+  estimated: { from: number; to: number }[];
   next_column_at?: Figure;
   operations?: Figure;
   mean?: (number | null)[][];
   max?: (number | null)[][];
 }
-type Heat = {h: HeatHeader, mean: Float32Array, max: Float32Array};
+type Heat = { h: HeatHeader; mean: Float32Array; max: Float32Array };
 interface HeatCell {
-  top_rows: {key: Key, per_s: number, error: number}[];
-  clients: {addr: string, share: number}[];
-  statements: {fingerprint: string, text: string, share: number}[];
+  top_rows: { key: Key; per_s: number; error: number }[];
+  clients: { addr: string; share: number }[];
+  statements: { fingerprint: string; text: string; share: number }[];
   sampled: string;
   regions: string[];
   p99_ms: Figure;
 }
-type HotKey = {rank: number, key: Key, per_s: number, error: number, share: number, bytes_per_s: Figure, clients: (string | {addr: string})[], first_seen: Figure, last_seen: Figure, server: string | null};
-type HotKeysAnswer = {as_of: number, rows: HotKey[], sampled: string, counters: number};
-type Delta = {now: Figure, then: Figure, source?: string, ci?: [number, number]};
-type Candidate = {id?: string, ddl: string, note?: string};
+type HotKey = {
+  rank: number;
+  key: Key;
+  per_s: number;
+  error: number;
+  share: number;
+  bytes_per_s: Figure;
+  clients: (string | { addr: string })[];
+  first_seen: Figure;
+  last_seen: Figure;
+  server: string | null;
+};
+type HotKeysAnswer = { as_of: number; rows: HotKey[]; sampled: string; counters: number };
+type Delta = { now: Figure; then: Figure; source?: string; ci?: [number, number] };
+type Candidate = { id?: string; ddl: string; note?: string };
 interface WhatIfAnswer {
   candidates?: Candidate[];
   operations?: number;
   metrics?: Record<string, Delta>;
-  worse?: {query: string, now: string, then: string}[];
-  migration?: {ddl: string, bytes: Figure, seconds: Figure};
+  worse?: { query: string; now: string; then: string }[];
+  migration?: { ddl: string; bytes: Figure; seconds: Figure };
   heat?: HeatHeader;
 }
-type Step = {do: string, region?: string, ms?: Figure, count?: number, load?: number[], text?: string, bytes?: Figure};
-type ActionAnswer = {would?: Step[], statement?: string, task?: number};
+type Step = {
+  do: string;
+  region?: string;
+  ms?: Figure;
+  count?: number;
+  load?: number[];
+  text?: string;
+  bytes?: Figure;
+};
+type ActionAnswer = { would?: Step[]; statement?: string; task?: number };
 
 /** What a page gets. `set` writes state into the address; with `push` Back restores the one before. */
 interface Page {

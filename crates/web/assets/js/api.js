@@ -28,7 +28,10 @@ export const isAbort = error => error instanceof DOMException && error.name === 
 const known = new Map();
 const KNOWN_MAX = 24;
 
-/** Paths that nothing records here, which are not asked for again for a while. @type {Map<string, {until: number, problem: Problem}>} */
+/**
+ * Paths that nothing records here, which are not asked for again for a while.
+ * @type {Map<string, {until: number, problem: Problem}>}
+ */
 const missing = new Map();
 const MISSING_MS = 300e3;
 
@@ -68,11 +71,18 @@ async function send(address, init) {
   if (response.ok || response.status === 304) return response;
   const retry = Number(response.headers.get('Retry-After')) || 0;
   const document = await response.json().catch(() => null);
-  const problem = new Problem(document && document.title ? document : {
-    status: response.status, kind: response.status === 503 ? 'retry' : 'repair',
-    title: `the server answered ${response.status}`,
-  }, retry);
-  if (problem.kind === 'missing_source') missing.set(path, { until: Date.now() + MISSING_MS, problem });
+  const problem = new Problem(
+    document && document.title
+      ? document
+      : {
+          status: response.status,
+          kind: response.status === 503 ? 'retry' : 'repair',
+          title: `the server answered ${response.status}`,
+        },
+    retry,
+  );
+  if (problem.kind === 'missing_source')
+    missing.set(path, { until: Date.now() + MISSING_MS, problem });
   throw problem;
 }
 
@@ -113,7 +123,8 @@ export const getRaw = (path, params, accept, signal) =>
 export const token = {
   get: () => sessionStorage.getItem('token') || '',
   /** @param {string} value */
-  set: value => value ? sessionStorage.setItem('token', value) : sessionStorage.removeItem('token'),
+  set: value =>
+    value ? sessionStorage.setItem('token', value) : sessionStorage.removeItem('token'),
 };
 
 /**

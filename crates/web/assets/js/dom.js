@@ -98,6 +98,15 @@ const ICONS = {
 };
 
 /** @param {string} name @param {number} [size] */
-export const icon = (name, size = 16) => svg('svg', {
-  class: 'icon', width: size, height: size, viewBox: '0 0 16 16', 'aria-hidden': 'true',
-}, svg('path', { d: ICONS[name] || ICONS.schema }));
+export const icon = (name, size = 16) =>
+  svg(
+    'svg',
+    {
+      class: 'icon',
+      width: size,
+      height: size,
+      viewBox: '0 0 16 16',
+      'aria-hidden': 'true',
+    },
+    svg('path', { d: ICONS[name] || ICONS.schema }),
+  );

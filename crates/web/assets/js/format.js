@@ -16,7 +16,8 @@ export function num(value) {
   const size = Math.abs(value);
   if (value < 0) return '\u2212' + num(size);
   if (size < 10) return size === 0 ? '0' : size < 0.01 ? '<0.01' : three(size, '');
-  if (size < 999.5) return size < 100 && !Number.isInteger(size) ? three(size, '') : size.toFixed(0);
+  if (size < 999.5)
+    return size < 100 && !Number.isInteger(size) ? three(size, '') : size.toFixed(0);
   const units = ['k', 'M', 'G', 'T', 'P'];
   let scaled = size / 1000;
   let unit = 0;
@@ -28,14 +29,17 @@ export function num(value) {
 }
 
 /** Exact to 9,999,999, then three figures. @param {Figure} value */
-export const count = value => value === null || value === undefined ? NONE
-  : value <= 9999999 ? group(value) : num(value);
+export const count = value =>
+  value === null || value === undefined ? NONE : value <= 9999999 ? group(value) : num(value);
 
 /** @param {number} value */
-export const group = value => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ',');
+export const group = value =>
+  Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ',');
 
 /** @param {Figure} value */
-export const rate = value => value === null || value === undefined ? NONE : `${num(value)}/s`;
+export const rate = value => (value === null || value === undefined ? NONE : `${num(value)}/s`);
 
 /** Bytes as HBase counts them: 1 MB = 1024 x 1024. @param {Figure} value */
 export function bytes(value) {
@@ -56,7 +60,8 @@ export function duration(ms) {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return NONE;
   if (ms < 1) return `${Math.round(ms * 1000)} \u00b5s`;
   if (ms < 999.5) return `${ms < 10 ? ms.toFixed(1) : ms.toFixed(0)} ms`;
-  if (ms < 59950) return `${ms < 9950 && ms % 1000 ? (ms / 1000).toFixed(1) : (ms / 1000).toFixed(0)} s`;
+  if (ms < 59950)
+    return `${ms < 9950 && ms % 1000 ? (ms / 1000).toFixed(1) : (ms / 1000).toFixed(0)} s`;
   if (ms < 5400e3) return `${Math.round(ms / 60e3)} min`;
   if (ms < 129600e3) return `${Math.round(ms / 3600e3)} h`;
   return `${Math.round(ms / 86400e3)} d`;
@@ -72,8 +77,8 @@ export function percent(part, digits = 0) {
 }
 
 /** One decimal from 0.05 to 100. @param {Figure} value */
-export const factor = value => value === null || value === undefined ? NONE
-  : value < 100 ? value.toFixed(1) : num(value);
+export const factor = value =>
+  value === null || value === undefined ? NONE : value < 100 ? value.toFixed(1) : num(value);
 
 /** @param {number} value @param {number} [size] */
 const pad = (value, size = 2) => String(value).padStart(size, '0');
@@ -87,7 +92,12 @@ export function clock(ms, seconds) {
 /** `03-15`. @param {number} ms */
 export const day = ms => new Date(ms).toISOString().slice(5, 10);
 
-/** Clock of today, else with the day. @param {Figure} ms @param {number} now @param {boolean} [seconds] */
+/**
+ * Clock of today, else with the day.
+ * @param {Figure} ms
+ * @param {number} now
+ * @param {boolean} [seconds]
+ */
 export function moment(ms, now, seconds) {
   if (ms === null || ms === undefined) return NONE;
   const same = Math.floor(ms / 86400e3) === Math.floor(now / 86400e3);
@@ -95,8 +105,10 @@ export function moment(ms, now, seconds) {
 }
 
 /** `2024-03-15 10:42:00Z`. @param {Figure} ms */
-export const stamp = ms => ms === null || ms === undefined || !Number.isFinite(ms) ? NONE
-  : new Date(ms).toISOString().replace('T', ' ').replace('.000Z', 'Z');
+export const stamp = ms =>
+  ms === null || ms === undefined || !Number.isFinite(ms)
+    ? NONE
+    : new Date(ms).toISOString().replace('T', ' ').replace('.000Z', 'Z');
 
 /** @param {string} hex @returns {Uint8Array} */
 export function fromHex(hex) {
@@ -143,10 +155,13 @@ export function unescaped(text) {
 const INVISIBLE = /[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 /** Text with symbols for control characters and codes for invisible ones. @param {string} text */
-export const visible = text => text
-  .replace(/[\u0000-\u001f]/g, char => String.fromCharCode(0x2400 + char.charCodeAt(0)))
-  .replace(/[\u007f-\u009f]/g, char => char === '\u007f' ? '\u2421' : `\\u00${char.charCodeAt(0).toString(16)}`)
-  .replace(INVISIBLE, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+export const visible = text =>
+  text
+    .replace(/[\u0000-\u001f]/g, char => String.fromCharCode(0x2400 + char.charCodeAt(0)))
+    .replace(/[\u007f-\u009f]/g, char =>
+      char === '\u007f' ? '\u2421' : `\\u00${char.charCodeAt(0).toString(16)}`,
+    )
+    .replace(INVISIBLE, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** Host and port of a server. @param {string | null} server */
 export const shortServer = server => {

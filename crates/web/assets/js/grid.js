@@ -15,17 +15,29 @@ export class Grid {
     this.options = options;
     /** @type {Map<number, R>} */
     this.rows = new Map();
-    /** Headings before rows: index of the row and content. @type {{at: number, view: HTMLElement}[]} */
+    /**
+     * Headings before rows: index of the row and content.
+     * @type {{at: number, view: HTMLElement}[]}
+     */
     this.groups = [];
     this.total = 0;
     this.cursor = -1;
     this.sort = options.sort;
     this.head = h('div', { class: 'tr head', role: 'row' });
     this.space = h('div', { class: 'space', role: 'rowgroup' });
-    this.scroll = h('div', {
-      class: 'scroll', tabindex: 0, role: 'grid', 'aria-label': options.label,
-      onscroll: () => this.draw(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
-    }, this.head, this.space);
+    this.scroll = h(
+      'div',
+      {
+        class: 'scroll',
+        tabindex: 0,
+        role: 'grid',
+        'aria-label': options.label,
+        onscroll: () => this.draw(),
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
+      },
+      this.head,
+      this.space,
+    );
     this.foot = h('div', { class: 'foot' });
     this.element = h('div', { class: 'grid grow' }, this.scroll, this.foot);
     const observer = new ResizeObserver(() => this.layout());
@@ -44,11 +56,17 @@ export class Grid {
     this.columns = shown;
     this.cards = isPhone() && Boolean(this.options.card);
     const tracks = shown.map(column => column.width).join(' ');
-    const least = shown.reduce((sum, column) => sum + (Number(/\d+(?=px)/.exec(column.width)?.[0]) || 0) + 12, 20);
+    const least = shown.reduce(
+      (sum, column) => sum + (Number(/\d+(?=px)/.exec(column.width)?.[0]) || 0) + 12,
+      20,
+    );
     this.element.style.setProperty('--tracks', tracks);
     this.element.style.setProperty('--least', this.cards ? '0' : `${least}px`);
     this.element.classList.toggle('cards', this.cards);
-    fill(this.head, shown.map((column, at) => this.heading(column, at)));
+    fill(
+      this.head,
+      shown.map((column, at) => this.heading(column, at)),
+    );
     this.draw();
   }
 
@@ -58,10 +76,23 @@ export class Grid {
     const falls = this.sort === `-${sort}`;
     const sorted = sort && (falls || this.sort === sort);
     const name = [column.name, sorted && icon(falls ? 'down' : 'up', 10)];
-    return h('div', {
-      class: column.right ? 'th r' : 'th', role: 'columnheader', 'aria-colindex': at + 1,
-      'aria-sort': sorted ? (falls ? 'descending' : 'ascending') : null, 'data-id': column.id,
-    }, sort ? h('button', { type: 'button', onclick: () => this.sortBy(sort, Boolean(column.right)) }, name) : name);
+    return h(
+      'div',
+      {
+        class: column.right ? 'th r' : 'th',
+        role: 'columnheader',
+        'aria-colindex': at + 1,
+        'aria-sort': sorted ? (falls ? 'descending' : 'ascending') : null,
+        'data-id': column.id,
+      },
+      sort
+        ? h(
+            'button',
+            { type: 'button', onclick: () => this.sortBy(sort, Boolean(column.right)) },
+            name,
+          )
+        : name,
+    );
   }
 
   /** Figures fall first, texts rise. @param {string} sort @param {boolean} figure */
@@ -88,7 +119,7 @@ export class Grid {
     const real = this.lines * this.rowHeight - this.room;
     const drawn = this.height - this.room;
     const part = drawn > 0 ? Math.min(1, this.scroll.scrollTop / drawn) : 0;
-    return real <= 0 ? 0 : part * real / this.rowHeight;
+    return real <= 0 ? 0 : (part * real) / this.rowHeight;
   }
 
   get room() {
@@ -129,7 +160,7 @@ export class Grid {
     const first = Math.max(0, Math.floor(top) - 3);
     const shown = Math.min(MAX_ROWS, Math.ceil(this.room / rowHeight) + 7);
     const last = Math.min(lines, first + shown);
-    // Where the list is longer than what can be laid out, rows stand relative to the scrolled place.
+    // In a list longer than what can be laid out, rows stand relative to the scrolled place.
     const base = this.scroll.scrollTop - top * rowHeight;
     this.space.style.height = `${this.height}px`;
     this.scroll.setAttribute('aria-rowcount', String(this.total + 1));
@@ -149,7 +180,10 @@ export class Grid {
     }
     fill(this.space, views);
     if (unknown >= 0 && this.options.onNeed) this.options.onNeed(unknown, lastUnknown);
-    this.range = { first: this.at(first).index, last: Math.max(0, this.at(Math.max(first, last - 1)).index) };
+    this.range = {
+      first: this.at(first).index,
+      last: Math.max(0, this.at(Math.max(first, last - 1)).index),
+    };
     this.onDraw();
   }
 
@@ -162,8 +196,11 @@ export class Grid {
     const { options, cards, columns = [] } = this;
     const selected = index === this.cursor;
     const view = h('div', {
-      class: `${cards ? 'card' : 'tr'} row ${row && options.rowClass ? options.rowClass(row) : ''}`, role: 'row',
-      'aria-rowindex': index + 2, 'aria-selected': String(selected), id: `row-${index}`,
+      class: `${cards ? 'card' : 'tr'} row ${row && options.rowClass ? options.rowClass(row) : ''}`,
+      role: 'row',
+      'aria-rowindex': index + 2,
+      'aria-selected': String(selected),
+      id: `row-${index}`,
       onclick: (/** @type {Event} */ event) => {
         if (event.target instanceof Element && event.target.closest('a, button')) return;
         this.select(index);
@@ -175,9 +212,19 @@ export class Grid {
     } else if (cards && options.card) {
       view.append(h('div', { class: 'cardin', role: 'gridcell' }, options.card(row)));
     } else {
-      columns.forEach((column, at) => view.append(h('div', {
-        class: `td${column.right ? ' r' : ''} c-${column.id}`, role: 'gridcell', 'aria-colindex': at + 1,
-      }, column.cell(row))));
+      columns.forEach((column, at) =>
+        view.append(
+          h(
+            'div',
+            {
+              class: `td${column.right ? ' r' : ''} c-${column.id}`,
+              role: 'gridcell',
+              'aria-colindex': at + 1,
+            },
+            column.cell(row),
+          ),
+        ),
+      );
     }
     return view;
   }
@@ -212,8 +259,12 @@ export class Grid {
     const from = Math.max(0, this.cursor);
     /** @type {Record<string, number>} */
     const moves = {
-      ArrowDown: this.cursor < 0 ? 0 : from + 1, ArrowUp: from - 1, PageDown: from + jump,
-      PageUp: from - jump, Home: 0, End: this.total - 1,
+      ArrowDown: this.cursor < 0 ? 0 : from + 1,
+      ArrowUp: from - 1,
+      PageDown: from + jump,
+      PageUp: from - jump,
+      Home: 0,
+      End: this.total - 1,
     };
     const to = moves[event.key];
     if (to !== undefined) {
@@ -254,6 +305,8 @@ export class Age {
     const missed = Date.now() - (this.at || 0) > 32e3 && !document.hidden;
     this.element.classList.toggle('warn', missed);
     const text = `updated ${new Date(this.asOf).toISOString().slice(11, 19)}Z`;
-    this.element.textContent = missed ? `${text}, no answer for ${Math.round((Date.now() - (this.at || 0)) / 1e3)} s` : text;
+    this.element.textContent = missed
+      ? `${text}, no answer for ${Math.round((Date.now() - (this.at || 0)) / 1e3)} s`
+      : text;
   }
 }

@@ -1,4 +1,4 @@
-// What is known of one cell of the heat: figures at once, rows and causes when the server tells them.
+// What is known of one cell of the heat: figures at once, rows and causes when they are told.
 
 import { get, isAbort, ofTable } from './api.js';
 import { fill, h } from './dom.js';
@@ -24,7 +24,9 @@ export function spanText(model, c) {
 export function cellSentence(model, { i, c }) {
   const cell = model.cell(i, c);
   const key = (model.fields[i] || []).map((_, level) => model.label(i, level)).join(', ');
-  return `${key}, ${clock(model.timeOf(c))}, ${valueText(cell.value, model.metric, model.look.unit)}${cell.share === null ? '' : `, ${percent(cell.share)} of view`}`;
+  const value = valueText(cell.value, model.metric, model.look.unit);
+  const share = cell.share === null ? '' : `, ${percent(cell.share)} of view`;
+  return `${key}, ${clock(model.timeOf(c))}, ${value}${share}`;
 }
 
 /** @param {HeatModel} model @param {At} at @param {RowKey | null} schema */
@@ -34,29 +36,91 @@ function figures(model, { i, c }, schema) {
   if (!row) return [];
   const region = model.h.regions?.find(one => one.encoded_name === row.region);
   const unit = model.look.unit;
-  const pair = (/** @type {string} */ name, /** @type {Children} */ value, look = '') => [h('dt', null, name), h('dd', { class: look }, value)];
+  const pair = (/** @type {string} */ name, /** @type {Children} */ value, look = '') => [
+    h('dt', null, name),
+    h('dd', { class: look }, value),
+  ];
   return [
-    h('div', { class: 'cellhead' }, h('b', null, valueText(cell.value, model.metric, unit)),
-      h('span', { class: 'muted' }, cell.share === null ? '' : `${percent(cell.share)} of view`), h('time', null, spanText(model, c))),
-    h('dl', { class: 'kv' },
+    h(
+      'div',
+      { class: 'cellhead' },
+      h('b', null, valueText(cell.value, model.metric, unit)),
+      h('span', { class: 'muted' }, cell.share === null ? '' : `${percent(cell.share)} of view`),
+      h('time', null, spanText(model, c)),
+    ),
+    h(
+      'dl',
+      { class: 'kv' },
       model.diff ? pair('change', valueText(cell.shown, model.metric, unit)) : null,
-      pair('from', row.label ? row.label.join(' \u203a ') : keyView(row.start, { schema, none: '(first)', form: 'decoded' })),
-      row.start.hex ? pair('', escapedKey(row.start), 'raw') : null, pair('to', row.end.hex ? escapedKey(row.end) : '(last)', 'raw'),
-      Number.isFinite(cell.peak) ? pair('peak', `${valueText(cell.peak, model.metric, unit)} in one sample`) : null,
+      pair(
+        'from',
+        row.label
+          ? row.label.join(' \u203a ')
+          : keyView(row.start, { schema, none: '(first)', form: 'decoded' }),
+      ),
+      row.start.hex ? pair('', escapedKey(row.start), 'raw') : null,
+      pair('to', row.end.hex ? escapedKey(row.end) : '(last)', 'raw'),
+      Number.isFinite(cell.peak)
+        ? pair('peak', `${valueText(cell.peak, model.metric, unit)} in one sample`)
+        : null,
       pair('column', `${duration(model.h.dt_ms)}, layer ${model.h.layer}`, 'muted'),
-      row.rows_est ? pair('rows', `\u2248 ${num(row.rows_est)}${row.bytes ? DOT + bytes(row.bytes) : ''}`) : null,
-      row.region ? pair('region', [h('code', null, row.region.slice(0, 12)), region?.server ? ` on ${shortServer(region.server).split(':')[0]}` : '']) : null)];
+      row.rows_est
+        ? pair('rows', `\u2248 ${num(row.rows_est)}${row.bytes ? DOT + bytes(row.bytes) : ''}`)
+        : null,
+      row.region
+        ? pair('region', [
+            h('code', null, row.region.slice(0, 12)),
+            region?.server ? ` on ${shortServer(region.server).split(':')[0]}` : '',
+          ])
+        : null,
+    ),
+  ];
 }
 
 /** @param {HeatCell} cell @param {RowKey | null} schema */
 function causes(cell, schema) {
-  const line = (/** @type {string} */ text, /** @type {number} */ share) => [h('span', { class: 'ell', title: text }, text), meter(share), h('span', { class: 'r' }, percent(share))];
+  const line = (/** @type {string} */ text, /** @type {number} */ share) => [
+    h('span', { class: 'ell', title: text }, text),
+    meter(share),
+    h('span', { class: 'r' }, percent(share)),
+  ];
   return [
-    cell.top_rows?.length > 0 && h('div', { class: 'cellsec' }, h('h4', null, 'Top rows', h('span', null, 'ops/s \u00b1 error')),
-      h('div', { class: 'tk' }, cell.top_rows.slice(0, 3).flatMap(row => [keyView(row.key, { schema }), h('span', { class: 'r' }, h('b', null, num(row.per_s)), h('span', { class: 'faint' }, ` \u00b1 ${num(row.error)}`))]))),
-    (cell.statements?.length > 0 || cell.clients?.length > 0) && h('div', { class: 'cellsec' }, h('h4', null, 'Cause', h('span', null, `sampled ${cell.sampled.replace('/', ' in ')}`)),
-      h('div', { class: 'cause' }, cell.statements.slice(0, 3).flatMap(one => line(one.text, one.share)), cell.clients.slice(0, 3).flatMap(one => line(one.addr, one.share)))),
-    cell.p99_ms !== null && cell.p99_ms !== undefined && h('div', { class: 'cellsec muted' }, `p99 ${duration(cell.p99_ms)}`),
+    cell.top_rows?.length > 0 &&
+      h(
+        'div',
+        { class: 'cellsec' },
+        h('h4', null, 'Top rows', h('span', null, 'ops/s \u00b1 error')),
+        h(
+          'div',
+          { class: 'tk' },
+          cell.top_rows
+            .slice(0, 3)
+            .flatMap(row => [
+              keyView(row.key, { schema }),
+              h(
+                'span',
+                { class: 'r' },
+                h('b', null, num(row.per_s)),
+                h('span', { class: 'faint' }, ` \u00b1 ${num(row.error)}`),
+              ),
+            ]),
+        ),
+      ),
+    (cell.statements?.length > 0 || cell.clients?.length > 0) &&
+      h(
+        'div',
+        { class: 'cellsec' },
+        h('h4', null, 'Cause', h('span', null, `sampled ${cell.sampled.replace('/', ' in ')}`)),
+        h(
+          'div',
+          { class: 'cause' },
+          cell.statements.slice(0, 3).flatMap(one => line(one.text, one.share)),
+          cell.clients.slice(0, 3).flatMap(one => line(one.addr, one.share)),
+        ),
+      ),
+    cell.p99_ms !== null &&
+      cell.p99_ms !== undefined &&
+      h('div', { class: 'cellsec muted' }, `p99 ${duration(cell.p99_ms)}`),
   ];
 }
 
@@ -79,8 +143,20 @@ export class CellCard {
     const row = model.h.row[at.i];
     const name = `${model.timeOf(at.c)} ${row?.start.hex}`;
     fill(this.more);
-    fill(this.element, figures(model, at, schema), this.more, finding && finding.severity !== 'ok' && (model.cell(at.i, at.c).share || 0) > 0.2
-      && h('div', { class: 'cellsec' }, chip(shapeName(finding.shape), finding.severity), ` ${splitText(finding.split)}`));
+    fill(
+      this.element,
+      figures(model, at, schema),
+      this.more,
+      finding &&
+        finding.severity !== 'ok' &&
+        (model.cell(at.i, at.c).share || 0) > 0.2 &&
+        h(
+          'div',
+          { class: 'cellsec' },
+          chip(shapeName(finding.shape), finding.severity),
+          ` ${splitText(finding.split)}`,
+        ),
+    );
     this.asked.abort();
     clearTimeout(this.timer);
     const ready = this.known.get(name);
@@ -94,7 +170,11 @@ export class CellCard {
     this.timer = setTimeout(async () => {
       try {
         /** @type {HeatCell} */
-        const cell = await get(ofTable(this.page.table, '/heat/cell'), { at: model.timeOf(at.c), k0: row.start.hex, k1: row.end.hex, metric: model.h.metric }, this.asked.signal);
+        const cell = await get(
+          ofTable(this.page.table, '/heat/cell'),
+          { at: model.timeOf(at.c), k0: row.start.hex, k1: row.end.hex, metric: model.h.metric },
+          this.asked.signal,
+        );
         this.keep(name, cell);
         fill(this.more, causes(cell, schema));
       } catch (error) {

@@ -6,33 +6,53 @@ import { shortField } from './keys.js';
 
 export const MIME = 'application/vnd.halite.heat';
 
-/** Metrics: name, unit, fixed top of the scale, and whether values of rows add up. @type {Record<string, {name: string, unit: string, top?: number, level?: boolean}>} */
+/**
+ * Metrics: name, unit, fixed top of the scale, and whether values of rows add up.
+ * @type {Record<string, {name: string, unit: string, top?: number, level?: boolean}>}
+ */
 export const METRICS = {
-  writes: { name: 'Writes', unit: '/s' }, reads: { name: 'Reads', unit: '/s' },
-  examined: { name: 'Rows examined', unit: '/s' }, bytes: { name: 'Bytes', unit: 'B/s' },
-  p99: { name: 'p99', unit: 'ms', top: 20, level: true }, errors: { name: 'Errors', unit: '/s', top: 20 },
+  writes: { name: 'Writes', unit: '/s' },
+  reads: { name: 'Reads', unit: '/s' },
+  examined: { name: 'Rows examined', unit: '/s' },
+  bytes: { name: 'Bytes', unit: 'B/s' },
+  p99: { name: 'p99', unit: 'ms', top: 20, level: true },
+  errors: { name: 'Errors', unit: '/s', top: 20 },
   memstore: { name: 'Memstore', unit: '%', top: 100, level: true },
 };
 
-/** Binary form: length of the header, header as JSON, padding to 8, means, maxima. @param {ArrayBuffer} buffer @returns {Heat} */
+/**
+ * Binary form: length of the header, header as JSON, padding to 8, means, maxima.
+ * @param {ArrayBuffer} buffer
+ * @returns {Heat}
+ */
 export function decode(buffer) {
   const length = new DataView(buffer).getUint32(0, true);
   /** @type {HeatHeader} */
   const h = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
   const at = Math.ceil((4 + length) / 8) * 8;
   const cells = h.rows * h.cols;
-  return { h, mean: new Float32Array(buffer, at, cells), max: new Float32Array(buffer, at + 4 * cells, cells) };
+  return {
+    h,
+    mean: new Float32Array(buffer, at, cells),
+    max: new Float32Array(buffer, at + 4 * cells, cells),
+  };
 }
 
 /** @param {HeatHeader} h @returns {Heat} */
 export function fromJson(h) {
-  const flat = (/** @type {(number | null)[][] | undefined} */ rows) => Float32Array.from((rows || []).flat(), value => value ?? NaN);
+  const flat = (/** @type {(number | null)[][] | undefined} */ rows) =>
+    Float32Array.from((rows || []).flat(), value => value ?? NaN);
   return { h, mean: flat(h.mean), max: flat(h.max || h.mean) };
 }
 
 /** @param {string} table @param {Params} params @param {AbortSignal} signal */
 export async function loadHeat(table, params, signal) {
-  const response = await getRaw(ofTable(table, '/heat'), params, `${MIME}, application/json;q=0.5`, signal);
+  const response = await getRaw(
+    ofTable(table, '/heat'),
+    params,
+    `${MIME}, application/json;q=0.5`,
+    signal,
+  );
   const binary = (response.headers.get('Content-Type') || '').startsWith(MIME);
   return binary ? decode(await response.arrayBuffer()) : fromJson(await response.json());
 }
@@ -56,13 +76,21 @@ export class HeatModel {
     this.rows = h.rows;
     this.cols = h.cols;
     this.metric = METRICS[h.metric] || { name: h.metric, unit: '' };
-    const divisor = (/** @type {HeatRow} */ row) => look.unit === 'row' ? Math.max(1, row.rows_est || 1)
-      : look.unit === 'mb' ? Math.max(1 / 1024, (row.bytes || 0) / 1048576) : 1;
+    const divisor = (/** @type {HeatRow} */ row) =>
+      look.unit === 'row'
+        ? Math.max(1, row.rows_est || 1)
+        : look.unit === 'mb'
+          ? Math.max(1 / 1024, (row.bytes || 0) / 1048576)
+          : 1;
     this.mean = blank(scaled(heat.mean, h, divisor), h);
     this.max = blank(scaled(heat.max, h, divisor), h);
     this.diff = Boolean(look.before);
     // Coarse columns are coloured by their peak: a short spike stays visible at any zoom.
-    this.shown = look.before ? this.minus(look.before, divisor) : h.dt_ms > 120e3 ? this.max : this.mean;
+    this.shown = look.before
+      ? this.minus(look.before, divisor)
+      : h.dt_ms > 120e3
+        ? this.max
+        : this.mean;
     this.rowTotal = new Float64Array(this.rows);
     this.colTotal = new Float64Array(this.cols);
     this.colMax = new Float64Array(this.cols);
@@ -71,11 +99,19 @@ export class HeatModel {
     const { knee, top } = this.anchor();
     this.knee = knee;
     this.top = top;
-    this.fields = h.row.map(row => row.label || row.start.fields || [row.start.hex ? escaped(row.start.hex.slice(0, 64)) : '(first)']);
+    this.fields = h.row.map(
+      row =>
+        row.label ||
+        row.start.fields || [row.start.hex ? escaped(row.start.hex.slice(0, 64)) : '(first)'],
+    );
     this.levels = this.fields.reduce((most, fields) => Math.max(most, fields.length), 1);
   }
 
-  /** The period before may have other columns and rows: cells are found by time and first key. @param {Heat} before @param {(row: HeatRow) => number} divisor */
+  /**
+   * The period before may have other columns and rows: cells are found by time and first key.
+   * @param {Heat} before
+   * @param {(row: HeatRow) => number} divisor
+   */
   minus(before, divisor) {
     const { h, cols } = this;
     const old = blank(scaled(before.mean, before.h, divisor), before.h);
@@ -85,8 +121,9 @@ export class HeatModel {
       const j = rows.get(row.start.hex);
       if (j === undefined) return;
       for (let c = 0; c < cols; c++) {
-        const from = Math.floor((c + 0.5) * h.dt_ms / before.h.dt_ms);
-        if (from < before.h.cols) out[i * cols + c] = (this.mean[i * cols + c]) - (old[j * before.h.cols + from]);
+        const from = Math.floor(((c + 0.5) * h.dt_ms) / before.h.dt_ms);
+        if (from < before.h.cols)
+          out[i * cols + c] = this.mean[i * cols + c] - old[j * before.h.cols + from];
       }
     });
     return out;
@@ -100,7 +137,9 @@ export class HeatModel {
         const value = mean[i * cols + c] || 0;
         const peak = max[i * cols + c] || 0;
         this.rowTotal[i] += value;
-        this.colTotal[c] = metric.level ? Math.max(this.colTotal[c], value) : this.colTotal[c] + value;
+        this.colTotal[c] = metric.level
+          ? Math.max(this.colTotal[c], value)
+          : this.colTotal[c] + value;
         this.colMax[c] = metric.level ? Math.max(this.colMax[c], peak) : this.colMax[c] + peak;
       }
     }
@@ -115,8 +154,16 @@ export class HeatModel {
     const inRegion = new Map();
     for (const row of h.row) inRegion.set(row.region, (inRegion.get(row.region) || 0) + 1);
     h.row.forEach((row, i) => {
-      const weight = look.scale === 'rows' ? row.rows_est : look.scale === 'bytes' ? row.bytes
-        : look.scale === 'load' ? this.rowTotal[i] : row.region === null ? 1 : 1 / (inRegion.get(row.region) || 1);
+      const weight =
+        look.scale === 'rows'
+          ? row.rows_est
+          : look.scale === 'bytes'
+            ? row.bytes
+            : look.scale === 'load'
+              ? this.rowTotal[i]
+              : row.region === null
+                ? 1
+                : 1 / (inRegion.get(row.region) || 1);
       weights[i] = Math.max(0, weight || 0);
     });
     let all = weights.reduce((to, value) => to + value, 0);
@@ -148,7 +195,8 @@ export class HeatModel {
     }
     const mean = known ? sum / known : 0;
     const plain = look.unit === 's';
-    const full = metric.top && plain && !diff ? metric.top : Math.max(top, diff ? 4 * mean : 20 * mean, 1e-9);
+    const full =
+      metric.top && plain && !diff ? metric.top : Math.max(top, diff ? 4 * mean : 20 * mean, 1e-9);
     if (look.lock) return look.lock;
     const knee = Math.max(mean / 3, full / 4000);
     return { knee, top: Math.max(2 * knee, full * 2 ** -look.brightness) };
@@ -177,7 +225,11 @@ export class HeatModel {
     return /^\d{5,}$/.test(text) ? text.replace(/\B(?=(\d{3})+$)/g, '\u2009') : text;
   }
 
-  /** Runs of rows with the same fields up to a level. @param {number} level @returns {{from: number, to: number, load: number}[]} */
+  /**
+   * Runs of rows with the same fields up to a level.
+   * @param {number} level
+   * @returns {{from: number, to: number, load: number}[]}
+   */
   runs(level) {
     const out = [];
     for (let i = 0; i < this.rows;) {
@@ -200,16 +252,26 @@ export class HeatModel {
     const at = i * this.cols + c;
     const value = this.mean[at];
     const all = this.colTotal[c];
-    return { value, peak: this.max[at], shown: this.shown[at], share: this.metric.level || !all ? null : value / all };
+    return {
+      value,
+      peak: this.max[at],
+      shown: this.shown[at],
+      share: this.metric.level || !all ? null : value / all,
+    };
   }
 }
 
-/** Columns inside of gaps are not recorded, whatever they hold. @param {Float32Array} values @param {HeatHeader} h */
+/**
+ * Columns inside of gaps are not recorded, whatever they hold.
+ * @param {Float32Array} values
+ * @param {HeatHeader} h
+ */
 function blank(values, h) {
   for (const gap of h.gaps || []) {
     const first = Math.max(0, Math.ceil((gap.from - h.from) / h.dt_ms));
     const last = Math.min(h.cols, Math.floor((gap.to - h.from) / h.dt_ms));
-    for (let i = 0; i < h.rows && first < last; i++) values.fill(NaN, i * h.cols + first, i * h.cols + last);
+    for (let i = 0; i < h.rows && first < last; i++)
+      values.fill(NaN, i * h.cols + first, i * h.cols + last);
   }
   return values;
 }
@@ -219,7 +281,8 @@ function scaled(values, h, divisor) {
   const out = new Float32Array(values);
   h.row.forEach((row, i) => {
     const by = divisor(row);
-    if (by !== 1) for (let c = 0; c < h.cols; c++) out[i * h.cols + c] = (out[i * h.cols + c] || 0) / by;
+    if (by !== 1)
+      for (let c = 0; c < h.cols; c++) out[i * h.cols + c] = (out[i * h.cols + c] || 0) / by;
   });
   return out;
 }

@@ -14,10 +14,23 @@ export class Legend {
     this.ramp = h('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
     this.ticks = h('div', { class: 'ticks' });
     this.slider = h('input', {
-      type: 'range', min: -2, max: 6, step: 0.25, value: brightness, 'aria-label': 'Brightness', title: 'Brightness',
+      type: 'range',
+      min: -2,
+      max: 6,
+      step: 0.25,
+      value: brightness,
+      'aria-label': 'Brightness',
+      title: 'Brightness',
       oninput: () => onBrightness(Number(this.slider.value)),
     });
-    this.element = h('div', { class: 'legend' }, h('i', { class: 'zero' }), h('div', { class: 'ramp' }, this.ramp, this.slider), h('span', null, '0'), this.ticks);
+    this.element = h(
+      'div',
+      { class: 'legend' },
+      h('i', { class: 'zero' }),
+      h('div', { class: 'ramp' }, this.ramp, this.slider),
+      h('span', null, '0'),
+      this.ticks,
+    );
   }
 
   /** @param {HeatModel} model */
@@ -36,16 +49,40 @@ export class Legend {
       return label;
     };
     const full = valueText(top, metric, 's');
-    fill(this.ticks, diff ? [tick(0.06, 'less'), tick(0.5, 'same'), tick(1, 'more')]
-      : [...[0.1, 0.37, 0.62].map(part => tick(part, num(value(part)))), tick(1, full)]);
-    this.element.title = diff ? `Difference, full colour at ${full}` : `The fair share is at a third of the ramp. ${model.shown === model.max ? 'Columns show their peak.' : 'Columns show their mean.'}`;
+    fill(
+      this.ticks,
+      diff
+        ? [tick(0.06, 'less'), tick(0.5, 'same'), tick(1, 'more')]
+        : [...[0.1, 0.37, 0.62].map(part => tick(part, num(value(part)))), tick(1, full)],
+    );
+    this.element.title = diff
+      ? `Difference, full colour at ${full}`
+      : `The fair share is at a third of the ramp. ${model.shown === model.max ? 'Columns show their peak.' : 'Columns show their mean.'}`;
   }
 }
 
 /** Ages at which the bar is labelled. @type {[string, number][]} */
-export const RANGES = [['10m', 600e3], ['1h', 3600e3], ['6h', 21600e3], ['24h', 86400e3], ['3d', 259200e3], ['7d', 604800e3], ['14d', 1209600e3], ['35d', 3024000e3]];
+export const RANGES = [
+  ['10m', 600e3],
+  ['1h', 3600e3],
+  ['6h', 21600e3],
+  ['24h', 86400e3],
+  ['3d', 259200e3],
+  ['7d', 604800e3],
+  ['14d', 1209600e3],
+  ['35d', 3024000e3],
+];
 /** @type {Record<string, string>} */
-export const RANGE_NAMES = { '10m': '10 min', '1h': '1 h', '6h': '6 h', '24h': '24 h', '3d': '3 d', '7d': '7 d', '14d': '2 weeks', '35d': '5 weeks' };
+export const RANGE_NAMES = {
+  '10m': '10 min',
+  '1h': '1 h',
+  '6h': '6 h',
+  '24h': '24 h',
+  '3d': '3 d',
+  '7d': '7 d',
+  '14d': '2 weeks',
+  '35d': '5 weeks',
+};
 const ALL = 3024000e3;
 /** Power by which ages are drawn: recent time has more room. */
 const POWER = 0.42;
@@ -76,7 +113,8 @@ export class RangeBar {
       const end = at(event);
       const [a, b] = [Math.min(start, end), Math.max(start, end)];
       start = -1;
-      if ((b - a) * this.element.clientWidth > 6) onRange(this.now - this.age(a), this.now - this.age(b), '');
+      if ((b - a) * this.element.clientWidth > 6)
+        onRange(this.now - this.age(a), this.now - this.age(b), '');
       else {
         const [id = '35d'] = RANGES.find(([, age]) => age >= this.age(a) * 0.999) || [];
         onRange(0, 0, id);
@@ -114,8 +152,8 @@ export class RangeBar {
     const { header, totals, canvas } = this;
     const pen = canvas.getContext('2d');
     if (!header || !totals || !pen) return;
-    const w = canvas.width = Math.max(1, this.element.clientWidth);
-    const height = canvas.height = 28;
+    const w = (canvas.width = Math.max(1, this.element.clientWidth));
+    const height = (canvas.height = 28);
     const top = Math.max(1e-9, ...totals.map(value => value || 0));
     pen.fillStyle = getComputedStyle(this.window).borderTopColor;
     pen.globalAlpha = 0.4;
@@ -123,8 +161,9 @@ export class RangeBar {
       const first = Math.floor((this.now - this.age(x / w) - header.from) / header.dt_ms);
       const last = Math.floor((this.now - this.age((x + 1) / w) - header.from) / header.dt_ms);
       let most = 0;
-      for (let c = Math.max(0, first); c <= Math.min(totals.length - 1, last); c++) most = Math.max(most, totals[c] || 0);
-      if (most) pen.fillRect(x, height - most / top * 14, 1, most / top * 14);
+      for (let c = Math.max(0, first); c <= Math.min(totals.length - 1, last); c++)
+        most = Math.max(most, totals[c] || 0);
+      if (most) pen.fillRect(x, height - (most / top) * 14, 1, (most / top) * 14);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Heat map of a table: where in its keys the load is, over time. The address holds all of its state.
+// Heat map of a table: where in its keys the load is, over time. The address holds its state.
 
 import { isAbort, problemOf } from './api.js';
 import { fill, h, icon } from './dom.js';
@@ -10,7 +10,16 @@ import { HeatView } from './heatview.js';
 import { planHref, tableHref } from './place.js';
 import { isPhone, onPrefs } from './prefs.js';
 import { empty, failure, loading } from './states.js';
-import { announce, button, copy, iconButton, linkButton, segments, select, toast } from './widgets.js';
+import {
+  announce,
+  button,
+  copy,
+  iconButton,
+  linkButton,
+  segments,
+  select,
+  toast,
+} from './widgets.js';
 
 /** @typedef {{i: number, c: number}} Cell */
 
@@ -25,7 +34,11 @@ class HeatPage {
     this.order = params.get('order') || 'physical';
     this.scale = page.choice('scale', ['region', 'rows', 'bytes', 'load'], 'region');
     this.unit = page.choice('unit', ['s', 'row', 'mb'], 's');
-    this.range = page.choice('range', RANGES.map(([id]) => id), '6h');
+    this.range = page.choice(
+      'range',
+      RANGES.map(([id]) => id),
+      '6h',
+    );
     this.from = Number(params.get('from')) || 0;
     this.to = Number(params.get('to')) || 0;
     if (this.to <= this.from) this.from = this.to = 0;
@@ -44,10 +57,25 @@ class HeatPage {
     this.view = new HeatView(this.host, { names: level => this.levelName(level) });
     this.card = new CellCard(page);
     this.pinCard = new CellCard(page);
-    this.tip = h('div', { class: 'tip', hidden: true }, this.card.element, h('div', { class: 'tipfoot' }, h('span', null, 'Click pins'), h('span', null, 'Drag zooms'), h('span', null, h('kbd', null, 'c'), ' copies key')));
+    this.tip = h(
+      'div',
+      { class: 'tip', hidden: true },
+      this.card.element,
+      h(
+        'div',
+        { class: 'tipfoot' },
+        h('span', null, 'Click pins'),
+        h('span', null, 'Drag zooms'),
+        h('span', null, h('kbd', null, 'c'), ' copies key'),
+      ),
+    );
     this.side = h('aside', { class: 'side', hidden: true, 'aria-label': 'Pinned cell' });
     this.state = h('div', { class: 'over-state heatstate' }, loading(12));
-    this.legend = new Legend(this.brightness, value => { this.brightness = value; this.page.set({ brightness: value || null }); this.restyle(); });
+    this.legend = new Legend(this.brightness, value => {
+      this.brightness = value;
+      this.page.set({ brightness: value || null });
+      this.restyle();
+    });
     this.bar = new RangeBar(page, (from, to, preset) => this.choose(from, to, preset));
     this.wrap = h('div', { class: 'mapwrap' }, this.host, this.side, this.state);
     this.toolbar = h('div', { class: 'tools' });
@@ -59,10 +87,19 @@ class HeatPage {
     const { page } = this;
     page.root.append(this.toolbar, this.wrap, this.bar.element);
     document.body.append(this.tip);
-    page.signal.addEventListener('abort', () => { this.tip.remove(); this.stop(); });
+    page.signal.addEventListener('abort', () => {
+      this.tip.remove();
+      this.stop();
+    });
     this.drawTools();
-    page.onTable(() => { this.drawTools(); this.view.draw(); });
-    onPrefs(() => { this.view.draw(); if (this.model) this.legend.show(this.model); }, page.signal);
+    page.onTable(() => {
+      this.drawTools();
+      this.view.draw();
+    });
+    onPrefs(() => {
+      this.view.draw();
+      if (this.model) this.legend.show(this.model);
+    }, page.signal);
     const observer = new ResizeObserver(() => this.view.draw());
     observer.observe(this.host);
     page.signal.addEventListener('abort', () => observer.disconnect());
@@ -84,31 +121,143 @@ class HeatPage {
     const zoomed = this.from > 0 || this.page.params.has('k0');
     /** @type {(names: string[], text: (name: string) => string) => [string, string][]} */
     const choices = (names, text) => names.map(name => [name, text(name)]);
-    const ranges = choices([...(this.from ? [''] : []), ...RANGES.map(([id]) => id)], id => id ? `Last ${RANGE_NAMES[id]}` : 'Zoomed');
-    const order = segments('Key order', [['physical', 'Physical'], ['unsalted', 'Unsalted']], this.order, value => this.reorder(value));
+    const ranges = choices([...(this.from ? [''] : []), ...RANGES.map(([id]) => id)], id =>
+      id ? `Last ${RANGE_NAMES[id]}` : 'Zoomed',
+    );
+    const order = segments(
+      'Key order',
+      [
+        ['physical', 'Physical'],
+        ['unsalted', 'Unsalted'],
+      ],
+      this.order,
+      value => this.reorder(value),
+    );
     const [, unsalted] = order.children;
     if (unsalted instanceof HTMLButtonElement) {
       unsalted.disabled = !salted;
       if (!salted) unsalted.title = 'The key has no salt';
     }
-    const menu = select('Save', [['', ''], ['png', 'PNG'], ['svg', 'SVG'], ['json', 'JSON']], '', form => {
-      if (form) this.save(form);
-      menu.value = '';
-    }, { class: 'savemenu' });
-    fill(this.toolbar,
-      select('Metric', choices(Object.keys(METRICS), id => METRICS[id].name), this.metric, value => this.change({ metric: value })),
-      order, plain.length > 0 && select('Pivot', choices(['', ...plain], name => name ? `by ${name}` : 'Pivot by\u2026'), this.order.startsWith('pivot:') ? this.order.slice(6) : '', value => this.reorder(value ? `pivot:${value}` : 'physical')),
-      h('label', { class: 'field' }, 'Height', select('Height of rows', [['region', 'region'], ['rows', 'row'], ['bytes', 'byte'], ['load', 'load']], this.scale, value => { this.scale = value; this.page.set({ scale: value === 'region' ? null : value }); this.restyle(); })),
-      h('label', { class: 'field' }, 'Per', select('Unit', [['s', 'second'], ['row', 'row'], ['mb', 'MB']], this.unit, value => { this.unit = value; this.page.set({ unit: value === 's' ? null : value }); this.restyle(); })),
-      h('span', { class: 'sep' }), select('Time', ranges, this.from ? '' : this.range, value => value && this.choose(0, 0, value)),
-      !this.timer && h('button', { type: 'button', class: 'btn', 'aria-pressed': String(this.live), title: 'New columns appear by themselves (l)', onclick: () => this.toggleLive() }, h('span', { class: this.live ? 'dot' : 'dot off' }), 'Live'),
-      iconButton('back', 'Zoom back (Backspace)', () => this.back(), { disabled: !zoomed }), iconButton('whole', 'Whole (0)', () => this.whole(), { disabled: !zoomed }),
-      iconButton(this.timer ? 'pause' : 'play', 'Playback (Space)', () => this.playback(), { 'aria-pressed': String(Boolean(this.timer)) }),
-      this.timer && select('Speed', SPEEDS.map(speed => [String(speed), `${speed}\u00d7`]), String(this.speed), value => { this.speed = Number(value); }),
-      iconButton('diff', 'Difference to the period before (d)', () => this.toggleDiff(), { 'aria-pressed': String(this.diff) }),
-      iconButton('layers', 'Borders and marks (b)', () => this.toggleMarks(), { 'aria-pressed': String(this.view.marks) }),
+    const menu = select(
+      'Save',
+      [
+        ['', ''],
+        ['png', 'PNG'],
+        ['svg', 'SVG'],
+        ['json', 'JSON'],
+      ],
+      '',
+      form => {
+        if (form) this.save(form);
+        menu.value = '';
+      },
+      { class: 'savemenu' },
+    );
+    fill(
+      this.toolbar,
+      select(
+        'Metric',
+        choices(Object.keys(METRICS), id => METRICS[id].name),
+        this.metric,
+        value => this.change({ metric: value }),
+      ),
+      order,
+      plain.length > 0 &&
+        select(
+          'Pivot',
+          choices(['', ...plain], name => (name ? `by ${name}` : 'Pivot by\u2026')),
+          this.order.startsWith('pivot:') ? this.order.slice(6) : '',
+          value => this.reorder(value ? `pivot:${value}` : 'physical'),
+        ),
+      h(
+        'label',
+        { class: 'field' },
+        'Height',
+        select(
+          'Height of rows',
+          [
+            ['region', 'region'],
+            ['rows', 'row'],
+            ['bytes', 'byte'],
+            ['load', 'load'],
+          ],
+          this.scale,
+          value => {
+            this.scale = value;
+            this.page.set({ scale: value === 'region' ? null : value });
+            this.restyle();
+          },
+        ),
+      ),
+      h(
+        'label',
+        { class: 'field' },
+        'Per',
+        select(
+          'Unit',
+          [
+            ['s', 'second'],
+            ['row', 'row'],
+            ['mb', 'MB'],
+          ],
+          this.unit,
+          value => {
+            this.unit = value;
+            this.page.set({ unit: value === 's' ? null : value });
+            this.restyle();
+          },
+        ),
+      ),
+      h('span', { class: 'sep' }),
+      select(
+        'Time',
+        ranges,
+        this.from ? '' : this.range,
+        value => value && this.choose(0, 0, value),
+      ),
+      !this.timer &&
+        h(
+          'button',
+          {
+            type: 'button',
+            class: 'btn',
+            'aria-pressed': String(this.live),
+            title: 'New columns appear by themselves (l)',
+            onclick: () => this.toggleLive(),
+          },
+          h('span', { class: this.live ? 'dot' : 'dot off' }),
+          'Live',
+        ),
+      iconButton('back', 'Zoom back (Backspace)', () => this.back(), { disabled: !zoomed }),
+      iconButton('whole', 'Whole (0)', () => this.whole(), { disabled: !zoomed }),
+      iconButton(this.timer ? 'pause' : 'play', 'Playback (Space)', () => this.playback(), {
+        'aria-pressed': String(Boolean(this.timer)),
+      }),
+      this.timer &&
+        select(
+          'Speed',
+          SPEEDS.map(speed => [String(speed), `${speed}\u00d7`]),
+          String(this.speed),
+          value => {
+            this.speed = Number(value);
+          },
+        ),
+      iconButton('diff', 'Difference to the period before (d)', () => this.toggleDiff(), {
+        'aria-pressed': String(this.diff),
+      }),
+      iconButton('layers', 'Borders and marks (b)', () => this.toggleMarks(), {
+        'aria-pressed': String(this.view.marks),
+      }),
       h('span', { class: 'savehost', title: 'Save as PNG, SVG or JSON' }, icon('save'), menu),
-      h('span', { class: 'grow' }), iconButton(this.lock ? 'lock' : 'open', 'Lock the scale for comparison', () => this.toggleLock(), { 'aria-pressed': String(Boolean(this.lock)) }), this.legend.element);
+      h('span', { class: 'grow' }),
+      iconButton(
+        this.lock ? 'lock' : 'open',
+        'Lock the scale for comparison',
+        () => this.toggleLock(),
+        { 'aria-pressed': String(Boolean(this.lock)) },
+      ),
+      this.legend.element,
+    );
   }
 
   /** @param {string} form */
@@ -138,7 +287,15 @@ class HeatPage {
     this.from = preset ? 0 : Math.round(from);
     this.to = preset ? 0 : Math.round(to);
     this.live = Boolean(preset);
-    this.page.set({ range: preset && preset !== '6h' ? preset : preset ? null : this.range, from: this.from || null, to: this.to || null, cell: null }, !preset);
+    this.page.set(
+      {
+        range: preset && preset !== '6h' ? preset : preset ? null : this.range,
+        from: this.from || null,
+        to: this.to || null,
+        cell: null,
+      },
+      !preset,
+    );
     this.drawTools();
     this.load();
   }
@@ -152,7 +309,9 @@ class HeatPage {
   }
 
   get period() {
-    return this.from ? { from: this.from, to: this.to } : { from: this.now - this.span, to: this.now };
+    return this.from
+      ? { from: this.from, to: this.to }
+      : { from: this.now - this.span, to: this.now };
   }
 
   async tick() {
@@ -164,15 +323,30 @@ class HeatPage {
   async load(quiet) {
     const { page } = this;
     if (!quiet) this.wrap.classList.add('waits');
-    const serial = this.serial = (this.serial || 0) + 1;
+    const serial = (this.serial = (this.serial || 0) + 1);
     const { from, to } = this.period;
     const params = {
-      metric: this.metric, order: this.order, k0: page.params.get('k0'), k1: page.params.get('k1'), scale: this.scale,
-      rows: Math.min(1024, Math.max(16, Math.round(this.host.clientHeight || 600))), cols: Math.min(1024, Math.max(32, Math.round(this.host.clientWidth || 1000))),
+      metric: this.metric,
+      order: this.order,
+      k0: page.params.get('k0'),
+      k1: page.params.get('k1'),
+      scale: this.scale,
+      rows: Math.min(1024, Math.max(16, Math.round(this.host.clientHeight || 600))),
+      cols: Math.min(1024, Math.max(32, Math.round(this.host.clientWidth || 1000))),
     };
     try {
-      const heat = await loadHeat(page.table, { ...params, from: Math.round(from), to: Math.round(to) }, page.signal);
-      const before = this.diff ? await loadHeat(page.table, { ...params, from: heat.h.from - (heat.h.to - heat.h.from), to: heat.h.from }, page.signal) : null;
+      const heat = await loadHeat(
+        page.table,
+        { ...params, from: Math.round(from), to: Math.round(to) },
+        page.signal,
+      );
+      const before = this.diff
+        ? await loadHeat(
+            page.table,
+            { ...params, from: heat.h.from - (heat.h.to - heat.h.from), to: heat.h.from },
+            page.signal,
+          )
+        : null;
       if (serial !== this.serial) return;
       this.heat = heat;
       this.before = before;
@@ -195,7 +369,11 @@ class HeatPage {
   async loadBar() {
     try {
       const now = Math.round(this.now);
-      const heat = await loadHeat(this.page.table, { metric: this.metric, from: now - 3024000e3, to: now, rows: 1, cols: 840 }, this.page.signal);
+      const heat = await loadHeat(
+        this.page.table,
+        { metric: this.metric, from: now - 3024000e3, to: now, rows: 1, cols: 840 },
+        this.page.signal,
+      );
       this.bar.show(heat.h, heat.max);
     } catch (error) {
       if (!isAbort(error)) console.warn(problemOf(error).message);
@@ -213,18 +391,34 @@ class HeatPage {
     if (!heat) return;
     if (!heat.h.cols || !heat.h.rows) return this.noColumn(heat.h);
     this.message(null);
-    const model = this.model = new HeatModel(heat, { scale: this.scale, unit: this.unit, brightness: this.brightness, lock: this.lock, before: this.diff ? this.before : null });
+    const model = (this.model = new HeatModel(heat, {
+      scale: this.scale,
+      unit: this.unit,
+      brightness: this.brightness,
+      lock: this.lock,
+      before: this.diff ? this.before : null,
+    }));
     this.view.show(model);
     this.legend.show(model);
     this.bar.view(heat.h.from, heat.h.to, this.now);
-    this.view.over.setAttribute('aria-label', `Heat map of ${this.page.table}: ${model.metric.name}, ${model.rows} key ranges, ${model.cols} columns from ${clock(heat.h.from)} to ${clock(heat.h.to)}. Arrows move, Enter pins, t shows values as a table, Tab leaves.`);
+    this.view.over.setAttribute(
+      'aria-label',
+      `Heat map of ${this.page.table}: ${model.metric.name}, ${model.rows} key ranges, ` +
+        `${model.cols} columns from ${clock(heat.h.from)} to ${clock(heat.h.to)}. ` +
+        'Arrows move, Enter pins, t shows values as a table, Tab leaves.',
+    );
   }
 
   /** @param {HeatHeader} header */
   noColumn(header) {
     const at = header.next_column_at || Math.ceil((this.now + 1) / 10e3) * 10e3;
     const left = Math.max(0, Math.ceil((at - this.now) / 1e3));
-    this.message(empty(`The first column closes in ${left} s`, h('p', null, 'A column is made every ten seconds after the first request.')));
+    this.message(
+      empty(
+        `The first column closes in ${left} s`,
+        h('p', null, 'A column is made every ten seconds after the first request.'),
+      ),
+    );
     setTimeout(() => {
       if (this.page.signal.aborted || this.heat?.h !== header) return;
       if (left > 1) this.noColumn(header);
@@ -253,7 +447,8 @@ class HeatPage {
     let down = null;
     over.addEventListener('pointermove', event => {
       const { offsetX: x, offsetY: y } = event;
-      if (down && Math.hypot(x - down.x, y - down.y) > 6 && event.pointerType !== 'touch') this.dragTo(down, x, y);
+      if (down && Math.hypot(x - down.x, y - down.y) > 6 && event.pointerType !== 'touch')
+        this.dragTo(down, x, y);
       if (view.drag) return;
       const cell = view.at(x, y);
       this.hover(cell, event.clientX, event.clientY);
@@ -276,7 +471,11 @@ class HeatPage {
     over.addEventListener('keydown', event => this.key(event));
   }
 
-  /** Text of the mark under the pointer in the lane of events. @param {number} x @param {number} y */
+  /**
+   * Text of the mark under the pointer in the lane of events.
+   * @param {number} x
+   * @param {number} y
+   */
   eventAt(x, y) {
     const { view, model } = this;
     if (!model || y >= view.box.y) return '';
@@ -288,8 +487,17 @@ class HeatPage {
   dragTo(from, x, y) {
     const { view } = this;
     const { box } = view;
-    const into = (/** @type {number} */ value, /** @type {number} */ low, /** @type {number} */ size) => Math.max(low, Math.min(low + size, value));
-    view.drag = { x0: into(from.x, box.x, box.w), y0: into(from.y, box.y, box.h), x1: into(x, box.x, box.w), y1: into(y, box.y, box.h) };
+    const into = (
+      /** @type {number} */ value,
+      /** @type {number} */ low,
+      /** @type {number} */ size,
+    ) => Math.max(low, Math.min(low + size, value));
+    view.drag = {
+      x0: into(from.x, box.x, box.w),
+      y0: into(from.y, box.y, box.h),
+      x1: into(x, box.x, box.w),
+      y1: into(y, box.y, box.h),
+    };
     // A drag along one axis zooms that axis alone.
     if (Math.abs(x - from.x) < 8) Object.assign(view.drag, { x0: box.x, x1: box.x + box.w });
     if (Math.abs(y - from.y) < 8) Object.assign(view.drag, { y0: box.y, y1: box.y + box.h });
@@ -304,7 +512,7 @@ class HeatPage {
     if (!model || !drag) return;
     view.drag = null;
     const { box } = view;
-    const column = (/** @type {number} */ x) => (x - box.x) / box.w * model.cols;
+    const column = (/** @type {number} */ x) => ((x - box.x) / box.w) * model.cols;
     const c0 = Math.floor(column(Math.min(drag.x0, drag.x1)));
     const c1 = Math.ceil(column(Math.max(drag.x0, drag.x1)));
     const i0 = model.rowAt((Math.min(drag.y0, drag.y1) - box.y) / box.h);
@@ -381,11 +589,30 @@ class HeatPage {
     const region = row.region || '';
     const { table } = this.page;
     const [finding] = this.page.findings();
-    fill(side, h('header', null, h('h2', null, 'Pinned cell'), h('span', { class: 'grow' }), iconButton('close', 'Close', () => { this.unpin(); this.view.over.focus(); })),
-      h('div', { class: 'body' }, pinCard.element), h('div', { class: 'acts two2' },
-        linkButton('Scan here', tableHref(table, 'rows', { by: 'key', start: k0, stop: k1 })), button('Copy key', () => copy(k0, 'Key copied as \\x text'), { icon: 'copy' }),
+    fill(
+      side,
+      h(
+        'header',
+        null,
+        h('h2', null, 'Pinned cell'),
+        h('span', { class: 'grow' }),
+        iconButton('close', 'Close', () => {
+          this.unpin();
+          this.view.over.focus();
+        }),
+      ),
+      h('div', { class: 'body' }, pinCard.element),
+      h(
+        'div',
+        { class: 'acts two2' },
+        linkButton('Scan here', tableHref(table, 'rows', { by: 'key', start: k0, stop: k1 })),
+        button('Copy key', () => copy(k0, 'Key copied as \\x text'), { icon: 'copy' }),
         region && linkButton('Split here', tableHref(table, 'regions', { region }), 'split'),
-        row.start.fields ? linkButton('Explain here', planHref(table, this.conditions(row))) : finding && linkButton('What-if', tableHref(table, 'what-if'))));
+        row.start.fields
+          ? linkButton('Explain here', planHref(table, this.conditions(row)))
+          : finding && linkButton('What-if', tableHref(table, 'what-if')),
+      ),
+    );
     const hidden = side.hidden;
     side.hidden = false;
     this.tip.hidden = true;
@@ -400,7 +627,9 @@ class HeatPage {
   conditions(row) {
     const fields = this.page.info()?.row_key?.fields || [];
     const at = fields.findIndex(field => !field.derived);
-    return at < 0 ? '' : `${fields[at].name}='${(row.start.fields?.[at] || '').replaceAll("'", "''")}'`;
+    return at < 0
+      ? ''
+      : `${fields[at].name}='${(row.start.fields?.[at] || '').replaceAll("'", "''")}'`;
   }
 
   unpin() {
@@ -436,7 +665,9 @@ class HeatPage {
   toggleLock() {
     const { model } = this;
     this.lock = this.lock || !model ? null : { knee: model.knee, top: model.top };
-    this.page.set({ lock: this.lock ? `${this.lock.knee.toPrecision(6)},${this.lock.top.toPrecision(6)}` : null });
+    this.page.set({
+      lock: this.lock ? `${this.lock.knee.toPrecision(6)},${this.lock.top.toPrecision(6)}` : null,
+    });
     this.drawTools();
     this.restyle();
     announce(this.lock ? 'Scale locked' : 'Scale follows the view');
@@ -450,7 +681,7 @@ class HeatPage {
     let last = performance.now();
     this.timer = setInterval(() => {
       const now = performance.now();
-      at += (now - last) * this.speed / model.h.dt_ms;
+      at += ((now - last) * this.speed) / model.h.dt_ms;
       last = now;
       if (at >= model.cols || this.model !== model) return this.stop();
       if (Math.floor(at) === view.play) return;
@@ -476,13 +707,34 @@ class HeatPage {
     if (!model || event.ctrlKey || event.metaKey || event.altKey) return;
     const by = event.shiftKey ? 10 : 1;
     /** @type {Record<string, [number, number]>} */
-    const arrows = { ArrowUp: [-by, 0], ArrowDown: [by, 0], ArrowLeft: [0, -by], ArrowRight: [0, by] };
+    const arrows = {
+      ArrowUp: [-by, 0],
+      ArrowDown: [by, 0],
+      ArrowLeft: [0, -by],
+      ArrowRight: [0, by],
+    };
     const arrow = arrows[event.key];
     /** @type {Record<string, () => unknown>} */
     const acts = {
-      Enter: () => { if (view.cursor) this.pin(view.cursor); }, '+': () => this.step(0.25), '=': () => this.step(0.25), '-': () => this.widen(), Backspace: () => this.back(),
-      0: () => this.whole(), m: () => this.cycle(), o: () => this.cycleOrder(), '[': () => this.brighten(-0.5), ']': () => this.brighten(0.5), b: () => this.toggleMarks(),
-      l: () => this.toggleLive(), d: () => this.toggleDiff(), ' ': () => this.playback(), c: () => this.copyKey(), t: async () => (await import('./heatexport.js')).showTable(view), Escape: () => this.unpin(),
+      Enter: () => {
+        if (view.cursor) this.pin(view.cursor);
+      },
+      '+': () => this.step(0.25),
+      '=': () => this.step(0.25),
+      '-': () => this.widen(),
+      Backspace: () => this.back(),
+      0: () => this.whole(),
+      m: () => this.cycle(),
+      o: () => this.cycleOrder(),
+      '[': () => this.brighten(-0.5),
+      ']': () => this.brighten(0.5),
+      b: () => this.toggleMarks(),
+      l: () => this.toggleLive(),
+      d: () => this.toggleDiff(),
+      ' ': () => this.playback(),
+      c: () => this.copyKey(),
+      t: async () => (await import('./heatexport.js')).showTable(view),
+      Escape: () => this.unpin(),
     };
     if (arrow) this.move(arrow[0], arrow[1]);
     else if (acts[event.key]) acts[event.key]?.();
@@ -495,9 +747,12 @@ class HeatPage {
   move(di, dc) {
     const { view, model } = this;
     if (!model) return;
-    const into = (/** @type {number} */ value, /** @type {number} */ size) => Math.max(0, Math.min(size - 1, value));
+    const into = (/** @type {number} */ value, /** @type {number} */ size) =>
+      Math.max(0, Math.min(size - 1, value));
     const from = view.cursor || view.pinned;
-    const cell = from ? { i: into(from.i + di, model.rows), c: into(from.c + dc, model.cols) } : loudest(model);
+    const cell = from
+      ? { i: into(from.i + di, model.rows), c: into(from.c + dc, model.cols) }
+      : loudest(model);
     view.cursor = cell;
     view.drawOver();
     const [x = 0, y = 0] = view.cellBox(cell);
@@ -516,7 +771,10 @@ class HeatPage {
     const { view, model } = this;
     if (!model) return;
     const at = view.cursor || view.pinned || loudest(model);
-    const [w, rows] = [Math.max(1, Math.ceil(model.cols * part)), Math.max(1, Math.ceil(model.rows * part))];
+    const [w, rows] = [
+      Math.max(1, Math.ceil(model.cols * part)),
+      Math.max(1, Math.ceil(model.rows * part)),
+    ];
     this.zoom(at.c - w, at.c + w, at.i - rows, at.i + rows);
   }
 
@@ -539,7 +797,11 @@ class HeatPage {
 
   cycleOrder() {
     const fields = this.page.info()?.row_key?.fields || [];
-    const orders = ['physical', ...(fields.some(field => field.derived) ? ['unsalted'] : []), ...fields.filter(field => !field.derived).map(field => `pivot:${field.name}`)];
+    const orders = [
+      'physical',
+      ...(fields.some(field => field.derived) ? ['unsalted'] : []),
+      ...fields.filter(field => !field.derived).map(field => `pivot:${field.name}`),
+    ];
     const next = orders[(orders.indexOf(this.order) + 1) % orders.length] || 'physical';
     announce(`Key order ${next}`);
     this.reorder(next);
@@ -564,7 +826,12 @@ class HeatPage {
 function loudest(model) {
   let most = -1;
   let at = 0;
-  model.mean.forEach((value, k) => { if (value > most) { most = value; at = k; } });
+  model.mean.forEach((value, k) => {
+    if (value > most) {
+      most = value;
+      at = k;
+    }
+  });
   return { i: Math.floor(at / model.cols), c: at % model.cols };
 }
 
@@ -572,4 +839,3 @@ function loudest(model) {
 export function show(page) {
   new HeatPage(page);
 }
-

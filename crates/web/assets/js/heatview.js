@@ -1,4 +1,4 @@
-// Picture of heat on a canvas: cells, key labels, time, events, totals; and an overlay for the cursor.
+// Picture of heat on a canvas: cells, key labels, time, events, totals; an overlay for the cursor.
 
 import { bytes, clock, day, num, percent } from './format.js';
 import { h } from './dom.js';
@@ -13,7 +13,9 @@ const LANE = 20;
 const AXIS = 20;
 const TOTALS = 36;
 const SIDE = 74;
-const STEPS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800].map(s => s * 1000);
+const STEPS = [
+  1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
+].map(s => s * 1000);
 
 /** Colours and fonts of the page, as the browser computes them. @param {HTMLElement} host */
 export function inks(host) {
@@ -25,14 +27,27 @@ export function inks(host) {
   };
   const style = getComputedStyle(document.documentElement);
   const out = {
-    text: color('text'), muted: color('muted'), faint: color('faint'), line: color('line'), line2: color('line2'), bar: color('bar'),
-    accent: color('accent'), surface: color('surface'), sans: style.getPropertyValue('--sans'), mono: style.getPropertyValue('--mono'),
+    text: color('text'),
+    muted: color('muted'),
+    faint: color('faint'),
+    line: color('line'),
+    line2: color('line2'),
+    bar: color('bar'),
+    accent: color('accent'),
+    surface: color('surface'),
+    sans: style.getPropertyValue('--sans'),
+    mono: style.getPropertyValue('--mono'),
   };
   probe.remove();
   return out;
 }
 
-/** Value of a metric with its unit. @param {number} value @param {{unit: string}} metric @param {string} unit */
+/**
+ * Value of a metric with its unit.
+ * @param {number} value
+ * @param {{unit: string}} metric
+ * @param {string} unit
+ */
 export function valueText(value, metric, unit) {
   if (!Number.isFinite(value)) return 'not recorded';
   const per = unit === 'row' ? ' per row' : unit === 'mb' ? ' per MB' : '';
@@ -42,7 +57,10 @@ export function valueText(value, metric, unit) {
 }
 
 export class HeatView {
-  /** @param {HTMLElement} host @param {{side?: boolean, names: (level: number) => string}} options */
+  /**
+   * @param {HTMLElement} host
+   * @param {{side?: boolean, names: (level: number) => string}} options
+   */
   constructor(host, options) {
     this.host = host;
     this.options = options;
@@ -78,7 +96,7 @@ export class HeatView {
   draw() {
     const { model, host } = this;
     if (!model || !host.isConnected) return;
-    const scale = this.scale = Math.min(3, devicePixelRatio || 1);
+    const scale = (this.scale = Math.min(3, devicePixelRatio || 1));
     this.width = Math.max(120, host.clientWidth);
     this.height = Math.max(120, host.clientHeight);
     for (const canvas of [this.base, this.over]) {
@@ -100,8 +118,14 @@ export class HeatView {
     const side = this.options.side !== false && !isPhone() ? SIDE : 0;
     const bottom = AXIS + TOTALS;
     this.gutter = this.levels(pen, this.height - LANE - bottom);
-    const x = this.gutter.reduce((sum, level) => sum + level.width, 0) + (this.gutter.length ? 4 : 0);
-    const box = this.box = { x, y: LANE, w: Math.max(40, this.width - x - side), h: this.height - LANE - bottom };
+    const x =
+      this.gutter.reduce((sum, level) => sum + level.width, 0) + (this.gutter.length ? 4 : 0);
+    const box = (this.box = {
+      x,
+      y: LANE,
+      w: Math.max(40, this.width - x - side),
+      h: this.height - LANE - bottom,
+    });
     this.paintCells();
     pen.drawImage(this.cells, box.x, box.y, box.w, box.h);
     this.paintGaps(pen);
@@ -121,8 +145,8 @@ export class HeatView {
     const { model, box, cells } = this;
     const { rows, cols, shown, knee, top, diff } = model;
     const { scale } = this;
-    const w = cells.width = Math.max(1, Math.round(box.w * scale));
-    const height = cells.height = Math.max(1, Math.round(box.h * scale));
+    const w = (cells.width = Math.max(1, Math.round(box.w * scale)));
+    const height = (cells.height = Math.max(1, Math.round(box.h * scale)));
     const pen = cells.getContext('2d');
     if (!pen) return;
     // -1 not recorded, 0 zero, 1 to 255 step; of differences 0 to 255 about 128.
@@ -131,7 +155,16 @@ export class HeatView {
     for (let k = 0; k < step.length; k++) {
       const value = shown[k];
       if (Number.isNaN(value)) step[k] = -1;
-      else if (diff) step[k] = Math.max(0, Math.min(255, Math.round(127.5 + Math.sign(value) * Math.log1p(Math.abs(value) / knee) / most * 127.5)));
+      else if (diff)
+        step[k] = Math.max(
+          0,
+          Math.min(
+            255,
+            Math.round(
+              127.5 + ((Math.sign(value) * Math.log1p(Math.abs(value) / knee)) / most) * 127.5,
+            ),
+          ),
+        );
       else step[k] = value > 0 ? stepOf(value, knee, top) : 0;
     }
     const table = pixels([...steps(Boolean(diff)), zeroColor()]);
@@ -139,7 +172,7 @@ export class HeatView {
     const image = pen.createImageData(w, height);
     const out = new Uint32Array(image.data.buffer);
     const firsts = new Int32Array(w + 1);
-    for (let px = 0; px <= w; px++) firsts[px] = Math.floor(px / w * cols);
+    for (let px = 0; px <= w; px++) firsts[px] = Math.floor((px / w) * cols);
     const line = new Int16Array(cols);
     let before = -1;
     for (let y = 0; y < height; y++) {
@@ -154,7 +187,8 @@ export class HeatView {
       for (let i = first + 1; i <= last; i++) {
         for (let c = 0; c < cols; c++) {
           const value = step[i * cols + c];
-          if (diff ? Math.abs(value - 128) > Math.abs(line[c] - 128) : value > (line[c])) line[c] = value;
+          if (diff ? Math.abs(value - 128) > Math.abs(line[c] - 128) : value > line[c])
+            line[c] = value;
         }
       }
       for (let px = 0, k = y * w; px < w; px++, k++) {
@@ -173,7 +207,7 @@ export class HeatView {
   /** @param {number} t */
   x(t) {
     const { model, box } = this;
-    return box.x + (t - model.h.from) / Math.max(1, model.cols * model.h.dt_ms) * box.w;
+    return box.x + ((t - model.h.from) / Math.max(1, model.cols * model.h.dt_ms)) * box.w;
   }
 
   /** Upper border of a row. @param {number} i */
@@ -181,7 +215,13 @@ export class HeatView {
     return this.box.y + this.model.tops[i] * this.box.h;
   }
 
-  /** Hatches a box by lines. @param {Pen} pen @param {number} x0 @param {number} x1 @param {string} color */
+  /**
+   * Hatches a box by lines.
+   * @param {Pen} pen
+   * @param {number} x0
+   * @param {number} x1
+   * @param {string} color
+   */
   hatch(pen, x0, x1, color) {
     const { y, h: height } = this.box;
     pen.strokeStyle = color;
@@ -203,7 +243,13 @@ export class HeatView {
   paintGaps(pen) {
     const { model, box, ink } = this;
     const { h: heat } = model;
-    for (const [list, text] of /** @type {[{from: number, to: number, why?: string}[], string][]} */ ([[heat.gaps, ''], [heat.estimated, 'estimated']])) {
+    for (const [
+      list,
+      text,
+    ] of /** @type {[{from: number, to: number, why?: string}[], string][]} */ ([
+      [heat.gaps, ''],
+      [heat.estimated, 'estimated'],
+    ])) {
       for (const gap of list || []) {
         const x0 = Math.max(box.x, this.x(gap.from));
         const x1 = Math.min(box.x + box.w, this.x(gap.to));
@@ -211,12 +257,21 @@ export class HeatView {
         this.hatch(pen, x0, x1, text ? ink.muted : ink.faint);
         const label = text || gap.why || 'not recorded';
         pen.font = `10.5px ${ink.sans}`;
-        if (pen.measureText(label).width + 16 < x1 - x0) this.tag(pen, label, x0 + 8, box.y + box.h - 12);
+        if (pen.measureText(label).width + 16 < x1 - x0)
+          this.tag(pen, label, x0 + 8, box.y + box.h - 12);
       }
     }
   }
 
-  /** Text on the ground of the page. @param {Pen} pen @param {string} text @param {number} x @param {number} y @param {string} [ground] @param {string} [color] */
+  /**
+   * Text on the ground of the page.
+   * @param {Pen} pen
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   * @param {string} [ground]
+   * @param {string} [color]
+   */
   tag(pen, text, x, y, ground, color) {
     const { ink } = this;
     pen.textAlign = 'left';
@@ -255,8 +310,15 @@ export class HeatView {
   triangle(pen, x, y, down) {
     const { ink } = this;
     pen.beginPath();
-    if (down) { pen.moveTo(x - 4, y - 3.5); pen.lineTo(x + 4, y - 3.5); pen.lineTo(x, y + 3.5); }
-    else { pen.moveTo(x - 4, y - 4.5); pen.lineTo(x + 4, y); pen.lineTo(x - 4, y + 4.5); }
+    if (down) {
+      pen.moveTo(x - 4, y - 3.5);
+      pen.lineTo(x + 4, y - 3.5);
+      pen.lineTo(x, y + 3.5);
+    } else {
+      pen.moveTo(x - 4, y - 4.5);
+      pen.lineTo(x + 4, y);
+      pen.lineTo(x - 4, y + 4.5);
+    }
     pen.closePath();
     pen.fillStyle = down ? ink.muted : ink.surface;
     pen.fill();
@@ -270,15 +332,23 @@ export class HeatView {
   levels(pen, height) {
     const { model, ink } = this;
     pen.font = `11px ${ink.mono}`;
-    let shown = [...Array(model.levels).keys()].filter(level => level < 2 || model.rows * 12 <= height);
+    let shown = [...Array(model.levels).keys()].filter(
+      level => level < 2 || model.rows * 12 <= height,
+    );
     if (isPhone()) shown = shown.filter(level => model.runs(level).length > 1).slice(-1);
     if (!shown.length) shown = [0];
     return shown.map(level => {
       const runs = model.runs(level);
       let widest = pen.measureText(this.options.names(level)).width;
       const common = isPhone() ? commonPrefix(runs.map(run => model.label(run.from, level))) : 0;
-      for (const run of runs.slice(0, 400)) widest = Math.max(widest, pen.measureText(model.label(run.from, level)).width);
-      return { level, runs, common, width: isPhone() ? 56 : Math.max(34, Math.min(128, widest + 12)) };
+      for (const run of runs.slice(0, 400))
+        widest = Math.max(widest, pen.measureText(model.label(run.from, level)).width);
+      return {
+        level,
+        runs,
+        common,
+        width: isPhone() ? 56 : Math.max(34, Math.min(128, widest + 12)),
+      };
     });
   }
 
@@ -293,19 +363,26 @@ export class HeatView {
       pen.fillStyle = ink.muted;
       pen.fillText(fit(pen, this.options.names(level), width - 4), x, box.y - 10);
       const used = new Uint8Array(Math.ceil(box.h) + 1);
-      const place = (/** @type {{from: number, to: number}} */ run, /** @type {boolean} */ loud) => {
+      const place = (
+        /** @type {{from: number, to: number}} */ run,
+        /** @type {boolean} */ loud,
+      ) => {
         const y0 = this.y(run.from);
         const y1 = this.y(run.to);
         const y = Math.max(box.y + 6, Math.min(box.y + box.h - 6, (y0 + y1) / 2));
         const at = Math.round(y - box.y);
-        for (let k = Math.max(0, at - 5); k <= Math.min(used.length - 1, at + 5); k++) if (used[k]) return;
+        for (let k = Math.max(0, at - 5); k <= Math.min(used.length - 1, at + 5); k++)
+          if (used[k]) return;
         used.fill(1, Math.max(0, at - 5), at + 6);
         const text = model.label(run.from, level);
         pen.font = `${loud ? '700 ' : ''}11px ${ink.mono}`;
         pen.fillStyle = loud ? ink.text : ink.muted;
         pen.fillText(fit(pen, common > 3 ? `\u2026${text.slice(common)}` : text, width - 6), x, y);
       };
-      const loud = runs.filter(run => run.load / (model.total || 1) > Math.max(0.04, 3 / runs.length)).sort((a, b) => b.load - a.load).slice(0, 6);
+      const loud = runs
+        .filter(run => run.load / (model.total || 1) > Math.max(0.04, 3 / runs.length))
+        .sort((a, b) => b.load - a.load)
+        .slice(0, 6);
       loud.forEach(run => place(run, true));
       runs.filter(run => !loud.includes(run)).forEach(run => place(run, false));
       pen.strokeStyle = ink.line;
@@ -313,7 +390,7 @@ export class HeatView {
       pen.beginPath();
       for (const run of runs) {
         const y = Math.round(this.y(run.from)) + 0.5;
-        if (run.from === 0 || (this.y(run.to) - y) < 12) continue;
+        if (run.from === 0 || this.y(run.to) - y < 12) continue;
         pen.moveTo(x, y);
         pen.lineTo(box.x - 4, y);
       }
@@ -326,7 +403,7 @@ export class HeatView {
   paintAxis(pen) {
     const { model, box, ink } = this;
     const span = model.cols * model.h.dt_ms;
-    const step = STEPS.find(size => size / span * box.w >= 72) || 604800e3;
+    const step = STEPS.find(size => (size / span) * box.w >= 72) || 604800e3;
     pen.font = `10.5px ${ink.sans}`;
     pen.textAlign = 'center';
     pen.textBaseline = 'middle';
@@ -354,10 +431,13 @@ export class HeatView {
     const w = box.w / model.cols;
     const bar = Math.max(0.8, w - (w > 3 ? 1 : 0));
     pen.fillStyle = ink.bar;
-    for (const [values, alpha] of /** @type {[Float64Array, number][]} */ ([[model.colMax, 0.4], [model.colTotal, 1]])) {
+    for (const [values, alpha] of /** @type {[Float64Array, number][]} */ ([
+      [model.colMax, 0.4],
+      [model.colTotal, 1],
+    ])) {
       pen.globalAlpha = alpha;
       values.forEach((value, c) => {
-        const height = value / top * room;
+        const height = (value / top) * room;
         if (height > 0) pen.fillRect(box.x + c * w, bottom - height, bar, height);
       });
     }
@@ -375,29 +455,47 @@ export class HeatView {
     const { model, box, ink } = this;
     if (!this.marks) return;
     const y = box.y - 10;
-    const events = (model.h.events || []).filter(event => event.at >= model.h.from && this.x(event.at) <= box.x + box.w);
+    const events = (model.h.events || []).filter(
+      event => event.at >= model.h.from && this.x(event.at) <= box.x + box.w,
+    );
     for (const event of events) {
       const x = this.x(event.at);
       pen.strokeStyle = pen.fillStyle = ink.muted;
       pen.lineWidth = 1.4;
       pen.beginPath();
       if (event.kind === 'split') this.triangle(pen, x, y, true);
-      else if (event.kind === 'deploy' || event.kind === 'restart' || event.kind === 'schema') this.flag(pen, event, x, y, events);
+      else if (event.kind === 'deploy' || event.kind === 'restart' || event.kind === 'schema')
+        this.flag(pen, event, x, y, events);
       else if (event.kind === 'flush') pen.fillRect(x - 0.75, y - 3.5, 1.5, 7);
-      else if (event.kind === 'compaction') { pen.fillRect(x - 4, y - 3, 8, 1.6); pen.fillRect(x - 4, y + 1.6, 8, 1.6); }
-      else {
-        pen.moveTo(x - 5, y); pen.lineTo(x + 4, y); pen.moveTo(x + 1, y - 3); pen.lineTo(x + 4, y); pen.lineTo(x + 1, y + 3);
+      else if (event.kind === 'compaction') {
+        pen.fillRect(x - 4, y - 3, 8, 1.6);
+        pen.fillRect(x - 4, y + 1.6, 8, 1.6);
+      } else {
+        pen.moveTo(x - 5, y);
+        pen.lineTo(x + 4, y);
+        pen.moveTo(x + 1, y - 3);
+        pen.lineTo(x + 4, y);
+        pen.lineTo(x + 1, y + 3);
         pen.stroke();
       }
     }
   }
 
-  /** @param {Pen} pen @param {StoreEvent} event @param {number} x @param {number} y @param {StoreEvent[]} events */
+  /**
+   * @param {Pen} pen
+   * @param {StoreEvent} event
+   * @param {number} x
+   * @param {number} y
+   * @param {StoreEvent[]} events
+   */
   flag(pen, event, x, y, events) {
     const { box, ink } = this;
     pen.strokeStyle = pen.fillStyle = ink.accent;
     pen.beginPath();
-    pen.moveTo(x + 0.7, y + 8); pen.lineTo(x + 0.7, y - 5); pen.lineTo(x + 9, y - 1.5); pen.lineTo(x + 0.7, y + 2);
+    pen.moveTo(x + 0.7, y + 8);
+    pen.lineTo(x + 0.7, y - 5);
+    pen.lineTo(x + 9, y - 1.5);
+    pen.lineTo(x + 0.7, y + 2);
     pen.closePath();
     pen.fill();
     pen.fillRect(x, y - 5, 1.4, 13);
@@ -410,8 +508,12 @@ export class HeatView {
     pen.setLineDash([]);
     pen.font = `10.5px ${ink.sans}`;
     const w = pen.measureText(event.text).width;
-    const free = (/** @type {number} */ from) => from >= box.x && from + w <= box.x + box.w
-      && events.every(other => other === event || this.x(other.at) < from - 8 || this.x(other.at) > from + w + 6);
+    const free = (/** @type {number} */ from) =>
+      from >= box.x &&
+      from + w <= box.x + box.w &&
+      events.every(
+        other => other === event || this.x(other.at) < from - 8 || this.x(other.at) > from + w + 6,
+      );
     const from = [x + 13, x - w - 6].find(free);
     if (from === undefined) return;
     pen.textAlign = 'left';
@@ -425,13 +527,17 @@ export class HeatView {
     const x = box.x + box.w + 6;
     const w = SIDE - 8;
     const { play } = this;
-    const value = (/** @type {number} */ i) => play < 0 ? model.rowTotal[i] : model.mean[i * model.cols + play] || 0;
+    const value = (/** @type {number} */ i) =>
+      play < 0 ? model.rowTotal[i] : model.mean[i * model.cols + play] || 0;
     let top = 1e-9;
     let all = 0;
     let loud = 0;
     for (let i = 0; i < model.rows; i++) {
       all += value(i);
-      if (value(i) > top) { top = value(i); loud = i; }
+      if (value(i) > top) {
+        top = value(i);
+        loud = i;
+      }
     }
     pen.fillStyle = ink.muted;
     pen.font = `10.5px ${ink.sans}`;
@@ -443,10 +549,13 @@ export class HeatView {
       const last = model.rowAt((y + 0.99) / box.h);
       let most = 0;
       for (let i = model.rowAt((y + 0.01) / box.h); i <= last; i++) most = Math.max(most, value(i));
-      if (most > 0) pen.fillRect(x, box.y + y, Math.max(0.75, most / top * w), 1);
+      if (most > 0) pen.fillRect(x, box.y + y, Math.max(0.75, (most / top) * w), 1);
     }
     if (!all) return;
-    const y = Math.max(box.y + 8, Math.min(box.y + box.h - 8, (this.y(loud) + this.y(loud + 1)) / 2));
+    const y = Math.max(
+      box.y + 8,
+      Math.min(box.y + box.h - 8, (this.y(loud) + this.y(loud + 1)) / 2),
+    );
     pen.font = `600 10.5px ${ink.sans}`;
     this.tag(pen, percent(top / all), x + 6, y);
   }
@@ -454,7 +563,7 @@ export class HeatView {
   /** @param {Cell} cell */
   cellBox({ i, c }) {
     const { box, model } = this;
-    const w = box.w / (model.cols);
+    const w = box.w / model.cols;
     const y = this.y(i);
     return [box.x + c * w, y, Math.max(3, w), Math.max(3, this.y(i + 1) - y)];
   }
@@ -467,7 +576,7 @@ export class HeatView {
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, this.width, this.height);
     if (this.play >= 0) {
-      const x = box.x + (this.play + 0.5) / model.cols * box.w;
+      const x = box.x + ((this.play + 0.5) / model.cols) * box.w;
       pen.fillStyle = ink.accent;
       pen.fillRect(x - 0.75, box.y - 4, 1.5, box.h + 8);
     }
@@ -478,17 +587,33 @@ export class HeatView {
       pen.strokeStyle = ink.text;
       pen.lineWidth = 1;
       pen.beginPath();
-      pen.moveTo(Math.round(cx) + 0.5, box.y - 4); pen.lineTo(Math.round(cx) + 0.5, box.y + box.h + AXIS + TOTALS - 2);
-      pen.moveTo(box.x, Math.round(cy) + 0.5); pen.lineTo(this.width, Math.round(cy) + 0.5);
+      pen.moveTo(Math.round(cx) + 0.5, box.y - 4);
+      pen.lineTo(Math.round(cx) + 0.5, box.y + box.h + AXIS + TOTALS - 2);
+      pen.moveTo(box.x, Math.round(cy) + 0.5);
+      pen.lineTo(this.width, Math.round(cy) + 0.5);
       pen.stroke();
       this.ring(pen, cell, ink.text, ink.surface);
       pen.font = `600 10.5px ${ink.sans}`;
       const time = clock(model.timeOf(cell.c) + model.h.dt_ms / 2, model.h.dt_ms < 60e3);
-      this.tag(pen, time, Math.max(box.x + 4, Math.min(box.x + box.w - 34, cx - 14)), box.y + box.h + 11, ink.text, ink.surface);
+      this.tag(
+        pen,
+        time,
+        Math.max(box.x + 4, Math.min(box.x + box.w - 34, cx - 14)),
+        box.y + box.h + 11,
+        ink.text,
+        ink.surface,
+      );
       let at = 0;
       for (const level of this.gutter) {
         pen.font = `600 11px ${ink.mono}`;
-        this.tag(pen, fit(pen, model.label(cell.i, level.level), level.width - 8), at + 4, Math.max(box.y + 8, Math.min(box.y + box.h - 8, cy)), ink.text, ink.surface);
+        this.tag(
+          pen,
+          fit(pen, model.label(cell.i, level.level), level.width - 8),
+          at + 4,
+          Math.max(box.y + 8, Math.min(box.y + box.h - 8, cy)),
+          ink.text,
+          ink.surface,
+        );
         at += level.width;
       }
     }
@@ -503,7 +628,12 @@ export class HeatView {
     }
   }
 
-  /** @param {CanvasRenderingContext2D} pen @param {Cell} cell @param {string} color @param {string} ground */
+  /**
+   * @param {CanvasRenderingContext2D} pen
+   * @param {Cell} cell
+   * @param {string} color
+   * @param {string} ground
+   */
   ring(pen, cell, color, ground) {
     const [x, y, w, height] = this.cellBox(cell);
     pen.strokeStyle = ground;
@@ -518,7 +648,10 @@ export class HeatView {
   at(x, y) {
     const { box, model } = this;
     if (!model || x < box.x || x >= box.x + box.w || y < box.y || y >= box.y + box.h) return null;
-    return { i: model.rowAt((y - box.y) / box.h), c: Math.min(model.cols - 1, Math.floor((x - box.x) / box.w * model.cols)) };
+    return {
+      i: model.rowAt((y - box.y) / box.h),
+      c: Math.min(model.cols - 1, Math.floor(((x - box.x) / box.w) * model.cols)),
+    };
   }
 }
 

@@ -8,7 +8,8 @@ import { button, debounce, dialog, toast } from './widgets.js';
 /** @typedef {{text: string, note: string, href: string}} Target */
 
 const PLACES = [
-  { text: 'Overview', note: 'page', href: '/' }, { text: 'Tables', note: 'page', href: '/tables' },
+  { text: 'Overview', note: 'page', href: '/' },
+  { text: 'Tables', note: 'page', href: '/tables' },
   { text: 'Slow calls', note: 'activity', href: '/activity?show=slow' },
   { text: 'Tasks', note: 'activity', href: '/activity?show=tasks' },
   { text: 'Events', note: 'activity', href: '/activity?show=events' },
@@ -17,18 +18,33 @@ const PLACES = [
 /** @param {string} text @param {string[]} tables @returns {Target[]} */
 function targets(text, tables) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const fits = (/** @type {Target} */ to) => words.every(word => `${to.text} ${to.note}`.toLowerCase().includes(word));
+  const fits = (/** @type {Target} */ to) =>
+    words.every(word => `${to.text} ${to.note}`.toLowerCase().includes(word));
   const table = placeOf(location.pathname)?.table;
   const found = [
     ...PLACES.filter(fits),
-    ...(table ? TABLE_PAGES.map(page => ({ text: page.name, note: table, href: tableHref(table, page.id) })).filter(fits) : []),
+    ...(table
+      ? TABLE_PAGES.map(page => ({
+          text: page.name,
+          note: table,
+          href: tableHref(table, page.id),
+        })).filter(fits)
+      : []),
     ...tables.map(name => ({ text: name, note: 'table', href: tableHref(name, 'regions') })),
   ];
   if (table && /^[0-9a-f]{6,32}$/.test(text)) {
-    found.unshift({ text, note: `region of ${table}`, href: tableHref(table, 'regions', { region: text }) });
+    found.unshift({
+      text,
+      note: `region of ${table}`,
+      href: tableHref(table, 'regions', { region: text }),
+    });
   }
   if (table && text) {
-    found.push({ text, note: `row key in ${table}`, href: tableHref(table, 'rows', { by: 'key', prefix: text }) });
+    found.push({
+      text,
+      note: `row key in ${table}`,
+      href: tableHref(table, 'rows', { by: 'key', prefix: text }),
+    });
   }
   return found.slice(0, 60);
 }
@@ -39,9 +55,18 @@ export function jump() {
   let list = [];
   let asked = new AbortController();
   const input = h('input', {
-    type: 'text', placeholder: 'Table, page, region or row key', 'aria-label': 'Jump to', role: 'combobox',
-    'aria-expanded': 'true', 'aria-controls': 'jump-list', autocomplete: 'off', spellcheck: 'false',
-    oninput: () => { draw([]); ask(); },
+    type: 'text',
+    placeholder: 'Table, page, region or row key',
+    'aria-label': 'Jump to',
+    role: 'combobox',
+    'aria-expanded': 'true',
+    'aria-controls': 'jump-list',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    oninput: () => {
+      draw([]);
+      ask();
+    },
     onkeydown: (/** @type {KeyboardEvent} */ event) => {
       const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
       if (step) {
@@ -61,7 +86,9 @@ export function jump() {
     go(to.href);
   };
   const mark = () => {
-    [...options.children].forEach((item, at) => item.setAttribute('aria-selected', String(at === chosen)));
+    [...options.children].forEach((item, at) =>
+      item.setAttribute('aria-selected', String(at === chosen)),
+    );
     const item = options.children[chosen];
     if (item) item.scrollIntoView({ block: 'nearest' });
     input.setAttribute('aria-activedescendant', item ? item.id : '');
@@ -69,9 +96,21 @@ export function jump() {
   const draw = (/** @type {string[]} */ tables) => {
     list = targets(input.value.trim(), tables);
     chosen = 0;
-    fill(options, list.map((to, at) => h('li', {
-      role: 'option', id: `jump-${at}`, onclick: () => open(to),
-    }, h('span', { class: 'ell' }, to.text), h('span', { class: 'faint' }, to.note))));
+    fill(
+      options,
+      list.map((to, at) =>
+        h(
+          'li',
+          {
+            role: 'option',
+            id: `jump-${at}`,
+            onclick: () => open(to),
+          },
+          h('span', { class: 'ell' }, to.text),
+          h('span', { class: 'faint' }, to.note),
+        ),
+      ),
+    );
     mark();
   };
   const ask = debounce(120, async () => {
@@ -92,35 +131,98 @@ export function jump() {
 
 /** @type {[string, [string, string][]][]} */
 const LIST = [
-  ['Everywhere', [['/', 'jump to a table, region or key'], ['?', 'this list'], ['g o', 'overview'],
-    ['g t', 'tables'], ['g a', 'activity'], ['1 \u2026 6', 'pages of a table'], ['f', 'filter'],
-    ['Esc', 'close']]],
-  ['Tables', [['\u2191 \u2193 PgUp PgDn', 'move'], ['Home End', 'first, last'], ['Enter', 'open']]],
-  ['Heat map', [['arrows', 'move a cell, with Shift ten'], ['Enter', 'pin'], ['+ \u2212', 'zoom'],
-    ['Backspace', 'zoom back'], ['0', 'whole'], ['m', 'metric'], ['o', 'key order'],
-    ['[ ]', 'brightness'], ['b', 'borders and marks'], ['l', 'live'], ['d', 'difference'],
-    ['Space', 'playback'], ['c', 'copy key'], ['t', 'values as table']]],
+  [
+    'Everywhere',
+    [
+      ['/', 'jump to a table, region or key'],
+      ['?', 'this list'],
+      ['g o', 'overview'],
+      ['g t', 'tables'],
+      ['g a', 'activity'],
+      ['1 \u2026 6', 'pages of a table'],
+      ['f', 'filter'],
+      ['Esc', 'close'],
+    ],
+  ],
+  [
+    'Tables',
+    [
+      ['\u2191 \u2193 PgUp PgDn', 'move'],
+      ['Home End', 'first, last'],
+      ['Enter', 'open'],
+    ],
+  ],
+  [
+    'Heat map',
+    [
+      ['arrows', 'move a cell, with Shift ten'],
+      ['Enter', 'pin'],
+      ['+ \u2212', 'zoom'],
+      ['Backspace', 'zoom back'],
+      ['0', 'whole'],
+      ['m', 'metric'],
+      ['o', 'key order'],
+      ['[ ]', 'brightness'],
+      ['b', 'borders and marks'],
+      ['l', 'live'],
+      ['d', 'difference'],
+      ['Space', 'playback'],
+      ['c', 'copy key'],
+      ['t', 'values as table'],
+    ],
+  ],
 ];
 
 export function help() {
-  dialog('Keyboard', h('div', { class: 'keys' }, LIST.flatMap(([title, keys]) => [
-    h('h3', null, title),
-    ...keys.map(([key, text]) => h('div', null, h('span', null, text), h('kbd', null, key))),
-  ])));
+  dialog(
+    'Keyboard',
+    h(
+      'div',
+      { class: 'keys' },
+      LIST.flatMap(([title, keys]) => [
+        h('h3', null, title),
+        ...keys.map(([key, text]) => h('div', null, h('span', null, text), h('kbd', null, key))),
+      ]),
+    ),
+  );
 }
 
 /** @param {{path: string, name: string}[]} pages @param {() => void} openToken */
 export function menu(pages, openToken) {
-  const box = dialog('Menu', h('nav', { class: 'menu' },
-    pages.map(page => h('a', { href: page.path, onclick: () => box.close() }, page.name)),
-    button('Table, region or row key', () => { box.close(); jump(); }, { icon: 'search' }),
-    button('Token', () => { box.close(); openToken(); }, { icon: 'lock' })));
+  const box = dialog(
+    'Menu',
+    h(
+      'nav',
+      { class: 'menu' },
+      pages.map(page => h('a', { href: page.path, onclick: () => box.close() }, page.name)),
+      button(
+        'Table, region or row key',
+        () => {
+          box.close();
+          jump();
+        },
+        { icon: 'search' },
+      ),
+      button(
+        'Token',
+        () => {
+          box.close();
+          openToken();
+        },
+        { icon: 'lock' },
+      ),
+    ),
+  );
 }
 
 /** @param {boolean} readOnly the server has no token @param {() => void} changed */
 export function askToken(readOnly, changed) {
   const input = h('input', {
-    type: 'password', autocomplete: 'off', 'aria-label': 'Token', value: token.get(), class: 'wide',
+    type: 'password',
+    autocomplete: 'off',
+    'aria-label': 'Token',
+    value: token.get(),
+    class: 'wide',
   });
   const done = () => {
     token.set(input.value.trim());
@@ -128,9 +230,27 @@ export function askToken(readOnly, changed) {
     changed();
     toast(token.get() ? 'Token set for this tab' : 'Read-only');
   };
-  const box = dialog('Token', [
-    h('p', null, readOnly ? 'The server was started without a token, so nothing can be changed here.'
-      : 'Actions need the token that the server was started with. It is kept until this tab is closed.'),
-    h('form', { onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); done(); } }, input),
-  ], { actions: [button('Cancel', () => box.close()), button('Set', done, { pri: true })] });
+  const box = dialog(
+    'Token',
+    [
+      h(
+        'p',
+        null,
+        readOnly
+          ? 'The server was started without a token, so nothing can be changed here.'
+          : 'Actions need the token that the server was started with. It is kept until this tab is closed.',
+      ),
+      h(
+        'form',
+        {
+          onsubmit: (/** @type {Event} */ event) => {
+            event.preventDefault();
+            done();
+          },
+        },
+        input,
+      ),
+    ],
+    { actions: [button('Cancel', () => box.close()), button('Set', done, { pri: true })] },
+  );
 }

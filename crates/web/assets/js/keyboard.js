@@ -3,13 +3,15 @@
 import { TABLE_PAGES, go, placeOf, tableHref } from './place.js';
 
 function closeSide() {
-  const cross = document.querySelector('.drawer [aria-label=Close], .side:not([hidden]) [aria-label=Close]');
+  const cross = document.querySelector(
+    '.drawer [aria-label=Close], .side:not([hidden]) [aria-label=Close]',
+  );
   if (cross instanceof HTMLElement) cross.click();
 }
 
 /** @param {EventTarget | null} target */
-const isTyping = target => target instanceof Element
-  && target.matches('input:not([type=range]), textarea, select');
+const isTyping = target =>
+  target instanceof Element && target.matches('input:not([type=range]), textarea, select');
 
 export const jump = async () => (await import('./jump.js')).jump();
 export const help = async () => (await import('./jump.js')).help();

@@ -7,7 +7,10 @@ import { keyForm } from './prefs.js';
 export const ANGLE = '\u203a';
 const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)?(\.\d+)?Z?$/;
 
-/** Field of a key in the width that lists have: a time of this day without its day. @param {string} text */
+/**
+ * Field of a key in the width that lists have: a time of this day without its day.
+ * @param {string} text
+ */
 export function shortField(text) {
   const time = TIME.exec(text);
   if (!time) return visible(text);
@@ -21,8 +24,8 @@ export function shortField(text) {
 export const isWhole = key => key.len === undefined || key.len === null;
 
 /** Key as the HBase shell prints it. @param {Key} key */
-export const escapedKey = key => escaped(key.hex)
-  + (isWhole(key) ? '' : `${ELLIPSIS} ${group(key.len || 0)} B`);
+export const escapedKey = key =>
+  escaped(key.hex) + (isWhole(key) ? '' : `${ELLIPSIS} ${group(key.len || 0)} B`);
 
 /** @param {RowKey | null | undefined} schema @param {number} at */
 const isDerived = (schema, at) => Boolean(schema && schema.fields[at] && schema.fields[at].derived);
@@ -50,16 +53,34 @@ export function keyView(key, { schema, none = '(empty)', form = keyForm() } = {}
     return h('span', { class: 'key', title }, parts);
   }
   const alien = form === 'decoded' && schema && !key.fields;
-  return h('span', { class: 'key', title }, h('span', { class: 'f' }, keyText(key, form)),
-    alien && h('span', { class: 'chip warn' }, 'not in schema'));
+  return h(
+    'span',
+    { class: 'key', title },
+    h('span', { class: 'f' }, keyText(key, form)),
+    alien && h('span', { class: 'chip warn' }, 'not in schema'),
+  );
 }
 
-/** Segments of a declared key, in the order of their bytes. @param {RowKey | null | undefined} schema */
+/**
+ * Segments of a declared key, in the order of their bytes.
+ * @param {RowKey | null | undefined} schema
+ */
 export function ribbon(schema) {
   if (!schema) return null;
-  return h('ol', { class: 'ribbon', 'aria-label': 'Row key' }, schema.fields.map(field => h('li', {
-    class: field.derived ? 'd' : null,
-  }, h('b', null, field.name), h('span', null, fieldType(field)))));
+  return h(
+    'ol',
+    { class: 'ribbon', 'aria-label': 'Row key' },
+    schema.fields.map(field =>
+      h(
+        'li',
+        {
+          class: field.derived ? 'd' : null,
+        },
+        h('b', null, field.name),
+        h('span', null, fieldType(field)),
+      ),
+    ),
+  );
 }
 
 /** @param {KeyField} field */

@@ -26,7 +26,9 @@ function pageFor(root) {
   const params = new URLSearchParams(location.search);
   const { signal } = leaving;
   return {
-    root, params, signal,
+    root,
+    params,
+    signal,
     set(values, push) {
       if (signal.aborted) return;
       for (const [name, value] of Object.entries(values)) {
@@ -36,7 +38,11 @@ function pageFor(root) {
       const query = params.toString();
       // The depth tells pages how often Back stays inside of them.
       const depth = (history.state?.depth || 0) + (push ? 1 : 0);
-      history[push ? 'pushState' : 'replaceState']({ depth }, '', location.pathname + (query ? `?${query}` : ''));
+      history[push ? 'pushState' : 'replaceState'](
+        { depth },
+        '',
+        location.pathname + (query ? `?${query}` : ''),
+      );
     },
     choice(name, allowed, fallback) {
       const value = params.get(name);
@@ -57,7 +63,10 @@ function render() {
   const path = location.pathname;
   const place = placeOf(path);
   const known = PAGES.find(page => page.path === path);
-  document.body.classList.toggle('embed', new URLSearchParams(location.search).get('embed') === '1');
+  document.body.classList.toggle(
+    'embed',
+    new URLSearchParams(location.search).get('embed') === '1',
+  );
   fill(byId('main'), root);
   fill(byId('sub'));
   drawTop(place ? '/tables' : path);
@@ -69,8 +78,15 @@ function render() {
     root.append(h('h1', { class: 'sr' }, known.name));
     showPage(page, known.load);
   } else {
-    root.append(h('div', { class: 'empty' }, h('h1', null, 'There is no such page'),
-      h('code', null, path), h('a', { class: 'link', href: '/' }, 'Overview')));
+    root.append(
+      h(
+        'div',
+        { class: 'empty' },
+        h('h1', null, 'There is no such page'),
+        h('code', null, path),
+        h('a', { class: 'link', href: '/' }, 'Overview'),
+      ),
+    );
     page.poll(loadCluster);
   }
 }
@@ -92,18 +108,35 @@ const themeButton = iconButton('moon', 'Dark theme', switchTheme);
 function drawFacts() {
   if (!cluster) return;
   const { servers, mode, version } = cluster;
-  fill(facts, h('span', { class: connection.gone ? 'dot bad' : 'dot' }), location.host,
-    h('span', { class: 'chip line' }, mode === 'attached' ? `HBase ${version} \u00b7 region loads every 10 s`
-      : servers.length === 1 ? 'standalone' : `${servers.length} region servers`));
+  fill(
+    facts,
+    h('span', { class: connection.gone ? 'dot bad' : 'dot' }),
+    location.host,
+    h(
+      'span',
+      { class: 'chip line' },
+      mode === 'attached'
+        ? `HBase ${version} \u00b7 region loads every 10 s`
+        : servers.length === 1
+          ? 'standalone'
+          : `${servers.length} region servers`,
+    ),
+  );
   const level = cluster.heat_level;
-  fill(recording, h('span', { class: level && level !== 'off' ? 'dot' : 'dot off' }),
-    level ? `heat.level ${level}` : 'heat not recorded');
+  fill(
+    recording,
+    h('span', { class: level && level !== 'off' ? 'dot' : 'dot off' }),
+    level ? `heat.level ${level}` : 'heat not recorded',
+  );
   drawLock();
 }
 
 function drawLock() {
-  const text = token.get() ? 'A token is set: actions are allowed'
-    : cluster && cluster.read_only ? 'Read-only: the server has no token' : 'Read-only: enter a token';
+  const text = token.get()
+    ? 'A token is set: actions are allowed'
+    : cluster && cluster.read_only
+      ? 'Read-only: the server has no token'
+      : 'Read-only: enter a token';
   fill(lock, icon(token.get() ? 'open' : 'lock'));
   lock.title = text;
   lock.setAttribute('aria-label', text);
@@ -111,17 +144,34 @@ function drawLock() {
 
 /** @param {string} current */
 function drawTop(current) {
-  const link = (/** @type {typeof PAGES[0]} */ page) => h('a', {
-    href: page.path, 'aria-current': page.path === current ? 'page' : null,
-  }, page.name);
-  fill(byId('top'),
-    h('a', { class: 'brand', href: '/' }, icon('cube', 18), 'Halite'), facts,
+  const link = (/** @type {typeof PAGES[0]} */ page) =>
+    h(
+      'a',
+      {
+        href: page.path,
+        'aria-current': page.path === current ? 'page' : null,
+      },
+      page.name,
+    );
+  fill(
+    byId('top'),
+    h('a', { class: 'brand', href: '/' }, icon('cube', 18), 'Halite'),
+    facts,
     h('nav', { 'aria-label': 'Pages' }, PAGES.map(link)),
     h('span', { class: 'grow' }),
-    h('button', { type: 'button', class: 'omni', onclick: jump, 'aria-keyshortcuts': '/' },
-      icon('search', 14), h('span', null, 'Table, region or row key'), h('kbd', null, '/')),
-    recording, lock, iconButton('help', 'Keyboard', help), themeButton,
-    iconButton('menu', 'Menu', openMenu, { class: 'ib phone' }));
+    h(
+      'button',
+      { type: 'button', class: 'omni', onclick: jump, 'aria-keyshortcuts': '/' },
+      icon('search', 14),
+      h('span', null, 'Table, region or row key'),
+      h('kbd', null, '/'),
+    ),
+    recording,
+    lock,
+    iconButton('help', 'Keyboard', help),
+    themeButton,
+    iconButton('menu', 'Menu', openMenu, { class: 'ib phone' }),
+  );
   drawTheme();
 }
 
@@ -132,7 +182,8 @@ function drawTheme() {
   themeButton.setAttribute('aria-label', text);
 }
 
-const openToken = async () => (await import('./jump.js')).askToken(Boolean(cluster?.read_only), drawLock);
+const openToken = async () =>
+  (await import('./jump.js')).askToken(Boolean(cluster?.read_only), drawLock);
 const openMenu = async () => (await import('./jump.js')).menu(PAGES, openToken);
 
 /** Bar that says since when the server does not answer. */

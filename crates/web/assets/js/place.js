@@ -2,8 +2,12 @@
 
 /** Pages of a table, in the order of their tabs. */
 export const TABLE_PAGES = [
-  { id: 'regions', name: 'Regions' }, { id: 'heat', name: 'Heat map' }, { id: 'hot-keys', name: 'Hot keys' },
-  { id: 'rows', name: 'Rows' }, { id: 'what-if', name: 'What-if' }, { id: 'schema', name: 'Schema' },
+  { id: 'regions', name: 'Regions' },
+  { id: 'heat', name: 'Heat map' },
+  { id: 'hot-keys', name: 'Hot keys' },
+  { id: 'rows', name: 'Rows' },
+  { id: 'what-if', name: 'What-if' },
+  { id: 'schema', name: 'Schema' },
 ];
 
 /** @param {string} table @param {string} page @param {Record<string, string | number>} [query] */
@@ -18,7 +22,11 @@ export function tableHref(table, page, query) {
 /** Address of the plan of some conditions. @param {string} table @param {string} conditions */
 export const planHref = (table, conditions) => tableHref(table, 'schema', { plan: conditions });
 
-/** Table and page of a path. @param {string} path @returns {{table: string, page: string} | null} */
+/**
+ * Table and page of a path.
+ * @param {string} path
+ * @returns {{table: string, page: string} | null}
+ */
 export function placeOf(path) {
   const parts = /^\/t\/([^/]+)(?:\/([^/]*))?\/?$/.exec(path);
   if (!parts) return null;

@@ -40,9 +40,13 @@ export function poll(signal, main, slow = []) {
     running = false;
     if (!signal.aborted) timer = setTimeout(tick, Math.max(500, last + PERIOD - Date.now()));
   };
-  document.addEventListener('visibilitychange', () => {
-    if (!document.hidden && Date.now() - last >= PERIOD) tick();
-  }, { signal });
+  document.addEventListener(
+    'visibilitychange',
+    () => {
+      if (!document.hidden && Date.now() - last >= PERIOD) tick();
+    },
+    { signal },
+  );
   signal.addEventListener('abort', () => clearTimeout(timer));
   tick();
   return () => {

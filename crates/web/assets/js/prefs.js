@@ -49,7 +49,11 @@ export function switchTheme() {
   for (const listener of listeners) listener();
 }
 
-/** Calls back when the form of keys or the theme changes. @param {() => void} listener @param {AbortSignal} signal */
+/**
+ * Calls back when the form of keys or the theme changes.
+ * @param {() => void} listener
+ * @param {AbortSignal} signal
+ */
 export function onPrefs(listener, signal) {
   listeners.add(listener);
   signal.addEventListener('abort', () => listeners.delete(listener));

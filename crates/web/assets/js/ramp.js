@@ -1,5 +1,5 @@
-// Colours of load. The scale is anchored at the fair share: a third of the mean is its knee, so that
-// even load is pale however busy it is, and what is uneven is dark.
+// Colours of load. The scale is anchored at the fair share: a third of the mean is its knee, so
+// that even load is pale however busy it is, and what is uneven is dark.
 
 import { h } from './dom.js';
 import { isDark } from './prefs.js';
@@ -20,7 +20,11 @@ const BLACK = [0, 0, 0];
 /** @type {Map<string, Color[]>} */
 const made = new Map();
 
-/** 256 colours, interpolated between nine stops in sRGB. @param {boolean} diff @param {boolean} [dark] */
+/**
+ * 256 colours, interpolated between nine stops in sRGB.
+ * @param {boolean} diff
+ * @param {boolean} [dark]
+ */
 export function steps(diff, dark = isDark()) {
   const name = (dark ? 'dark' : 'light') + (diff ? 'Diff' : '');
   const known = made.get(name);
@@ -29,11 +33,12 @@ export function steps(diff, dark = isDark()) {
   /** @type {Color[]} */
   const out = [];
   for (let i = 0; i < 256; i++) {
-    const at = i / 255 * (stops.length - 1);
+    const at = (i / 255) * (stops.length - 1);
     const low = Math.min(stops.length - 2, Math.floor(at));
     const a = stops[low] || BLACK;
     const b = stops[low + 1] || BLACK;
-    const mix = (/** @type {number} */ x, /** @type {number} */ y) => Math.round(x + (y - x) * (at - low));
+    const mix = (/** @type {number} */ x, /** @type {number} */ y) =>
+      Math.round(x + (y - x) * (at - low));
     out.push([mix(a[0], b[0]), mix(a[1], b[1]), mix(a[2], b[2])]);
   }
   made.set(name, out);
@@ -41,7 +46,11 @@ export function steps(diff, dark = isDark()) {
 }
 
 /** @param {string} hex @returns {Color} */
-export const rgb = hex => [parseInt(hex.slice(0, 2), 16), parseInt(hex.slice(2, 4), 16), parseInt(hex.slice(4), 16)];
+export const rgb = hex => [
+  parseInt(hex.slice(0, 2), 16),
+  parseInt(hex.slice(2, 4), 16),
+  parseInt(hex.slice(4), 16),
+];
 
 /** @param {Color | undefined} color */
 export const css = color => `rgb(${(color || BLACK).join(' ')})`;
@@ -55,15 +64,26 @@ export function pixels(colors) {
 
 export const zeroColor = () => rgb(isDark() ? ZERO.dark : ZERO.light);
 
-/** Step of a value above zero, 10 to 255. @param {number} value @param {number} knee @param {number} top */
-export const stepOf = (value, knee, top) => Math.max(FIRST_STEP,
-  Math.min(255, Math.floor(Math.log1p(value / knee) / Math.log1p(top / knee) * 255)));
+/**
+ * Step of a value above zero, 10 to 255.
+ * @param {number} value
+ * @param {number} knee
+ * @param {number} top
+ */
+export const stepOf = (value, knee, top) =>
+  Math.max(
+    FIRST_STEP,
+    Math.min(255, Math.floor((Math.log1p(value / knee) / Math.log1p(top / knee)) * 255)),
+  );
 
-/** Colour by value for small pictures. @returns {(value: number, knee: number, top: number) => string} */
+/**
+ * Colour by value for small pictures.
+ * @returns {(value: number, knee: number, top: number) => string}
+ */
 export function rampColors() {
   const colors = steps(false);
   const zero = css(zeroColor());
-  return (value, knee, top) => value > 0 ? css(colors[stepOf(value, knee, top)]) : zero;
+  return (value, knee, top) => (value > 0 ? css(colors[stepOf(value, knee, top)]) : zero);
 }
 
 /**

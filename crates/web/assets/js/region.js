@@ -23,15 +23,29 @@ export async function openRegion(page, encoded, schema, host, changed) {
     const list = host.querySelector('.scroll');
     if (list instanceof HTMLElement) list.focus();
   };
-  const drawer = h('aside', {
-    class: 'drawer', 'aria-label': `Region ${encoded}`, tabindex: -1,
-    onkeydown: (/** @type {KeyboardEvent} */ event) => { if (event.key === 'Escape') close(); },
-  }, h('header', null, title, iconButton('close', 'Close', close)), body, acts);
+  const drawer = h(
+    'aside',
+    {
+      class: 'drawer',
+      'aria-label': `Region ${encoded}`,
+      tabindex: -1,
+      onkeydown: (/** @type {KeyboardEvent} */ event) => {
+        if (event.key === 'Escape') close();
+      },
+    },
+    h('header', null, title, iconButton('close', 'Close', close)),
+    body,
+    acts,
+  );
   host.append(drawer);
   drawer.focus({ preventScroll: true });
   try {
     /** @type {RegionAnswer} */
-    const region = await get(ofTable(page.table, `/regions/${encodeURIComponent(encoded)}`), {}, page.signal);
+    const region = await get(
+      ofTable(page.table, `/regions/${encodeURIComponent(encoded)}`),
+      {},
+      page.signal,
+    );
     title.textContent = region.encoded_name.slice(0, 12);
     region.badges.forEach(badge => title.after(chip(badge.replaceAll('_', ' '), 'bad')));
     fill(body, details(region, schema));
@@ -39,9 +53,23 @@ export async function openRegion(page, encoded, schema, host, changed) {
   } catch (error) {
     if (isAbort(error)) return;
     const gone = problemOf(error).status === 404;
-    fill(body, failure(error), gone && h('p', { class: 'center' }, h('a', {
-      class: 'link', href: tableHref(page.table, 'regions'),
-    }, 'All regions of the table')));
+    fill(
+      body,
+      failure(error),
+      gone &&
+        h(
+          'p',
+          { class: 'center' },
+          h(
+            'a',
+            {
+              class: 'link',
+              href: tableHref(page.table, 'regions'),
+            },
+            'All regions of the table',
+          ),
+        ),
+    );
   }
 }
 
@@ -50,32 +78,77 @@ const pair = (name, ...value) => [h('dt', null, name), h('dd', null, ...value)];
 
 /** @param {RegionAnswer} region @param {RowKey | null} schema */
 function details(region, schema) {
-  const key = (/** @type {Key} */ value, /** @type {string} */ none) => value.hex === '' ? none : [
-    keyView(value, { schema, form: 'decoded' }),
-    h('div', { class: 'raw', title: escapedKey(value) }, escapedKey(value)),
-    value.fields && h('div', { class: 'raw' }, value.hex),
-  ];
+  const key = (/** @type {Key} */ value, /** @type {string} */ none) =>
+    value.hex === ''
+      ? none
+      : [
+          keyView(value, { schema, form: 'decoded' }),
+          h('div', { class: 'raw', title: escapedKey(value) }, escapedKey(value)),
+          value.fields && h('div', { class: 'raw' }, value.hex),
+        ];
   const opened = Number(/,(\d+)\.[0-9a-f]{32}\.$/.exec(region.name)?.[1]);
   /** @type {[string, string][]} */
   const figures = [
-    ['Requests', num(region.requests_total)], ['Reads', rate(region.reads_per_s)], ['Writes', rate(region.writes_per_s)],
-    ['p99', duration(region.p99_ms)], ['Rows', num(region.rows)], ['Size', bytes(region.size_bytes)],
-    ['Store files', num(region.store_files)], ['Memstore', bytes(region.memstore_bytes)],
-    ['Locality', percent(region.locality)], ['Share of table', percent(region.share, 1)],
-    ['Flushes', num(region.flushes)], ['Compactions', num(region.compactions)],
+    ['Requests', num(region.requests_total)],
+    ['Reads', rate(region.reads_per_s)],
+    ['Writes', rate(region.writes_per_s)],
+    ['p99', duration(region.p99_ms)],
+    ['Rows', num(region.rows)],
+    ['Size', bytes(region.size_bytes)],
+    ['Store files', num(region.store_files)],
+    ['Memstore', bytes(region.memstore_bytes)],
+    ['Locality', percent(region.locality)],
+    ['Share of table', percent(region.share, 1)],
+    ['Flushes', num(region.flushes)],
+    ['Compactions', num(region.compactions)],
   ];
   const files = region.store_file_list || [];
   return [
-    h('dl', { class: 'kv' }, pair('Name', h('span', { class: 'mono wrap' }, region.name), ' ',
-      iconButton('copy', 'Copy the name', () => copy(region.name, 'Name copied'), { class: 'ib small' })),
-    pair('Server', h('span', { class: 'wrap' }, region.server || NONE)),
-    pair('Start', key(region.start_key, '(first)')), pair('End', key(region.end_key, '(last)')),
-    opened ? pair('Opened', stamp(opened)) : null),
+    h(
+      'dl',
+      { class: 'kv' },
+      pair(
+        'Name',
+        h('span', { class: 'mono wrap' }, region.name),
+        ' ',
+        iconButton('copy', 'Copy the name', () => copy(region.name, 'Name copied'), {
+          class: 'ib small',
+        }),
+      ),
+      pair('Server', h('span', { class: 'wrap' }, region.server || NONE)),
+      pair('Start', key(region.start_key, '(first)')),
+      pair('End', key(region.end_key, '(last)')),
+      opened ? pair('Opened', stamp(opened)) : null,
+    ),
     subRanges(region),
-    h('dl', { class: 'facts2' }, figures.filter(([, text]) => text !== NONE).flatMap(([name, text]) => pair(name, text))),
-    files.length > 0 && h('table', { class: 'mini' }, h('caption', null, 'Store files'), h('tbody', null, files.map(file => h('tr', null,
-      h('td', { class: 'mono' }, `${file.family}/${file.name.slice(0, 12)}`), h('td', { class: 'r' }, bytes(file.size_bytes)),
-      h('td', { class: 'r muted' }, file.cells === null || file.cells === undefined ? '' : `${num(file.cells)} cells`))))),
+    h(
+      'dl',
+      { class: 'facts2' },
+      figures.filter(([, text]) => text !== NONE).flatMap(([name, text]) => pair(name, text)),
+    ),
+    files.length > 0 &&
+      h(
+        'table',
+        { class: 'mini' },
+        h('caption', null, 'Store files'),
+        h(
+          'tbody',
+          null,
+          files.map(file =>
+            h(
+              'tr',
+              null,
+              h('td', { class: 'mono' }, `${file.family}/${file.name.slice(0, 12)}`),
+              h('td', { class: 'r' }, bytes(file.size_bytes)),
+              h(
+                'td',
+                { class: 'r muted' },
+                file.cells === null || file.cells === undefined ? '' : `${num(file.cells)} cells`,
+              ),
+            ),
+          ),
+        ),
+      ),
   ];
 }
 
@@ -88,20 +161,46 @@ function subRanges(region) {
   const top = Math.max(1e-9, ...ranges.map(range => range.load));
   const w = 360 / ranges.length;
   const half = ranges.findIndex(range => range.start.hex >= (region.half_load_key?.hex || 'g'));
-  const picture = svg('svg', { viewBox: '0 0 360 64', preserveAspectRatio: 'none', class: 'subr', 'aria-hidden': 'true' },
-    ranges.map((range, at) => svg('rect', {
-      class: range.load > 0.25 ? 'b h' : 'b', x: at * w, width: Math.max(0.6, w - 1), y: 62 - range.load / top * 56, height: range.load / top * 56,
-    })),
+  const picture = svg(
+    'svg',
+    { viewBox: '0 0 360 64', preserveAspectRatio: 'none', class: 'subr', 'aria-hidden': 'true' },
+    ranges.map((range, at) =>
+      svg('rect', {
+        class: range.load > 0.25 ? 'b h' : 'b',
+        x: at * w,
+        width: Math.max(0.6, w - 1),
+        y: 62 - (range.load / top) * 56,
+        height: (range.load / top) * 56,
+      }),
+    ),
     half >= 0 ? svg('path', { class: 'm1', d: `M${half * w} 0V64` }) : null,
-    svg('path', { class: 'm2', d: 'M180 0V64' }));
+    svg('path', { class: 'm2', d: 'M180 0V64' }),
+  );
   const most = Math.max(...ranges.map(range => range.load));
   const split = region.half_load;
   const parts = split ? `${percent(split[0])} and ${percent(split[1])}` : '';
-  return h('section', null, h('h3', { class: 'two' }, 'Load by sub-range, last 10 min', h('span', null, 'equal rows each')), picture,
+  return h(
+    'section',
+    null,
+    h('h3', { class: 'two' }, 'Load by sub-range, last 10 min', h('span', null, 'equal rows each')),
+    picture,
     region.divisible === false
-      ? h('p', null, h('b', null, 'A split will not divide this load: '), `${percent(most)} is in one sub-range.`, parts && ` Splitting there gives ${parts}.`)
-      : h('p', null, 'A split at the half-load point gives ', h('b', null, parts || NONE),
-        region.half_size && `; at half size ${percent(region.half_size[0])} and ${percent(region.half_size[1])}.`));
+      ? h(
+          'p',
+          null,
+          h('b', null, 'A split will not divide this load: '),
+          `${percent(most)} is in one sub-range.`,
+          parts && ` Splitting there gives ${parts}.`,
+        )
+      : h(
+          'p',
+          null,
+          'A split at the half-load point gives ',
+          h('b', null, parts || NONE),
+          region.half_size &&
+            `; at half size ${percent(region.half_size[0])} and ${percent(region.half_size[1])}.`,
+        ),
+  );
 }
 
 /** @param {string} table @param {RegionAnswer} region @param {() => void} changed */
@@ -111,27 +210,62 @@ function actions(table, region, changed) {
   const last = region.end_key.hex === '';
   return [
     button('Split', () => askSplit(path, region, changed), { icon: 'split' }),
-    button('Merge with next', () => askMerge(table, path, region, changed),
-      { icon: 'merge', disabled: last, title: last ? 'This is the last region' : '' }),
+    button('Merge with next', () => askMerge(table, path, region, changed), {
+      icon: 'merge',
+      disabled: last,
+      title: last ? 'This is the last region' : '',
+    }),
     button('Move', () => askMove(path, name, changed), { icon: 'move' }),
     button('Flush', () => action(`Flush ${name}`, `${path}/flush`, () => ({}), changed)),
     button('Compact', () => askCompact(path, name, changed)),
-    linkButton('Heat map', tableHref(table, 'heat', region.start_key.hex || region.end_key.hex
-      ? { k0: region.start_key.hex, k1: region.end_key.hex } : {})),
+    linkButton(
+      'Heat map',
+      tableHref(
+        table,
+        'heat',
+        region.start_key.hex || region.end_key.hex
+          ? { k0: region.start_key.hex, k1: region.end_key.hex }
+          : {},
+      ),
+    ),
   ];
 }
 
 /** @param {string} path @param {RegionAnswer} region @param {() => void} changed */
 function askSplit(path, region, changed) {
   const best = region.half_load_key || region.half_size_key;
-  const input = h('input', { type: 'text', class: 'wide mono', value: best ? escaped(best.hex) : '', 'aria-label': 'Split key' });
-  const from = region.half_load_key ? 'the measured half-load point' : best ? 'the middle of the store files' : 'no suggestion: the region has no middle';
-  action(`Split ${region.encoded_name.slice(0, 12)}`, `${path}/split`,
-    () => input.value ? { split_key: input.value } : {}, changed,
-    h('label', { class: 'stack' }, h('span', { class: 'muted' }, `Split key as \\x text (${from})`), input), input);
+  const input = h('input', {
+    type: 'text',
+    class: 'wide mono',
+    value: best ? escaped(best.hex) : '',
+    'aria-label': 'Split key',
+  });
+  const from = region.half_load_key
+    ? 'the measured half-load point'
+    : best
+      ? 'the middle of the store files'
+      : 'no suggestion: the region has no middle';
+  action(
+    `Split ${region.encoded_name.slice(0, 12)}`,
+    `${path}/split`,
+    () => (input.value ? { split_key: input.value } : {}),
+    changed,
+    h(
+      'label',
+      { class: 'stack' },
+      h('span', { class: 'muted' }, `Split key as \\x text (${from})`),
+      input,
+    ),
+    input,
+  );
 }
 
-/** @param {string} table @param {string} path @param {RegionAnswer} region @param {() => void} changed */
+/**
+ * @param {string} table
+ * @param {string} path
+ * @param {RegionAnswer} region
+ * @param {() => void} changed
+ */
 async function askMerge(table, path, region, changed) {
   try {
     // The neighbour begins where this region ends.
@@ -140,7 +274,12 @@ async function askMerge(table, path, region, changed) {
     const near = await get(ofTable(table, '/regions'), { q: escaped(end.hex), limit: 1000 });
     const next = near.regions.find(other => other.start_key.hex === end.hex);
     if (!next) return toast('The next region was not found; it may have been split meanwhile');
-    action(`Merge ${region.encoded_name.slice(0, 12)} with ${next.encoded_name.slice(0, 12)}`, `${path}/merge`, () => ({ with: next.encoded_name }), changed);
+    action(
+      `Merge ${region.encoded_name.slice(0, 12)} with ${next.encoded_name.slice(0, 12)}`,
+      `${path}/merge`,
+      () => ({ with: next.encoded_name }),
+      changed,
+    );
   } catch (error) {
     toast(problemOf(error).message);
   }
@@ -148,21 +287,43 @@ async function askMerge(table, path, region, changed) {
 
 /** @param {string} path @param {string} name @param {() => void} changed */
 function askMove(path, name, changed) {
-  const input = h('input', { type: 'text', class: 'wide', placeholder: 'host,port,startcode; empty for any', 'aria-label': 'Server' });
-  action(`Move ${name}`, `${path}/move`, () => input.value ? { server: input.value.trim() } : {}, changed,
-    h('label', { class: 'stack' }, h('span', { class: 'muted' }, 'Server'), input), input);
+  const input = h('input', {
+    type: 'text',
+    class: 'wide',
+    placeholder: 'host,port,startcode; empty for any',
+    'aria-label': 'Server',
+  });
+  action(
+    `Move ${name}`,
+    `${path}/move`,
+    () => (input.value ? { server: input.value.trim() } : {}),
+    changed,
+    h('label', { class: 'stack' }, h('span', { class: 'muted' }, 'Server'), input),
+    input,
+  );
 }
 
 /** @param {string} path @param {string} name @param {() => void} changed */
 function askCompact(path, name, changed) {
   const major = h('input', { type: 'checkbox' });
-  action(`Compact ${name}`, `${path}/compact`, () => ({ major: major.checked }), changed,
-    h('label', { class: 'check' }, major, 'Major: all files into one, deleted cells are dropped'), major);
+  action(
+    `Compact ${name}`,
+    `${path}/compact`,
+    () => ({ major: major.checked }),
+    changed,
+    h('label', { class: 'check' }, major, 'Major: all files into one, deleted cells are dropped'),
+    major,
+  );
 }
 
 /** @param {string} table @param {string} verb @param {object} body @param {() => void} changed */
 export const tableAction = (table, verb, body, changed) =>
-  action(`${verb === 'flush' ? 'Flush' : 'Compact'} ${table}`, ofTable(table, `/${verb}`), () => body, changed);
+  action(
+    `${verb === 'flush' ? 'Flush' : 'Compact'} ${table}`,
+    ofTable(table, `/${verb}`),
+    () => body,
+    changed,
+  );
 
 /**
  * Dialog of an action: asks for a dry run, shows it, and does it on demand.
@@ -172,9 +333,21 @@ export const tableAction = (table, verb, body, changed) =>
 export function action(title, path, body, changed, form, input) {
   const would = h('div', { class: 'would', 'aria-live': 'polite' });
   const doIt = button('Do it', () => run(), { pri: true, disabled: true });
-  const box = dialog(title, [form || null, h('h3', null, 'What it would do'), would,
-    !token.get() && h('p', { class: 'muted' }, 'Without a token this is a dry run only. Enter the token under the lock in the upper bar.')],
-  { actions: [button('Cancel', () => box.close()), doIt] });
+  const box = dialog(
+    title,
+    [
+      form || null,
+      h('h3', null, 'What it would do'),
+      would,
+      !token.get() &&
+        h(
+          'p',
+          { class: 'muted' },
+          'Without a token this is a dry run only. Enter the token under the lock in the upper bar.',
+        ),
+    ],
+    { actions: [button('Cancel', () => box.close()), doIt] },
+  );
   const dryRun = async () => {
     fill(would, loading(2));
     doIt.disabled = true;
@@ -209,14 +382,31 @@ export function action(title, path, body, changed, form, input) {
 function steps(answer) {
   const { statement } = answer;
   return [
-    h('ol', { class: 'steps' }, (answer.would || []).map(step => h('li', null,
-      h('b', null, step.do.replaceAll('_', ' ')), step.text ? ` ${step.text}` : '',
-      step.region ? [' ', h('code', null, step.region)] : '', step.count ? ` ${step.count}` : '',
-      step.load ? `, load ${step.load.map(part => percent(part)).join(' and ')}` : '',
-      step.bytes ? `, ${bytes(step.bytes)}` : '',
-      step.ms !== undefined && step.ms !== null && h('span', { class: 'faint' }, ` about ${duration(step.ms)}`)))),
-    statement && h('div', { class: 'codeline' }, h('pre', null, statement),
-      iconButton('copy', 'Copy the statement', () => copy(statement, 'Statement copied'))),
+    h(
+      'ol',
+      { class: 'steps' },
+      (answer.would || []).map(step =>
+        h(
+          'li',
+          null,
+          h('b', null, step.do.replaceAll('_', ' ')),
+          step.text ? ` ${step.text}` : '',
+          step.region ? [' ', h('code', null, step.region)] : '',
+          step.count ? ` ${step.count}` : '',
+          step.load ? `, load ${step.load.map(part => percent(part)).join(' and ')}` : '',
+          step.bytes ? `, ${bytes(step.bytes)}` : '',
+          step.ms !== undefined &&
+            step.ms !== null &&
+            h('span', { class: 'faint' }, ` about ${duration(step.ms)}`),
+        ),
+      ),
+    ),
+    statement &&
+      h(
+        'div',
+        { class: 'codeline' },
+        h('pre', null, statement),
+        iconButton('copy', 'Copy the statement', () => copy(statement, 'Statement copied')),
+      ),
   ];
 }
-

@@ -8,8 +8,12 @@ import { button } from './widgets.js';
 export const empty = (title, ...more) => h('div', { class: 'empty' }, h('b', null, title), ...more);
 
 /** @param {number} [rows] */
-export const loading = (rows = 6) => h('div', { class: 'skeleton', 'aria-label': 'Loading', 'aria-busy': 'true' },
-  Array.from({ length: rows }, () => h('i')));
+export const loading = (rows = 6) =>
+  h(
+    'div',
+    { class: 'skeleton', 'aria-label': 'Loading', 'aria-busy': 'true' },
+    Array.from({ length: rows }, () => h('i')),
+  );
 
 /** What to do about a kind of problem. @type {Record<string, string>} */
 const MENDS = {
@@ -32,11 +36,18 @@ const MENDS = {
 export function failure(error, again, what) {
   const problem = problemOf(error);
   if (problem.kind === 'missing_source') return missing(problem.message, problem.detail, what);
-  const box = h('div', { class: 'empty', role: 'alert' },
+  const box = h(
+    'div',
+    { class: 'empty', role: 'alert' },
     h('b', null, problem.message),
     problem.detail && h('p', null, problem.detail),
-    h('p', { class: 'faint' }, MENDS[problem.kind] || '',
-      h('code', null, ` ${problem.kind}${problem.status ? ` ${problem.status}` : ''}`)));
+    h(
+      'p',
+      { class: 'faint' },
+      MENDS[problem.kind] || '',
+      h('code', null, ` ${problem.kind}${problem.status ? ` ${problem.status}` : ''}`),
+    ),
+  );
   if (again) {
     const label = h('span');
     const retry = button('Ask again', again);
@@ -46,7 +57,12 @@ export function failure(error, again, what) {
   return box;
 }
 
-/** @param {HTMLElement} box @param {HTMLElement} label @param {number} seconds @param {() => void} again */
+/**
+ * @param {HTMLElement} box
+ * @param {HTMLElement} label
+ * @param {number} seconds
+ * @param {() => void} again
+ */
 function countDown(box, label, seconds, again) {
   label.textContent = `again in ${seconds} s`;
   setTimeout(() => {
@@ -58,18 +74,37 @@ function countDown(box, label, seconds, again) {
 
 /** @param {string} title @param {string} detail @param {string} [what] */
 function missing(title, detail, what) {
-  return h('div', { class: 'empty' }, h('b', null, what || 'Not recorded here'),
-    h('p', null, title), detail && h('p', { class: 'faint' }, detail));
+  return h(
+    'div',
+    { class: 'empty' },
+    h('b', null, what || 'Not recorded here'),
+    h('p', null, title),
+    detail && h('p', { class: 'faint' }, detail),
+  );
 }
 
-/** Name of a figure that this cluster does not tell. @param {string[] | undefined} names @param {string} name */
+/**
+ * Name of a figure that this cluster does not tell.
+ * @param {string[] | undefined} names
+ * @param {string} name
+ */
 export const isMissing = (names, name) => Boolean(names && names.includes(name));
 
-/** Panel whose body is replaced by each answer. @param {string} title @param {string} note @param {HTMLElement | null} [link] */
+/**
+ * Panel whose body is replaced by each answer.
+ * @param {string} title
+ * @param {string} note
+ * @param {HTMLElement | null} [link]
+ */
 export function panel(title, note, link) {
   const body = h('div', { class: 'panelbody' }, loading(3));
   const notes = h('span', { class: 'faint' }, note);
-  const element = h('section', { class: 'panel' }, h('header', null, h('h2', null, title), notes, h('span', { class: 'grow' }), link || null), body);
+  const element = h(
+    'section',
+    { class: 'panel' },
+    h('header', null, h('h2', null, title), notes, h('span', { class: 'grow' }), link || null),
+    body,
+  );
   return { element, body, notes };
 }
 
@@ -90,7 +125,10 @@ export async function into(page, body, path, params, view, missing) {
     if (isAbort(error)) return;
     // What was drawn before stays when the server is gone for a while.
     if (problemOf(error).kind === 'gone' && body.dataset.filled) return;
-    fill(body, failure(error, () => into(page, body, path, params, view, missing), missing));
+    fill(
+      body,
+      failure(error, () => into(page, body, path, params, view, missing), missing),
+    );
   }
 }
 
@@ -104,6 +142,9 @@ export async function showPage(page, load) {
     const { show } = await load();
     if (!page.signal.aborted) show(page);
   } catch (error) {
-    fill(page.root, failure(error, () => location.reload()));
+    fill(
+      page.root,
+      failure(error, () => location.reload()),
+    );
   }
 }

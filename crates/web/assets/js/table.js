@@ -10,14 +10,22 @@ import { tableName } from './tablename.js';
 
 /** @type {Record<string, () => Promise<{show: (page: TablePage) => void}>>} */
 const LOAD = {
-  regions: () => import('./regions.js'), heat: () => import('./heatpage.js'), 'hot-keys': () => import('./hotkeys.js'),
-  rows: () => import('./rows.js'), 'what-if': () => import('./whatif.js'), schema: () => import('./schema.js'),
+  regions: () => import('./regions.js'),
+  heat: () => import('./heatpage.js'),
+  'hot-keys': () => import('./hotkeys.js'),
+  rows: () => import('./rows.js'),
+  'what-if': () => import('./whatif.js'),
+  schema: () => import('./schema.js'),
 };
 /** Pages that the diagnosis strip heads. */
 const WITH_STRIP = ['regions', 'heat', 'hot-keys'];
 
 /** Facts of the table that was shown last, so that a change of the tab shows them at once. */
-const last = { table: '', info: /** @type {TableAnswer | null} */ (null), findings: /** @type {Finding[]} */ ([]) };
+const last = {
+  table: '',
+  info: /** @type {TableAnswer | null} */ (null),
+  findings: /** @type {Finding[]} */ ([]),
+};
 
 /** @param {Page} base @param {string} table @param {string} id @param {HTMLElement} sub */
 export function openTable(base, table, id, sub) {
@@ -26,9 +34,19 @@ export function openTable(base, table, id, sub) {
   document.title = `${table} \u00b7 ${kind ? kind.name : 'unknown page'} \u00b7 Halite`;
   drawBar(sub, table, id);
   if (!kind) {
-    base.root.append(empty('There is no such page of a table', h('a', {
-      class: 'link', href: tableHref(table, 'regions'),
-    }, 'Regions')));
+    base.root.append(
+      empty(
+        'There is no such page of a table',
+        h(
+          'a',
+          {
+            class: 'link',
+            href: tableHref(table, 'regions'),
+          },
+          'Regions',
+        ),
+      ),
+    );
     return;
   }
   const onInfo = [() => drawBar(sub, table, id)];
@@ -62,9 +80,13 @@ export function openTable(base, table, id, sub) {
     drawStrip();
   };
   const page = Object.assign(base, {
-    table, info: () => last.info, findings: () => last.findings,
+    table,
+    info: () => last.info,
+    findings: () => last.findings,
     onTable: (/** @type {(info: TableAnswer) => void} */ work) => {
-      const run = () => { if (last.info) work(last.info); };
+      const run = () => {
+        if (last.info) work(last.info);
+      };
       onInfo.push(run);
       run();
     },
@@ -82,28 +104,61 @@ export function openTable(base, table, id, sub) {
 
 /** @param {Page} page @param {string} table @param {unknown} error */
 function unknownTable(page, table, error) {
-  fill(page.root, failure(error), h('p', { class: 'center' },
-    h('a', { class: 'link', href: `/tables?q=${encodeURIComponent(table)}` }, 'Tables with a like name'),
-    ' \u00b7 ', h('a', { class: 'link', href: '/tables' }, 'All tables')));
+  fill(
+    page.root,
+    failure(error),
+    h(
+      'p',
+      { class: 'center' },
+      h(
+        'a',
+        { class: 'link', href: `/tables?q=${encodeURIComponent(table)}` },
+        'Tables with a like name',
+      ),
+      ' \u00b7 ',
+      h('a', { class: 'link', href: '/tables' }, 'All tables'),
+    ),
+  );
 }
 
 /** @param {HTMLElement} sub @param {string} table @param {string} id */
 function drawBar(sub, table, id) {
   const { info } = last;
-  const bad = last.findings.some(finding => finding.severity === 'bad' || finding.severity === 'warn');
+  const bad = last.findings.some(
+    finding => finding.severity === 'bad' || finding.severity === 'warn',
+  );
   const fact = (/** @type {string} */ text, /** @type {string} */ unit, optional = false) =>
     h('span', { class: optional ? 'opt' : null }, h('b', null, text), ` ${unit}`);
-  const tab = (/** @type {{id: string, name: string}} */ page) => h('a', {
-    href: tableHref(table, page.id), 'aria-current': page.id === id ? 'page' : null,
-  }, page.name, page.id === 'heat' && bad && h('span', { class: 'n', title: 'has a finding' }, '!'));
-  fill(sub, h('div', { class: 'subhead' }, h('h1', null, tableName(table)),
-    h('nav', { class: 'tabs', 'aria-label': 'Pages of the table' }, TABLE_PAGES.map(tab)),
-    info && h('div', { class: 'facts' },
-      info.state === 'DISABLED' && h('span', { class: 'chip warn' }, 'disabled'),
-      fact(num(info.regions), info.regions === 1 ? 'region' : 'regions'),
-      info.rows !== null && info.rows !== undefined && fact(num(info.rows), 'rows', true),
-      fact(bytes(info.size_bytes), '', true),
-      fact(rate(info.reads_per_s), 'reads'), fact(rate(info.writes_per_s), 'writes'))));
+  const tab = (/** @type {{id: string, name: string}} */ page) =>
+    h(
+      'a',
+      {
+        href: tableHref(table, page.id),
+        'aria-current': page.id === id ? 'page' : null,
+      },
+      page.name,
+      page.id === 'heat' && bad && h('span', { class: 'n', title: 'has a finding' }, '!'),
+    );
+  fill(
+    sub,
+    h(
+      'div',
+      { class: 'subhead' },
+      h('h1', null, tableName(table)),
+      h('nav', { class: 'tabs', 'aria-label': 'Pages of the table' }, TABLE_PAGES.map(tab)),
+      info &&
+        h(
+          'div',
+          { class: 'facts' },
+          info.state === 'DISABLED' && h('span', { class: 'chip warn' }, 'disabled'),
+          fact(num(info.regions), info.regions === 1 ? 'region' : 'regions'),
+          info.rows !== null && info.rows !== undefined && fact(num(info.rows), 'rows', true),
+          fact(bytes(info.size_bytes), '', true),
+          fact(rate(info.reads_per_s), 'reads'),
+          fact(rate(info.writes_per_s), 'writes'),
+        ),
+    ),
+  );
   const current = sub.querySelector('.tabs [aria-current]');
   const tabs = sub.querySelector('.tabs');
   if (current instanceof HTMLElement && tabs) tabs.scrollLeft = current.offsetLeft - 60;

@@ -16,8 +16,10 @@ function skew(row) {
   if (row.regions <= 1) return h('span', { class: 'muted' }, 'one region');
   const { skew_window_p99: moving, skew_static: standing } = row;
   if ((moving ?? null) === null && (standing ?? null) === null) return NONE;
-  return [h('span', { class: (moving || 0) >= 2 ? 'strong' : null }, factor(moving)),
-    h('span', { class: 'faint' }, ` \u00b7 ${factor(standing)}`)];
+  return [
+    h('span', { class: (moving || 0) >= 2 ? 'strong' : null }, factor(moving)),
+    h('span', { class: 'faint' }, ` \u00b7 ${factor(standing)}`),
+  ];
 }
 
 /** @param {TableRow} row */
@@ -26,37 +28,147 @@ export function landsOn(row) {
   if (parts === null || parts === undefined) return h('span', { class: 'faint' }, NONE);
   const even = parts / Math.max(1, row.regions);
   const text = parts < 10 ? factor(parts).replace(/\.0$/, '') : num(Math.round(parts));
-  return h('span', { class: 'sp' }, meter(even, even < 0.34 && row.regions > 2),
-    h('span', null, text, h('span', { class: 'faint' }, ` of ${num(row.regions)}`)));
+  return h(
+    'span',
+    { class: 'sp' },
+    meter(even, even < 0.34 && row.regions > 2),
+    h('span', null, text, h('span', { class: 'faint' }, ` of ${num(row.regions)}`)),
+  );
 }
 
 /** @param {TableRow} row */
-const shapeCell = row => row.shape ? h('span', { class: `shape ${row.severity || ''}` }, glyph(row.shape), shapeName(row.shape))
-  : h('span', { class: 'faint' }, NONE);
+const shapeCell = row =>
+  row.shape
+    ? h('span', { class: `shape ${row.severity || ''}` }, glyph(row.shape), shapeName(row.shape))
+    : h('span', { class: 'faint' }, NONE);
 
 /** @type {Column<TableRow>[]} */
 const COLUMNS = [
-  { id: 'name', name: 'Table', width: 'minmax(120px, 1.4fr)', sort: 'name', cell: r => h('a', { class: 'strong', href: tableHref(r.name, 'regions'), tabindex: -1 }, tableName(r.name)) },
+  {
+    id: 'name',
+    name: 'Table',
+    width: 'minmax(120px, 1.4fr)',
+    sort: 'name',
+    cell: r =>
+      h(
+        'a',
+        { class: 'strong', href: tableHref(r.name, 'regions'), tabindex: -1 },
+        tableName(r.name),
+      ),
+  },
   { id: 'thumb', name: 'Last 6 h', width: '104px', from: 900, cell: r => thumbnail(r, 104, 20) },
-  { id: 'shape', name: 'Shape', width: 'minmax(110px, 1.2fr)', sort: 'shape', from: 700, cell: shapeCell },
-  { id: 'regions', name: 'Regions', width: '56px', right: true, sort: 'regions', from: 1240, cell: r => count(r.regions) },
-  { id: 'writes', name: 'Writes', width: '68px', right: true, sort: 'writes_per_s', cell: r => rate(r.writes_per_s) },
-  { id: 'reads', name: 'Reads', width: '68px', right: true, sort: 'reads_per_s', cell: r => rate(r.reads_per_s) },
-  { id: 'p99', name: 'p99', width: '56px', right: true, sort: 'p99_ms', from: 800, cell: r => duration(r.p99_ms) },
-  { id: 'skew', name: 'Skew', width: '92px', right: true, sort: 'skew_window_p99', from: 1000, cell: skew },
-  { id: 'lands', name: 'Load lands on', width: '136px', sort: 'effective_regions', from: 1000, cell: landsOn },
-  { id: 'rows', name: 'Rows', width: '64px', right: true, sort: 'rows', from: 1100, cell: r => num(r.rows) },
-  { id: 'size', name: 'Size', width: '66px', right: true, sort: 'size_bytes', cell: r => bytes(r.size_bytes) },
-  { id: 'ttl', name: 'TTL', width: '46px', right: true, from: 1240, cell: r => r.ttl_s ? h('span', { class: 'muted' }, duration(r.ttl_s * 1000)) : h('span', { class: 'faint' }, NONE) },
-  { id: 'codec', name: 'Codec', width: '56px', from: 1300, cell: r => h('span', { class: 'muted' }, r.compression || NONE) },
+  {
+    id: 'shape',
+    name: 'Shape',
+    width: 'minmax(110px, 1.2fr)',
+    sort: 'shape',
+    from: 700,
+    cell: shapeCell,
+  },
+  {
+    id: 'regions',
+    name: 'Regions',
+    width: '56px',
+    right: true,
+    sort: 'regions',
+    from: 1240,
+    cell: r => count(r.regions),
+  },
+  {
+    id: 'writes',
+    name: 'Writes',
+    width: '68px',
+    right: true,
+    sort: 'writes_per_s',
+    cell: r => rate(r.writes_per_s),
+  },
+  {
+    id: 'reads',
+    name: 'Reads',
+    width: '68px',
+    right: true,
+    sort: 'reads_per_s',
+    cell: r => rate(r.reads_per_s),
+  },
+  {
+    id: 'p99',
+    name: 'p99',
+    width: '56px',
+    right: true,
+    sort: 'p99_ms',
+    from: 800,
+    cell: r => duration(r.p99_ms),
+  },
+  {
+    id: 'skew',
+    name: 'Skew',
+    width: '92px',
+    right: true,
+    sort: 'skew_window_p99',
+    from: 1000,
+    cell: skew,
+  },
+  {
+    id: 'lands',
+    name: 'Load lands on',
+    width: '136px',
+    sort: 'effective_regions',
+    from: 1000,
+    cell: landsOn,
+  },
+  {
+    id: 'rows',
+    name: 'Rows',
+    width: '64px',
+    right: true,
+    sort: 'rows',
+    from: 1100,
+    cell: r => num(r.rows),
+  },
+  {
+    id: 'size',
+    name: 'Size',
+    width: '66px',
+    right: true,
+    sort: 'size_bytes',
+    cell: r => bytes(r.size_bytes),
+  },
+  {
+    id: 'ttl',
+    name: 'TTL',
+    width: '46px',
+    right: true,
+    from: 1240,
+    cell: r =>
+      r.ttl_s
+        ? h('span', { class: 'muted' }, duration(r.ttl_s * 1000))
+        : h('span', { class: 'faint' }, NONE),
+  },
+  {
+    id: 'codec',
+    name: 'Codec',
+    width: '56px',
+    from: 1300,
+    cell: r => h('span', { class: 'muted' }, r.compression || NONE),
+  },
 ];
 
 /** @param {TableRow} r */
 const card = r => [
-  h('div', null, h('b', null, tableName(r.name)), h('div', { class: 'sub' }, shapeName(r.shape) || `${count(r.regions)} regions`),
-    h('div', { class: 'sub' }, `${num(r.rows)} rows \u00b7 ${bytes(r.size_bytes)}`)),
-  h('div', { class: 'nums' }, h('div', { class: 'num' }, r.thumb && thumbnail(r, 78, 15)),
-    h('div', { class: 'num' }, `${rate(r.writes_per_s)} writes`), h('div', { class: 'num' }, `${rate(r.reads_per_s)} reads`)),
+  h(
+    'div',
+    null,
+    h('b', null, tableName(r.name)),
+    h('div', { class: 'sub' }, shapeName(r.shape) || `${count(r.regions)} regions`),
+    h('div', { class: 'sub' }, `${num(r.rows)} rows \u00b7 ${bytes(r.size_bytes)}`),
+  ),
+  h(
+    'div',
+    { class: 'nums' },
+    h('div', { class: 'num' }, r.thumb && thumbnail(r, 78, 15)),
+    h('div', { class: 'num' }, `${rate(r.writes_per_s)} writes`),
+    h('div', { class: 'num' }, `${rate(r.reads_per_s)} reads`),
+  ),
 ];
 
 const CHUNK = 100;
@@ -72,17 +184,34 @@ export function show(page) {
   const said = h('span');
   /** @type {Grid<TableRow>} */
   const grid = new Grid({
-    label: 'Tables', columns: COLUMNS, signal: page.signal, rowHeight: 30, card,
+    label: 'Tables',
+    columns: COLUMNS,
+    signal: page.signal,
+    rowHeight: 30,
+    card,
     sort: page.params.get('sort') || 'name',
-    onSort: sort => { page.set({ sort: sort === 'name' ? null : sort }); restart(); },
+    onSort: sort => {
+      page.set({ sort: sort === 'name' ? null : sort });
+      restart();
+    },
     onOpen: row => go(tableHref(row.name, 'regions')),
-    onNeed: first => { if (asOf && !busy) ask(Math.max(0, first - 20), false); },
+    onNeed: first => {
+      if (asOf && !busy) ask(Math.max(0, first - 20), false);
+    },
   });
   const ask = async (/** @type {number} */ offset, /** @type {boolean} */ anew) => {
     const mine = ++serial;
     busy = true;
     try {
-      const params = { q, show: kind, sort: grid.sort, offset, limit: CHUNK, thumb: '104x20', as_of: anew ? null : asOf };
+      const params = {
+        q,
+        show: kind,
+        sort: grid.sort,
+        offset,
+        limit: CHUNK,
+        thumb: '104x20',
+        as_of: anew ? null : asOf,
+      };
       /** @type {TablesAnswer} */
       const answer = await get('/api/tables', params, page.signal);
       if (mine !== serial) return;
@@ -93,7 +222,8 @@ export function show(page) {
       said.textContent = `${count(answer.total)} ${kind === 'system' ? 'system tables' : kind === 'bad' ? 'tables with findings' : 'tables'}`;
       for (const tab of tabs.children) {
         const total = answer.counts?.[tab.getAttribute('data-id') || ''];
-        if (total !== undefined) tab.textContent = `${NAMES[tab.getAttribute('data-id') || '']} ${total}`;
+        if (total !== undefined)
+          tab.textContent = `${NAMES[tab.getAttribute('data-id') || '']} ${total}`;
       }
       grid.state(answer.total ? null : nothing());
       busy = false;
@@ -110,9 +240,19 @@ export function show(page) {
     return ask(0, true);
   };
   const nothing = () => {
-    if (q) return empty(`No table fits "${q}"`, button('Clear the filter', () => { filter.value = ''; search(); }));
+    if (q)
+      return empty(
+        `No table fits "${q}"`,
+        button('Clear the filter', () => {
+          filter.value = '';
+          search();
+        }),
+      );
     if (kind === 'bad') return empty('No table has a finding');
-    return empty('No tables yet', h('pre', null, "create 'testtable', 'cf'\nput 'testtable', 'row1', 'cf:a', 'value'"));
+    return empty(
+      'No tables yet',
+      h('pre', null, "create 'testtable', 'cf'\nput 'testtable', 'row1', 'cf:a', 'value'"),
+    );
   };
   const search = () => {
     q = filter.value.trim();
@@ -120,7 +260,12 @@ export function show(page) {
     restart();
   };
   const filter = h('input', {
-    type: 'search', placeholder: 'Filter by name or shape', value: q, 'data-filter': '', class: 'filter', 'aria-label': 'Filter tables',
+    type: 'search',
+    placeholder: 'Filter by name or shape',
+    value: q,
+    'data-filter': '',
+    class: 'filter',
+    'aria-label': 'Filter tables',
     oninput: debounce(250, search),
   });
   /** @type {Record<string, string>} */
@@ -130,12 +275,52 @@ export function show(page) {
     page.set({ show: value === 'all' ? null : value });
     restart();
   });
-  const csv = () => copy(['Table,Shape,Regions,Writes/s,Reads/s,p99 ms,Skew of windows,Static skew,Load lands on,Rows,Size', ...[...grid.rows.values()].map(r => [
-    r.name, r.shape, r.regions, r.writes_per_s, r.reads_per_s, r.p99_ms, r.skew_window_p99, r.skew_static, r.effective_regions, r.rows, r.size_bytes,
-  ].map(cell).join(','))].join('\n'), 'Copied as CSV');
-  page.root.append(h('div', { class: 'tools' }, filter, tabs, h('span', { class: 'grow' }), button('Copy as CSV', csv)), grid.element);
-  fill(grid.foot, h('span', { class: 'opt' }, 'Rates: last 10 s. Skew: one-minute windows of the last hour \u00b7 whole time.'),
-    h('span', { class: 'grow' }), said, age.element);
+  const csv = () =>
+    copy(
+      [
+        'Table,Shape,Regions,Writes/s,Reads/s,p99 ms,Skew of windows,Static skew,Load lands on,Rows,Size',
+        ...[...grid.rows.values()].map(r =>
+          [
+            r.name,
+            r.shape,
+            r.regions,
+            r.writes_per_s,
+            r.reads_per_s,
+            r.p99_ms,
+            r.skew_window_p99,
+            r.skew_static,
+            r.effective_regions,
+            r.rows,
+            r.size_bytes,
+          ]
+            .map(cell)
+            .join(','),
+        ),
+      ].join('\n'),
+      'Copied as CSV',
+    );
+  page.root.append(
+    h(
+      'div',
+      { class: 'tools' },
+      filter,
+      tabs,
+      h('span', { class: 'grow' }),
+      button('Copy as CSV', csv),
+    ),
+    grid.element,
+  );
+  fill(
+    grid.foot,
+    h(
+      'span',
+      { class: 'opt' },
+      'Rates: last 10 s. Skew: one-minute windows of the last hour \u00b7 whole time.',
+    ),
+    h('span', { class: 'grow' }),
+    said,
+    age.element,
+  );
   grid.state(loading());
   page.poll(() => {
     const first = grid.range?.first || 0;

@@ -12,9 +12,15 @@
 
   /** @type {Record<string, string>} */
   const modules = {
-    '': 'overview activity ramp', tables: 'tables grid ramp', activity: 'activity', regions: 'regions region grid keys ramp',
-    heat: 'heatpage heatview heatdata heatcell heatlegend keys ramp', 'hot-keys': 'hotkeys grid keys', rows: 'rows grid keys',
-    'what-if': 'whatif heatview heatdata keys ramp', schema: 'schema keys',
+    '': 'overview activity ramp',
+    tables: 'tables grid ramp',
+    activity: 'activity',
+    regions: 'regions region grid keys ramp',
+    heat: 'heatpage heatview heatdata heatcell heatlegend keys ramp',
+    'hot-keys': 'hotkeys grid keys',
+    rows: 'rows grid keys',
+    'what-if': 'whatif heatview heatdata keys ramp',
+    schema: 'schema keys',
   };
   const [, first = '', , page = 'regions'] = location.pathname.split('/');
   for (const name of (modules[first === 't' ? page : first] || '').split(' ').filter(Boolean)) {

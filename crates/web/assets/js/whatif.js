@@ -9,36 +9,95 @@ import { onPrefs } from './prefs.js';
 import { empty, failure, loading } from './states.js';
 import { button, copy, dialog } from './widgets.js';
 
-/** Metrics: name, note, whether less is better, and their form. @type {Record<string, [string, string, boolean, (value: Figure) => string]>} */
+/**
+ * Metrics: name, note, whether less is better, and their form.
+ * @type {Record<string, [string, string, boolean, (value: Figure) => string]>}
+ */
 const METRICS = {
-  d1: ['Window skew', 'D1, p99 of windows', true, factor], d2: ['Load lands on', 'D2, effective regions', false, factor],
-  d3: ['Static balance', 'D3, by bytes', true, factor], d8: ['Fan-out', 'D8, ranges per query', true, factor],
-  d11: ['Bytes per cell', 'D11', true, factor], d16: ['Write ceiling', 'D16', false, value => `${num(value)}/s`],
+  d1: ['Window skew', 'D1, p99 of windows', true, factor],
+  d2: ['Load lands on', 'D2, effective regions', false, factor],
+  d3: ['Static balance', 'D3, by bytes', true, factor],
+  d8: ['Fan-out', 'D8, ranges per query', true, factor],
+  d11: ['Bytes per cell', 'D11', true, factor],
+  d16: ['Write ceiling', 'D16', false, value => `${num(value)}/s`],
 };
 
 /** @param {Record<string, Delta>} metrics */
-const deltas = metrics => h('dl', { class: 'deltas' }, Object.entries(METRICS).filter(([id]) => metrics[id]).map(([id, [name, note, less, text]]) => {
-  const { now, then, source, ci } = /** @type {Delta} */ (metrics[id]);
-  const change = (then ?? 0) - (now ?? 0);
-  const look = Math.abs(change) < 0.05 * Math.abs(now || 1) ? '' : change < 0 === less ? 'better' : 'worse';
-  return h('div', { class: 'delta' }, h('dt', null, name), h('dd', null, h('span', { class: 'faint' }, text(now), ' \u2192 '), h('b', { class: look }, text(then))),
-    h('div', { class: 'note' }, [note, source, ci ? `${factor(ci[0])}\u2013${factor(ci[1])}` : ''].filter(Boolean).join(' \u00b7 ')));
-}));
+const deltas = metrics =>
+  h(
+    'dl',
+    { class: 'deltas' },
+    Object.entries(METRICS)
+      .filter(([id]) => metrics[id])
+      .map(([id, [name, note, less, text]]) => {
+        const { now, then, source, ci } = /** @type {Delta} */ (metrics[id]);
+        const change = (then ?? 0) - (now ?? 0);
+        const look =
+          Math.abs(change) < 0.05 * Math.abs(now || 1)
+            ? ''
+            : change < 0 === less
+              ? 'better'
+              : 'worse';
+        return h(
+          'div',
+          { class: 'delta' },
+          h('dt', null, name),
+          h(
+            'dd',
+            null,
+            h('span', { class: 'faint' }, text(now), ' \u2192 '),
+            h('b', { class: look }, text(then)),
+          ),
+          h(
+            'div',
+            { class: 'note' },
+            [note, source, ci ? `${factor(ci[0])}\u2013${factor(ci[1])}` : '']
+              .filter(Boolean)
+              .join(' \u00b7 '),
+          ),
+        );
+      }),
+  );
 
 /** @param {WhatIfAnswer} answer @param {string} ddl */
 function migration(answer, ddl) {
   const plan = answer.migration;
   if (!plan) return;
-  const box = dialog('Migration', [
-    h('p', null, 'To ', h('code', null, ddl), `: ${bytes(plan.bytes)} are written anew, about ${duration((plan.seconds || 0) * 1000)}.`), h('pre', null, plan.ddl),
-  ], { actions: [button('Close', () => box.close()), button('Copy', () => copy(plan.ddl, 'Statements copied'), { icon: 'copy', pri: true })] });
+  const box = dialog(
+    'Migration',
+    [
+      h(
+        'p',
+        null,
+        'To ',
+        h('code', null, ddl),
+        `: ${bytes(plan.bytes)} are written anew, about ${duration((plan.seconds || 0) * 1000)}.`,
+      ),
+      h('pre', null, plan.ddl),
+    ],
+    {
+      actions: [
+        button('Close', () => box.close()),
+        button('Copy', () => copy(plan.ddl, 'Statements copied'), { icon: 'copy', pri: true }),
+      ],
+    },
+  );
 }
 
 /** Half of the page: a title and a map. @param {string} lead */
 function half(lead) {
   const title = h('code');
   const host = h('div', { class: 'map' });
-  return { title, host, element: h('section', { class: 'panel column' }, h('header', { class: 'wihead' }, h('span', { class: 'faint' }, lead), title), host) };
+  return {
+    title,
+    host,
+    element: h(
+      'section',
+      { class: 'panel column' },
+      h('header', { class: 'wihead' }, h('span', { class: 'faint' }, lead), title),
+      host,
+    ),
+  };
 }
 
 /** @param {TablePage} page */
@@ -50,40 +109,110 @@ export function show(page) {
   const then = half('What if, the same sampled operations');
   const maps = h('div', { class: 'wi grow' }, now.element, then.element);
   const body = h('div', { class: 'page inner grow' }, figures, maps, worse);
-  const names = (/** @type {boolean} */ own) => (/** @type {number} */ level) => own ? page.info()?.row_key?.fields[level]?.name || (level ? '' : 'row key') : level ? '' : 'key';
+  const names = (/** @type {boolean} */ own) => (/** @type {number} */ level) =>
+    own
+      ? page.info()?.row_key?.fields[level]?.name || (level ? '' : 'row key')
+      : level
+        ? ''
+        : 'key';
   const left = new HeatView(now.host, { names: names(true) });
   const right = new HeatView(then.host, { names: names(false) });
-  for (const [view, name] of /** @type {[HeatView, string][]} */ ([[left, 'Recorded load'], [right, 'Load under the other key']])) {
+  for (const [view, name] of /** @type {[HeatView, string][]} */ ([
+    [left, 'Recorded load'],
+    [right, 'Load under the other key'],
+  ])) {
     view.over.setAttribute('role', 'img');
     view.over.setAttribute('aria-label', `${name}; its figures are above`);
     view.over.removeAttribute('tabindex');
   }
-  const own = h('input', { type: 'text', class: 'mono', placeholder: 'Another key: SALT(16 BY id), id U64', 'aria-label': 'Another row key', spellcheck: 'false', 'data-filter': '' });
+  const own = h('input', {
+    type: 'text',
+    class: 'mono',
+    placeholder: 'Another key: SALT(16 BY id), id U64',
+    'aria-label': 'Another row key',
+    spellcheck: 'false',
+    'data-filter': '',
+  });
   /** @type {Candidate[]} */
   let candidates = [];
   let chosen = page.params.get('key') || '';
-  page.root.append(h('div', { class: 'tools' }, cands, h('form', { class: 'planform', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); if (own.value.trim()) choose(own.value.trim()); } }, own, h('button', { type: 'submit', class: 'btn' }, 'Try'))), body);
+  page.root.append(
+    h(
+      'div',
+      { class: 'tools' },
+      cands,
+      h(
+        'form',
+        {
+          class: 'planform',
+          onsubmit: (/** @type {Event} */ event) => {
+            event.preventDefault();
+            if (own.value.trim()) choose(own.value.trim());
+          },
+        },
+        own,
+        h('button', { type: 'submit', class: 'btn' }, 'Try'),
+      ),
+    ),
+    body,
+  );
   fill(figures, loading(2));
-  const redraw = () => { left.draw(); right.draw(); };
+  const redraw = () => {
+    left.draw();
+    right.draw();
+  };
   const observer = new ResizeObserver(redraw);
   observer.observe(maps);
   page.signal.addEventListener('abort', () => observer.disconnect());
   onPrefs(redraw, page.signal);
-  page.onTable(info => { now.title.textContent = info.row_key?.ddl || 'no declared row key'; redraw(); });
+  page.onTable(info => {
+    now.title.textContent = info.row_key?.ddl || 'no declared row key';
+    redraw();
+  });
   // One cursor: the same time in both maps.
-  for (const [view, other] of [[left, right], [right, left]]) {
+  for (const [view, other] of [
+    [left, right],
+    [right, left],
+  ]) {
     view?.over.addEventListener('pointermove', event => {
       view.cursor = view.at(event.offsetX, event.offsetY);
-      if (other && other.model && view.model && view.cursor) other.cursor = { i: other.cursor?.i ?? 0, c: Math.min(other.model.cols - 1, Math.floor(view.cursor.c / view.model.cols * other.model.cols)) };
+      if (other && other.model && view.model && view.cursor)
+        other.cursor = {
+          i: other.cursor?.i ?? 0,
+          c: Math.min(
+            other.model.cols - 1,
+            Math.floor((view.cursor.c / view.model.cols) * other.model.cols),
+          ),
+        };
       redrawOver();
     });
-    view?.over.addEventListener('pointerleave', () => { left.cursor = right.cursor = null; redrawOver(); });
+    view?.over.addEventListener('pointerleave', () => {
+      left.cursor = right.cursor = null;
+      redrawOver();
+    });
   }
-  const redrawOver = () => { left.drawOver(); right.drawOver(); };
+  const redrawOver = () => {
+    left.drawOver();
+    right.drawOver();
+  };
 
-  const drawCands = () => fill(cands, candidates.map(one => h('button', {
-    type: 'button', class: 'cand', 'aria-pressed': String(chosen === (one.id || one.ddl)), onclick: () => choose(one.id || one.ddl),
-  }, h('code', null, one.ddl), h('span', null, one.note || ''))));
+  const drawCands = () =>
+    fill(
+      cands,
+      candidates.map(one =>
+        h(
+          'button',
+          {
+            type: 'button',
+            class: 'cand',
+            'aria-pressed': String(chosen === (one.id || one.ddl)),
+            onclick: () => choose(one.id || one.ddl),
+          },
+          h('code', null, one.ddl),
+          h('span', null, one.note || ''),
+        ),
+      ),
+    );
   const choose = (/** @type {string} */ key) => {
     chosen = key;
     page.set({ key }, true);
@@ -92,7 +221,13 @@ export function show(page) {
   };
   const span = () => {
     const to = Number(page.params.get('to')) || Date.now();
-    return { to, from: Number(page.params.get('from')) || to - 21600e3, metric: page.params.get('metric') || 'writes', rows: 256, cols: 360 };
+    return {
+      to,
+      from: Number(page.params.get('from')) || to - 21600e3,
+      metric: page.params.get('metric') || 'writes',
+      rows: 256,
+      cols: 360,
+    };
   };
   const load = async () => {
     const ddl = candidates.find(one => (one.id || one.ddl) === chosen)?.ddl || chosen;
@@ -101,7 +236,9 @@ export function show(page) {
     try {
       const [heat, answer] = await Promise.all([
         loadHeat(page.table, span(), page.signal),
-        /** @type {Promise<WhatIfAnswer>} */ (get(ofTable(page.table, '/what-if'), { row_key: ddl, ...span() }, page.signal)),
+        /** @type {Promise<WhatIfAnswer>} */ (
+          get(ofTable(page.table, '/what-if'), { row_key: ddl, ...span() }, page.signal)
+        ),
       ]);
       const look = { scale: 'region', unit: 's', brightness: 0, lock: null, before: null };
       const real = new HeatModel(heat, look);
@@ -112,10 +249,39 @@ export function show(page) {
       // One scale for both, set by what was recorded.
       if (answer.heat) right.show(new HeatModel(fromJson(answer.heat), { ...look, lock }));
       const [first] = answer.worse || [];
-      fill(worse, (first || answer.migration) && h('div', { class: 'worse' }, h('span', null, first ? [h('b', null, 'Serves worse: '), (answer.worse || []).map(one => `${one.query}: ${one.now} \u2192 ${one.then}`).join('; ')] : h('b', null, 'No query is served worse')),
-        h('span', { class: 'faint' }, answer.operations ? `${num(answer.operations)} operations` : ''), h('span', { class: 'grow' }), answer.migration && button('Show migration', () => migration(answer, ddl))));
+      fill(
+        worse,
+        (first || answer.migration) &&
+          h(
+            'div',
+            { class: 'worse' },
+            h(
+              'span',
+              null,
+              first
+                ? [
+                    h('b', null, 'Serves worse: '),
+                    (answer.worse || [])
+                      .map(one => `${one.query}: ${one.now} \u2192 ${one.then}`)
+                      .join('; '),
+                  ]
+                : h('b', null, 'No query is served worse'),
+            ),
+            h(
+              'span',
+              { class: 'faint' },
+              answer.operations ? `${num(answer.operations)} operations` : '',
+            ),
+            h('span', { class: 'grow' }),
+            answer.migration && button('Show migration', () => migration(answer, ddl)),
+          ),
+      );
     } catch (error) {
-      if (!isAbort(error)) fill(figures, h('div', { class: 'panel' }, failure(error, load, 'Operations are not sampled here')));
+      if (!isAbort(error))
+        fill(
+          figures,
+          h('div', { class: 'panel' }, failure(error, load, 'Operations are not sampled here')),
+        );
     } finally {
       maps.classList.remove('waits');
     }
@@ -131,7 +297,14 @@ export function show(page) {
       chosen = chosen || candidates[0]?.id || candidates[0]?.ddl || '';
       drawCands();
       if (chosen) await load();
-      else fill(body, empty('No other key is proposed', h('p', null, 'Write one above to see what it would do.')));
+      else
+        fill(
+          body,
+          empty(
+            'No other key is proposed',
+            h('p', null, 'Write one above to see what it would do.'),
+          ),
+        );
     } catch (error) {
       if (isAbort(error)) return;
       asked = problemOf(error).kind === 'missing_source';

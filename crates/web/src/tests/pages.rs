@@ -60,3 +60,14 @@ async fn answer_of_api_that_is_known_is_not_sent() {
     let known = web.get_with("/api/openapi.json", &[("if-none-match", tag)]).await;
     assert_eq!((known.status.as_u16(), known.body.len()), (304, 0));
 }
+
+#[tokio::test]
+async fn tables_are_listed_as_text() {
+    let web = Web::new();
+    web.create_table("notes", &[b"m"]);
+    let page = web.get("/status.txt").await;
+    assert_eq!(page.headers["content-type"], "text/plain; charset=utf-8");
+    let line = page.text().lines().find(|line| line.starts_with("notes")).unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words, ["notes", "2", "0", "0", "0", "0", "0"]);
+}
