@@ -85,7 +85,7 @@ impl<'a> Heat<'a> {
         });
         let salt_length = |row: &[u8]| {
             let ranges = salted.as_ref()?.split_segments(row).ok()?;
-            ranges.first().map(|range| range.len())
+            ranges.first().map(ExactSizeIterator::len)
         };
         self.engine.diagnose_load(table, span_ms, &salt_length)
     }

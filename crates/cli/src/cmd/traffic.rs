@@ -115,11 +115,13 @@ impl TrafficArgs {
                 report.headings()?;
                 TrafficRun::start(config, table, stop)?.finish(&mut report)
             });
-        if self.drop_at_end {
+        let dropped = if self.drop_at_end {
             drop_table(backend, &config.table)
-                .with_context(|| format!("dropping table {}", config.table))?;
-        }
-        sent
+                .with_context(|| format!("dropping table {}", config.table))
+        } else {
+            Ok(())
+        };
+        sent.and_then(|succeeded| dropped.map(|()| succeeded))
     }
 }
 

@@ -71,7 +71,7 @@ impl<W: Write> TrafficReport<W> {
             milliseconds(latencies.value_at_quantile(0.99)),
         ]);
         let late = if interval.is_late { late_text(config) } else { String::new() };
-        writeln!(self.out, "{line}{late}")?;
+        writeln!(self.out, "{}", format!("{line}  {late}").trim_end())?;
         self.out.flush()
     }
 
@@ -91,7 +91,10 @@ impl<W: Write> TrafficReport<W> {
     /// # Errors
     /// Returns an error if the output cannot be written.
     pub(super) fn unfinished(&mut self, threads: usize) -> io::Result<()> {
-        writeln!(self.out, "{threads} operations are not finished, and are left")
+        writeln!(
+            self.out,
+            "{threads} operations are not finished; the cluster may still apply them"
+        )
     }
 
     /// Prints the measurements of the whole run.
@@ -120,7 +123,7 @@ impl<W: Write> TrafficReport<W> {
             milliseconds(measured.latencies.value_at_quantile(0.99)),
         )?;
         if whole.is_late {
-            writeln!(self.out, "at the end{}", late_text(config))?;
+            writeln!(self.out, "at the end {}", late_text(config))?;
         }
         self.out.flush()
     }
@@ -129,7 +132,7 @@ impl<W: Write> TrafficReport<W> {
 /// Says that the store is slower than the requested rate.
 fn late_text(config: &TrafficConfig) -> String {
     let unit = if config.shape == Shape::Sweep { "rows" } else { "operations" };
-    format!("  the store does not keep up with {} {unit} per second", grouped(config.rate))
+    format!("the store does not keep up with {} {unit} per second", grouped(config.rate))
 }
 
 fn columns(entries: &[String; 7]) -> String {

@@ -19,7 +19,7 @@ const MAX_SLEEP: Duration = Duration::from_millis(50);
 /// Operations that are due within this time are executed at once.
 const SLACK: Duration = Duration::from_millis(1);
 /// Time that operations in progress get at the end.
-const END_TIMEOUT: Duration = Duration::from_secs(10);
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Lateness from which the store does not keep up.
 const LATE: Duration = Duration::from_millis(500);
 

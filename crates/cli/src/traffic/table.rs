@@ -8,7 +8,7 @@ use halite::rowkey::language::{SplitClause, Statement, TableDeclaration, stateme
 use halite::{BlockingTable, Bytes, Get, RowOp, Scan, TableName};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::patterns::{Pattern, PatternConfig};
+use super::patterns::{self, Pattern, PatternConfig};
 use super::{Shape, StopRequest, TrafficConfig};
 use crate::backend::Backend;
 use crate::key::resolve_splits;
@@ -43,7 +43,7 @@ impl TrafficTable {
             numbers: 0..0,
         };
         if !backend.table_exists(&config.table)? {
-            let pattern = pattern_config.build(&declaration.key);
+            let pattern = patterns::build(&pattern_config, &declaration.key);
             let splits = splits(&*pattern, &declaration, config.regions)?;
             declaration.split = (!splits.is_empty())
                 .then(|| SplitClause::At(splits.iter().map(|split| split.to_vec()).collect()));
@@ -61,7 +61,7 @@ impl TrafficTable {
         must_match(backend, config, &declaration.key)?;
         let table = backend.table(&config.table)?;
         pattern_config.numbers = existing_numbers(&table, config.shape)?;
-        let pattern = pattern_config.build(&declaration.key);
+        let pattern = patterns::build(&pattern_config, &declaration.key);
         let missing = missing_rows(&table, &pattern_config, &*pattern)?;
         Ok(Self { table, pattern, created_regions: None, missing })
     }

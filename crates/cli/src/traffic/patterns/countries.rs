@@ -3,7 +3,8 @@
 use halite::Bytes;
 use halite::rowkey::Value;
 
-use super::{KeyWriter, NewRow, Operation, Pattern, PatternConfig};
+use super::operation::{NewRow, Operation};
+use super::pattern::{KeyWriter, Pattern, PatternConfig};
 use crate::bench::SeededRng;
 
 /// All countries; each has an equal part of the orders.

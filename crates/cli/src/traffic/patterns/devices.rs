@@ -3,7 +3,8 @@
 use halite::Bytes;
 use halite::rowkey::Value;
 
-use super::{KeyWriter, NewRow, Operation, Pattern, PatternConfig};
+use super::operation::{NewRow, Operation};
+use super::pattern::{KeyWriter, Pattern, PatternConfig};
 use crate::bench::SeededRng;
 
 /// Time of the first point of each device: 2026-01-01T00:00:00Z.

@@ -3,7 +3,8 @@
 
 use halite::Bytes;
 
-use super::{KeyWriter, NewRow, Operation, Pattern, PatternConfig};
+use super::operation::{NewRow, Operation};
+use super::pattern::{KeyWriter, Pattern, PatternConfig};
 use crate::bench::SeededRng;
 
 /// Tasks that one scan of a queue finds, which are then deleted.

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use halite::Bytes;
 
-use super::{KeyWriter, NewRow, Operation, Pattern, PatternConfig};
+use super::operation::{NewRow, Operation};
+use super::pattern::{KeyWriter, Pattern, PatternConfig};
 use crate::bench::SeededRng;
 
 /// Share of the hot range in gets, in percent.

@@ -22,7 +22,7 @@ fn config(shape: Shape, seed: u64) -> PatternConfig {
 }
 
 fn pattern(shape: Shape, seed: u64) -> Box<dyn Pattern> {
-    config(shape, seed).build(&key(shape))
+    build(&config(shape, seed), &key(shape))
 }
 
 fn operations(shape: Shape, seed: u64) -> Vec<Operation> {
@@ -118,14 +118,16 @@ fn frontier_puts_rise_and_gets_are_past_events() {
 
 #[test]
 fn frontier_and_queue_continue_after_existing_rows() {
-    let mut events = PatternConfig { numbers: 0..70_000, ..config(Shape::Frontier, 1) }
-        .build(&key(Shape::Frontier));
+    let mut events = build(
+        &PatternConfig { numbers: 0..70_000, ..config(Shape::Frontier, 1) },
+        &key(Shape::Frontier),
+    );
     let first_put = std::iter::repeat_with(|| events.next())
         .find(|operation| operation.kind() == OperationKind::Put)
         .unwrap();
     assert_eq!(row(&first_put), "evt_000000070000");
     let shape = Shape::TombstoneHead;
-    let mut tasks = PatternConfig { numbers: 900..5000, ..config(shape, 1) }.build(&key(shape));
+    let mut tasks = build(&PatternConfig { numbers: 900..5000, ..config(shape, 1) }, &key(shape));
     let operations: Vec<Operation> = (0..3).map(|_| tasks.next()).collect();
     assert_eq!(row(&operations[1]), "task_000000005000");
     assert_eq!(operations[2], Operation::Delete("task_000000000900".into()));

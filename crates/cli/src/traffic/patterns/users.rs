@@ -2,7 +2,8 @@
 
 use halite::Bytes;
 
-use super::{KeyWriter, NewRow, Operation, Pattern, PatternConfig};
+use super::operation::{NewRow, Operation};
+use super::pattern::{KeyWriter, Pattern, PatternConfig};
 use crate::bench::SeededRng;
 
 /// Share of the celebrity in reads and counters, in percent.
