@@ -24,6 +24,8 @@ import {
 /** @typedef {{i: number, c: number}} Cell */
 
 const SPEEDS = [1, 10, 60, 600];
+/** A new table has nothing older. */
+const DEFAULT_RANGE = '10m';
 
 class HeatPage {
   /** @param {TablePage} page */
@@ -37,7 +39,7 @@ class HeatPage {
     this.range = page.choice(
       'range',
       RANGES.map(([id]) => id),
-      '6h',
+      DEFAULT_RANGE,
     );
     this.from = Number(params.get('from')) || 0;
     this.to = Number(params.get('to')) || 0;
@@ -289,7 +291,7 @@ class HeatPage {
     this.live = Boolean(preset);
     this.page.set(
       {
-        range: preset && preset !== '6h' ? preset : preset ? null : this.range,
+        range: preset && preset !== DEFAULT_RANGE ? preset : preset ? null : this.range,
         from: this.from || null,
         to: this.to || null,
         cell: null,
