@@ -2,6 +2,7 @@
 
 use halite_engine::Engine;
 pub use halite_engine::HeatLevel;
+use halite_engine::heat::Salt;
 pub use halite_engine::heat::{Finding, HeatMap, HeatQuery, HotRow, LAYERS, Layer, Metric, Shape};
 use halite_rowkey::KeySchema;
 use halite_rowkey::schema::SegmentKind;
@@ -55,6 +56,15 @@ impl<'a> Heat<'a> {
         self.engine.heat_map(table, query)
     }
 
+    /// Draws several parts of the load of a table as of one moment: parts of equal times have equal
+    /// columns.
+    ///
+    /// # Errors
+    /// As [`Heat::map`].
+    pub fn maps(&self, table: &TableName, queries: &[HeatQuery]) -> Result<Vec<HeatMap>> {
+        self.engine.heat_maps(table, queries)
+    }
+
     /// Returns the most frequent rows of a table in a span of time of the last ten minutes, in
     /// falling order, and the number of its operations in that time. Times are in milliseconds
     /// since 1970.
@@ -83,10 +93,12 @@ impl<'a> Heat<'a> {
             let first = schema.segments().first().map(|segment| &segment.kind);
             matches!(first, Some(SegmentKind::Salt { .. }))
         });
-        let salt_length = |row: &[u8]| {
+        let length = |row: &[u8]| {
             let ranges = salted.as_ref()?.split_segments(row).ok()?;
             ranges.first().map(ExactSizeIterator::len)
         };
-        self.engine.diagnose_load(table, span_ms, &salt_length)
+        let count = salted.as_ref().and_then(|schema| schema.salt_count(0));
+        let salt = count.map(|count| Salt { count, length: &length });
+        self.engine.diagnose_load(table, span_ms, salt)
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::column::Region;
 use crate::key_sample::SampledKey;
@@ -189,7 +190,7 @@ fn thinned(keys: Vec<WeightedKey>, most: usize) -> Vec<WeightedKey> {
 /// The newest base columns of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
-    columns: VecDeque<ActivityColumn>,
+    columns: VecDeque<Arc<ActivityColumn>>,
 }
 
 /// Row with its load over several columns.
@@ -217,12 +218,15 @@ impl Activity {
         if self.columns.len() >= KEPT_COLUMNS {
             self.columns.pop_front();
         }
-        self.columns.push_back(column);
+        self.columns.push_back(Arc::new(column));
     }
 
     /// Returns the columns that overlap a span of time.
     pub fn columns(&self, from_ms: i64, to_ms: i64) -> impl Iterator<Item = &ActivityColumn> {
-        self.columns.iter().filter(move |column| column.from_ms < to_ms && column.to_ms > from_ms)
+        self.columns
+            .iter()
+            .map(|column| &**column)
+            .filter(move |column| column.from_ms < to_ms && column.to_ms > from_ms)
     }
 
     /// Returns the most frequent rows of a span of time, in falling order, at most `limit`, and the

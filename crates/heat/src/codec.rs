@@ -10,6 +10,7 @@
 //! sections   12: loads, then peaks, of each metric in the order of Metric::ALL.
 //!            Each: varint length, then alternating varint zeros, varint others, the others as
 //!            varints. A section of peaks of length 0 has the values of its loads.
+//! totals     6 varints: the largest load of all buckets together in 10 seconds
 //! ```
 
 use std::error::Error as StdError;
@@ -17,14 +18,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::column::{Bounds, Column, MAX_BUCKETS};
+use crate::column::{Bounds, Column, MAX_BOUND_BYTES, MAX_BUCKETS};
 use crate::metric::{Load, METRICS, Metric};
 
 const VERSION: u8 = 1;
-/// Maximum length of a bound: the length of the longest row.
-const MAX_BOUND_BYTES: usize = 32_767;
-/// Maximum length of all bounds of a column.
-const MAX_BOUNDS_BYTES: usize = 4 << 20;
+/// Latest time of a column, in milliseconds: sums of two times do not overflow.
+const MAX_TIME_MS: i64 = 1 << 60;
 /// Sections of a column: loads and peaks of each metric.
 const SECTIONS: usize = 2 * METRICS;
 
@@ -37,8 +36,9 @@ pub struct PackedColumn {
     pub to_ms: i64,
     /// Buckets.
     pub bounds: Bounds,
-    body: Box<[u8]>,
+    body: Arc<[u8]>,
     sections: [Range<u32>; SECTIONS],
+    total_peak: Load,
 }
 
 /// Bytes that are not a column.
@@ -85,7 +85,14 @@ impl PackedColumn {
             *section = start..length(body.len());
         }
         let (from_ms, to_ms) = (column.from_ms, column.to_ms);
-        Self { from_ms, to_ms, bounds, body: body.into(), sections }
+        let total_peak = column.total_peak;
+        Self { from_ms, to_ms, bounds, body: body.into(), sections, total_peak }
+    }
+
+    /// Returns the largest amount of all buckets together in 10 seconds.
+    #[must_use]
+    pub fn total_peak(&self, metric: Metric) -> u64 {
+        self.total_peak.get(metric)
     }
 
     /// Returns the loads and the peaks of the buckets in one metric.
@@ -121,7 +128,8 @@ impl PackedColumn {
             }
         }
         let bounds = Arc::clone(&self.bounds);
-        Column { from_ms: self.from_ms, to_ms: self.to_ms, bounds, loads, peaks }
+        let total_peak = self.total_peak;
+        Column { from_ms: self.from_ms, to_ms: self.to_ms, bounds, loads, peaks, total_peak }
     }
 
     /// Returns the number of bytes in memory, without the bounds.
@@ -147,6 +155,9 @@ impl PackedColumn {
             write_varint(&mut out, u64::from(section.end - section.start));
             out.extend_from_slice(&self.body[section.start as usize..section.end as usize]);
         }
+        for amount in self.total_peak.amounts() {
+            write_varint(&mut out, amount);
+        }
         out
     }
 
@@ -162,7 +173,9 @@ impl PackedColumn {
         let from = input.take(8)?.try_into().map_err(|_| input.error("it ends early"))?;
         let from_ms = i64::from_le_bytes(from);
         let span = i64::try_from(input.varint()?).ok();
-        let to_ms = span.filter(|span| *span > 0).and_then(|span| from_ms.checked_add(span));
+        let is_time = (-MAX_TIME_MS..=MAX_TIME_MS).contains(&from_ms);
+        let span = span.filter(|span| is_time && (1..=MAX_TIME_MS).contains(span));
+        let to_ms = span.and_then(|span| from_ms.checked_add(span));
         let to_ms = to_ms.ok_or_else(|| input.error("its span is out of range"))?;
         let bounds = read_bounds(&mut input)?;
         let bounds = match known {
@@ -186,10 +199,15 @@ impl PackedColumn {
             }
             *section = length(start - body_start)..length(input.at - body_start);
         }
+        let body = input.bytes[body_start..input.at].into();
+        let mut total_peak = Load::default();
+        for metric in Metric::ALL {
+            total_peak.add(metric, input.varint()?);
+        }
         if input.at != input.bytes.len() {
             return Err(input.error("bytes follow its end"));
         }
-        Ok(Self { from_ms, to_ms, bounds, body: input.bytes[body_start..].into(), sections })
+        Ok(Self { from_ms, to_ms, bounds, body, sections, total_peak })
     }
 }
 
@@ -204,7 +222,6 @@ fn read_bounds(input: &mut Input<'_>) -> Result<Vec<Box<[u8]>>, NotAColumn> {
         return Err(input.error("its number of buckets is out of range"));
     }
     let mut bounds: Vec<Box<[u8]>> = vec![Box::default()];
-    let mut total = 0;
     for _ in 1..buckets {
         let (shared, rest) = (input.varint()?, input.varint()?);
         let previous = bounds.last().map(|bound| &**bound).unwrap_or_default();
@@ -212,8 +229,7 @@ fn read_bounds(input: &mut Input<'_>) -> Result<Vec<Box<[u8]>>, NotAColumn> {
         let shared = shared.ok_or_else(|| input.error("a bound shares too many bytes"))?.to_vec();
         let rest = input.take(usize::try_from(rest).unwrap_or(usize::MAX))?;
         let bound = [&shared, rest].concat();
-        total += bound.len();
-        if bound.len() > MAX_BOUND_BYTES || total > MAX_BOUNDS_BYTES {
+        if bound.len() > MAX_BOUND_BYTES {
             return Err(input.error("a bound is too long"));
         }
         if bounds.last().is_some_and(|previous| **previous >= *bound) {
@@ -319,6 +335,7 @@ mod tests {
             from_ms: 1_700_000_000_000,
             to_ms: 1_700_000_000_000 + BASE_MS,
             bounds,
+            total_peak: Load::new([1, 2, 3, 0, 5, u64::MAX]),
             loads,
             peaks,
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::metric::Load;
+use crate::metric::{Load, Metric};
 
 /// Buckets of keys: the first row of each, in rising order. The first bucket begins with the empty
 /// row, and the last one has no end.
@@ -10,6 +10,9 @@ pub type Bounds = Arc<[Box<[u8]>]>;
 
 /// Maximum number of buckets of a column.
 pub const MAX_BUCKETS: usize = 1024;
+
+/// Bytes of a bound; longer ones are cut, so that those of a column have at most 1 MB.
+pub(crate) const MAX_BOUND_BYTES: usize = 1024;
 
 /// Load of each bucket of keys in one span of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +25,11 @@ pub struct Column {
     pub bounds: Bounds,
     /// Load of each bucket in the whole span.
     pub loads: Vec<Load>,
-    /// The largest load of each bucket in any 10 seconds of the span: what a mean would hide.
+    /// The largest load of each bucket in any 10 seconds of the span: what a mean would hide. At
+    /// most, where buckets have been merged.
     pub peaks: Vec<Load>,
+    /// The largest load of all buckets together in any 10 seconds of the span.
+    pub total_peak: Load,
 }
 
 /// Region with its load, for [`Column::of_regions`].
@@ -54,6 +60,8 @@ impl Column {
                     continue;
                 }
                 let start = if part == 0 { &region.start } else { &region.boundaries[part - 1] };
+                let start: Box<[u8]> = start[..start.len().min(MAX_BOUND_BYTES)].into();
+                let start = &start;
                 // A boundary may lie before its region after a change of boundaries; the order
                 // matters more than the one column.
                 match bounds.last() {
@@ -74,8 +82,20 @@ impl Column {
         }
         // A column may be longer after a pause of the process: its peaks stay loads of 10 seconds.
         let spans = u64::try_from(to_ms.saturating_sub(from_ms) / BASE_MS).unwrap_or(0).max(1);
-        let peaks = loads.iter().map(|load| load.part(0, spans)).collect();
-        Self { from_ms, to_ms, bounds: bounds.into(), peaks, loads }
+        let peaks: Vec<Load> = loads.iter().map(|load| load.part(0, spans)).collect();
+        let total = loads.iter().fold(Load::default(), |sum, load| sum + *load);
+        let total_peak = total.part(0, spans);
+        Self { from_ms, to_ms, bounds: bounds.into(), loads, peaks, total_peak }
+    }
+
+    /// Returns the column that says that loads were recorded in a span of time: its reads are the
+    /// span in milliseconds, so that longer columns have the time without gaps.
+    #[must_use]
+    pub fn of_time(from_ms: i64, to_ms: i64) -> Self {
+        let mut load = Load::default();
+        load.add(Metric::Reads, u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or(0));
+        let region = Region { loads: vec![load], ..Region::default() };
+        Self::of_regions(from_ms, to_ms, &[region])
     }
 
     /// Returns the number of buckets.
@@ -99,25 +119,24 @@ impl Column {
         }
         let mut loads = vec![Load::default(); bounds.len()];
         let mut peaks = loads.clone();
-        let mut merged = vec![0_u32; bounds.len()];
         for (at, part) in parts(&self.bounds, bounds).into_iter().enumerate() {
             let count = part.len() as u64;
             for (index, bucket) in part.enumerate() {
                 loads[bucket] += self.loads[at].part(index as u64, count);
-                let peak = self.peaks[at].part(index as u64, count);
-                // Parts of a bucket need not have had their peaks at one time: at least the larger
-                // of them, and at least the mean, which is added below.
+                // Parts of a bucket need not have had their peaks at one time: together they had at
+                // most what all had.
                 peaks[bucket] =
-                    if self.is_base() { peaks[bucket] + peak } else { peaks[bucket].max(peak) };
-                merged[bucket] += 1;
+                    (peaks[bucket] + self.peaks[at].part(index as u64, count)).min(self.total_peak);
             }
         }
-        for (bucket, peak) in peaks.iter_mut().enumerate() {
-            if merged[bucket] > 1 {
-                *peak = peak.max(self.mean_of(loads[bucket]));
-            }
+        Self {
+            from_ms: self.from_ms,
+            to_ms: self.to_ms,
+            bounds: Arc::clone(bounds),
+            loads,
+            peaks,
+            total_peak: self.total_peak,
         }
-        Self { from_ms: self.from_ms, to_ms: self.to_ms, bounds: Arc::clone(bounds), loads, peaks }
     }
 
     /// Adds a later column with the same buckets.
@@ -134,17 +153,7 @@ impl Column {
         for (own, peak) in self.peaks.iter_mut().zip(&later.peaks) {
             *own = own.max(*peak);
         }
-    }
-
-    /// `true` for a column whose peaks are its loads.
-    fn is_base(&self) -> bool {
-        self.to_ms - self.from_ms <= BASE_MS
-    }
-
-    /// Returns the part of a load of the whole span that 10 seconds have on average.
-    fn mean_of(&self, load: Load) -> Load {
-        let spans = u64::try_from((self.to_ms - self.from_ms) / BASE_MS).unwrap_or(0);
-        load.part(0, spans.max(1))
+        self.total_peak = self.total_peak.max(later.total_peak);
     }
 }
 
@@ -210,7 +219,6 @@ pub(crate) fn thinned(bounds: Vec<Box<[u8]>>, most: usize) -> Vec<Box<[u8]>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::Metric;
 
     fn bounds(text: &str) -> Bounds {
         text.split(',').map(|bound| bound.as_bytes().into()).collect::<Vec<Box<[u8]>>>().into()
@@ -223,7 +231,8 @@ mod tests {
     fn column(from_ms: i64, text: &str, counts: &[u64]) -> Column {
         let loads = reads(counts);
         let to_ms = from_ms + BASE_MS;
-        Column { from_ms, to_ms, bounds: bounds(text), peaks: loads.clone(), loads }
+        let total_peak = loads.iter().fold(Load::default(), |sum, load| sum + *load);
+        Column { from_ms, to_ms, bounds: bounds(text), peaks: loads.clone(), loads, total_peak }
     }
 
     #[test]
@@ -279,6 +288,14 @@ mod tests {
         assert_eq!((&all.loads, &all.peaks), (&reads(&[6, 604]), &reads(&[6, 600])));
         let merged = all.with_bounds(&bounds(""));
         assert_eq!((&merged.loads, &merged.peaks), (&reads(&[610]), &reads(&[600])));
+    }
+
+    #[test]
+    fn peaks_of_merged_buckets_are_those_of_one_time() {
+        let mut all = column(0, ",d", &[600, 0]);
+        all.append(&column(BASE_MS, ",d", &[0, 600]));
+        let merged = all.with_bounds(&bounds(""));
+        assert_eq!((&merged.loads, &merged.peaks), (&reads(&[1200]), &reads(&[600])));
     }
 
     #[test]

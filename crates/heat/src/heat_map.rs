@@ -60,7 +60,8 @@ pub struct HeatMap {
 
 impl HeatMap {
     /// Draws a part of a history. Columns without load are missing in it; `recorded` has a column
-    /// for all times at which any would have been recorded.
+    /// for all times at which any would have been recorded, whose reads are that time in
+    /// milliseconds ([`Column::of_time`](crate::Column::of_time)).
     #[must_use]
     pub fn new(history: &History, recorded: &History, query: &HeatQuery) -> Self {
         let from_ms = query.from_ms.clamp(-MAX_TIME_MS, MAX_TIME_MS);
@@ -83,7 +84,8 @@ impl HeatMap {
         };
         for column in recorded.columns(layer, from_ms, to_ms) {
             if let Some(at) = place(&column) {
-                picture.add_time(at, column.to_ms - column.from_ms);
+                // Its load is the time that was recorded, in milliseconds.
+                picture.add_time(at, column.values(Metric::Reads).0.iter().sum());
             }
         }
         let mut known: Option<(Bounds, Vec<Range<usize>>)> = None;
@@ -159,12 +161,8 @@ impl HeatMap {
 /// Returns the layer of the shortest columns that reaches back to a time, or the one that reaches
 /// back farthest.
 fn layer_for(history: &History, from_ms: i64, to_ms: i64) -> usize {
-    let oldest = |layer: usize| {
-        let columns = history.columns(layer, i64::MIN, i64::MAX);
-        columns.first().map(|column| column.from_ms)
-    };
     let since = history.since_ms().unwrap_or(from_ms).max(from_ms);
-    let reaches = |layer: &usize| oldest(*layer).is_some_and(|oldest| oldest <= since);
+    let reaches = |layer: &usize| history.oldest_ms(*layer).is_some_and(|oldest| oldest <= since);
     let is_drawable = |layer: &usize| {
         (to_ms - since) / LAYERS[*layer].column_ms <= 8 * i64::try_from(MAX_COLUMNS).unwrap_or(0)
     };
@@ -235,8 +233,8 @@ struct Picture {
 
 impl Picture {
     #[expect(clippy::cast_precision_loss, reason = "seconds of a picture")]
-    fn add_time(&mut self, at: usize, span_ms: i64) {
-        self.seconds[at] += span_ms as f32 / 1000.0;
+    fn add_time(&mut self, at: usize, recorded_ms: u64) {
+        self.seconds[at] += recorded_ms as f32 / 1000.0;
     }
 
     /// Adds a recorded column to column `at`; `parts` are the ranges of each bucket, of which the
@@ -250,18 +248,17 @@ impl Picture {
         parts: &[Range<usize>],
         first: usize,
     ) {
-        let span_ms = column.to_ms - column.from_ms;
-        let is_base = span_ms <= BASE_MS;
         let (loads, peaks) = column.values(metric);
-        // Peaks of the column's own parts of one row, before they meet those of other times.
-        let mut row_peaks: Option<(usize, f32, f32)> = None;
+        let total_peak = column.total_peak(metric) as f32;
+        // Peaks of the buckets of one row, before they meet those of other times: together at most
+        // what the table had.
+        let mut row_peak = (usize::MAX, 0.0);
         for ((load, peak), part) in loads.into_iter().zip(peaks).zip(parts) {
             if load == 0 && peak == 0 {
                 continue;
             }
             let parts = part.len() as f32;
             let (load, peak) = (load as f32 / parts, peak as f32 / parts);
-            let peak = if is_base { peak * BASE_MS as f32 / span_ms as f32 } else { peak };
             for outer in part.clone() {
                 let Some(row) = outer.checked_sub(first).filter(|row| *row < self.rows) else {
                     continue;
@@ -272,17 +269,10 @@ impl Picture {
                     self.estimated.resize(self.mean.len(), false);
                     self.estimated[cell] = true;
                 }
-                let (mut sum, mut largest) = (0.0, 0.0_f32);
-                if let Some((last, of_sum, of_largest)) = row_peaks
-                    && last == row
-                {
-                    (sum, largest) = (of_sum, of_largest);
-                }
-                // Buckets of one base column have their loads at one time; those of longer columns
-                // need not have their peaks at one.
-                (sum, largest) = (sum + peak, largest.max(peak));
-                row_peaks = Some((row, sum, largest));
-                self.max[cell] = self.max[cell].max(if is_base { sum } else { largest });
+                let before = if row_peak.0 == row { row_peak.1 } else { 0.0 };
+                let peak = (before + peak).min(total_peak);
+                row_peak = (row, peak);
+                self.max[cell] = self.max[cell].max(peak);
             }
         }
     }
@@ -352,12 +342,18 @@ mod tests {
     }
 
     fn draw(history: &History, query: &HeatQuery) -> HeatMap {
-        HeatMap::new(history, history, query)
+        let mut times = History::default();
+        for column in history.columns(0, i64::MIN, i64::MAX) {
+            times.push(&Column::of_time(column.from_ms, column.to_ms));
+        }
+        HeatMap::new(history, &times, query)
     }
 
     #[test]
     fn time_without_load_is_not_gap() {
-        let map = HeatMap::new(&history([0, 5], 2), &history(0..6, 1), &query(0, 6));
+        let mut times = History::default();
+        (0..6).for_each(|at| drop(times.push(&Column::of_time(at * BASE_MS, (at + 1) * BASE_MS))));
+        let map = HeatMap::new(&history([0, 5], 2), &times, &query(0, 6));
         assert!(map.gaps.is_empty());
         assert_eq!(map.mean[6..], [1.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
     }
@@ -415,17 +411,8 @@ mod tests {
     #[test]
     fn old_column_of_fewer_buckets_is_estimated() {
         let mut history = history(0..1, 1);
-        let loads = vec![Load::new([0, 80, 0, 0, 0, 0])];
-        let bounds: Bounds = vec![Box::default()].into();
-        let wide = |peaks: Vec<Load>| Column {
-            from_ms: BASE_MS,
-            to_ms: 2 * BASE_MS,
-            bounds,
-            loads,
-            peaks,
-        };
-        let loads = vec![Load::new([0, 80, 0, 0, 0, 0])];
-        history.push(&wide(loads));
+        let region = Region { loads: vec![Load::new([0, 80, 0, 0, 0, 0])], ..Region::default() };
+        history.push(&Column::of_regions(BASE_MS, 2 * BASE_MS, &[region]));
         history.push(&column(2, 4));
         let map = draw(&history, &query(0, 3));
         assert_eq!(map.mean.iter().skip(1).step_by(3).copied().collect::<Vec<_>>(), [2.0; 4]);
@@ -434,16 +421,17 @@ mod tests {
 
     #[test]
     fn spike_of_a_minute_is_seen_at_five_weeks() {
-        let mut history = History::default();
+        let (mut history, mut times) = (History::default(), History::default());
         let last = 35 * 24 * 360_i64;
         for number in 0..last {
             let amount = if (9000..9006).contains(&number) { 50_000 } else { 100 };
             let loads = vec![Load::new([0, amount, 0, 0, 0, 0])];
-            let bounds: Bounds = vec![Box::default()].into();
             let (from_ms, to_ms) = (number * BASE_MS, (number + 1) * BASE_MS);
-            history.push(&Column { from_ms, to_ms, bounds, peaks: loads.clone(), loads });
+            let region = Region { loads, ..Region::default() };
+            history.push(&Column::of_regions(from_ms, to_ms, &[region]));
+            times.push(&Column::of_time(from_ms, to_ms));
         }
-        let map = draw(&history, &query(0, last));
+        let map = HeatMap::new(&history, &times, &query(0, last));
         assert!(map.columns <= 256 && map.layer == 5, "{} {}", map.columns, map.layer);
         let brightest = map.max.iter().copied().fold(0.0, f32::max);
         assert!((brightest - 5000.0).abs() < 0.01, "{brightest}");

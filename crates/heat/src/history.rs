@@ -41,12 +41,12 @@ impl Layer {
 }
 
 /// Columns of one table.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct History {
     rings: [Ring; LAYERS.len()],
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Ring {
     closed: VecDeque<PackedColumn>,
     /// Column that later ones are added to.
@@ -79,6 +79,16 @@ impl History {
         closed
     }
 
+    /// Returns the open columns of the longer layers, with the indexes of the layers: what a
+    /// process would lose that ends now.
+    #[must_use]
+    pub fn open_columns(&self) -> Vec<(usize, PackedColumn)> {
+        let open = self.rings.iter().enumerate().filter_map(|(at, ring)| {
+            ring.open.as_ref().map(|column| (at, PackedColumn::pack(column, None)))
+        });
+        open.collect()
+    }
+
     /// Adds a column of an earlier process to a layer. Columns come in the order of their times.
     pub fn restore(&mut self, layer: usize, mut column: PackedColumn) {
         let Some(ring) = self.rings.get_mut(layer) else { return };
@@ -93,14 +103,16 @@ impl History {
         }
     }
 
-    /// Begins the open columns of the longer layers again, from the columns of shorter ones. Called
-    /// after all columns are restored.
+    /// Begins the open columns of the longer layers again: those that were stored open, and the
+    /// columns of shorter layers after them. Called after all columns are restored.
     pub fn finish_restore(&mut self) {
-        let Some(newest) = self.rings[0].closed.back().map(|column| column.from_ms) else { return };
+        let newest = self.rings.iter().filter_map(|ring| ring.closed.back());
+        let Some(newest) = newest.map(|column| column.to_ms).max() else { return };
         for (at, layer) in LAYERS.iter().enumerate().skip(1) {
-            let slot_start = newest - newest.rem_euclid(layer.column_ms);
-            let since = self.rings[at].closed.back().map_or(slot_start, |last| last.to_ms);
-            let since = since.max(slot_start);
+            let slot_start = (newest - 1) - (newest - 1).rem_euclid(layer.column_ms);
+            let stored = self.rings[at].closed.pop_back_if(|last| last.from_ms >= slot_start);
+            self.rings[at].open = stored.map(|column| column.unpack());
+            let since = self.rings[at].open.as_ref().map_or(slot_start, |open| open.to_ms);
             let shorter = self.columns(at - 1, since, i64::MAX);
             for column in shorter.iter().filter(|column| column.from_ms >= since) {
                 self.rings[at].add(&column.unpack());
@@ -119,6 +131,14 @@ impl History {
         closed.cloned().chain(open.map(|column| PackedColumn::pack(column, None))).collect()
     }
 
+    /// Returns the beginning of the oldest column of a layer.
+    #[must_use]
+    pub fn oldest_ms(&self, layer: usize) -> Option<i64> {
+        let ring = self.rings.get(layer)?;
+        let closed = ring.closed.front().map(|column| column.from_ms);
+        closed.or(ring.open.as_ref().map(|column| column.from_ms))
+    }
+
     /// Returns the newest base columns, at most `count`, in the order of time.
     #[must_use]
     pub fn newest(&self, count: usize) -> Vec<PackedColumn> {
@@ -129,11 +149,7 @@ impl History {
     /// Returns the beginning of the oldest column.
     #[must_use]
     pub fn since_ms(&self) -> Option<i64> {
-        let first = |ring: &Ring| {
-            let closed = ring.closed.front().map(|column| column.from_ms);
-            closed.or(ring.open.as_ref().map(|column| column.from_ms))
-        };
-        self.rings.iter().filter_map(first).min()
+        (0..LAYERS.len()).filter_map(|layer| self.oldest_ms(layer)).min()
     }
 
     /// Returns the memory of the packed columns, in bytes.
@@ -184,13 +200,13 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::Region;
     use crate::metric::{Load, Metric};
 
     fn base(number: i64, reads: u64) -> Column {
         let loads = vec![Load::new([reads, 0, 0, 0, 0, 0])];
-        let bounds: Bounds = vec![Box::default()].into();
-        let (from_ms, to_ms) = (number * BASE_MS, (number + 1) * BASE_MS);
-        Column { from_ms, to_ms, bounds, peaks: loads.clone(), loads }
+        let region = Region { loads, ..Region::default() };
+        Column::of_regions(number * BASE_MS, (number + 1) * BASE_MS, &[region])
     }
 
     fn reads(columns: &[PackedColumn]) -> u64 {
@@ -245,6 +261,29 @@ mod tests {
         }
         for at in 0..LAYERS.len() {
             assert_eq!(reads(&history.columns(at, 0, i64::MAX)), order.len() as u64, "{at}");
+        }
+    }
+
+    #[test]
+    fn open_columns_outlive_long_pause() {
+        let mut first = History::default();
+        let mut stored = std::collections::BTreeMap::new();
+        for number in 0..3 {
+            for (layer, column) in
+                first.push(&base(number, 5)).into_iter().chain(first.open_columns())
+            {
+                stored.insert((layer, column.from_ms), column);
+            }
+        }
+        // The base columns have expired.
+        let mut second = History::default();
+        for ((layer, _), column) in stored.into_iter().filter(|((layer, _), _)| *layer > 0) {
+            second.restore(layer, column);
+        }
+        second.finish_restore();
+        second.push(&base(100, 1));
+        for at in 1..LAYERS.len() {
+            assert_eq!(reads(&second.columns(at, 0, i64::MAX)), 16, "{at}");
         }
     }
 

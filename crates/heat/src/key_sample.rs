@@ -15,6 +15,8 @@ pub struct KeySample {
     most: usize,
     keys: Vec<SampledKey>,
     seen: u64,
+    /// State of the generator of random numbers.
+    state: u64,
 }
 
 /// Operation of a sample.
@@ -40,13 +42,15 @@ impl KeySample {
     /// Returns a sample of at most `most` keys.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self { most, keys: Vec::new(), seen: 0 }
+        Self { most, keys: Vec::new(), seen: 0, state: 0 }
     }
 
-    /// Adds an operation. `random` is any number without a pattern.
-    pub fn add(&mut self, row: &[u8], is_write: bool, is_scan: bool, random: u64) {
+    /// Adds an operation.
+    pub fn add(&mut self, row: &[u8], is_write: bool, is_scan: bool) {
         let arrival = self.seen;
         self.seen += 1;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let random = split_mix(self.state);
         let row = &row[..row.len().min(MAX_KEY_BYTES)];
         if self.keys.len() < self.most {
             self.keys.push(SampledKey { row: row.to_vec(), arrival, is_write, is_scan });
@@ -59,6 +63,17 @@ impl KeySample {
             key.row.clear();
             key.row.extend_from_slice(row);
         }
+    }
+
+    /// Changes the maximum number of keys of an empty sample.
+    pub fn limit(&mut self, most: usize) {
+        self.most = most;
+    }
+
+    /// Forgets the operations so far: those that follow are chosen with another probability.
+    pub fn restart(&mut self) {
+        self.keys.clear();
+        self.seen = 0;
     }
 
     /// Returns the sample in the order of arrival and begins a new one.
@@ -76,18 +91,24 @@ impl KeySample {
     }
 }
 
+/// Mixes a number as the generator `SplitMix64` does.
+fn split_mix(state: u64) -> u64 {
+    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn sample_is_uniform_and_ordered() {
-        let mut random = fastrand::Rng::with_seed(1);
         let mut thirds = [0_usize; 3];
+        let mut sample = KeySample::default();
         for _ in 0..50 {
-            let mut sample = KeySample::default();
             for number in 0..3000_u32 {
-                sample.add(&number.to_be_bytes(), true, false, random.u64(..));
+                sample.add(&number.to_be_bytes(), true, false);
             }
             assert_eq!(sample.seen(), 3000);
             let keys = sample.take();

@@ -38,7 +38,7 @@ pub use activity::{
 };
 pub use codec::{NotAColumn, PackedColumn};
 pub use column::{BASE_MS, Bounds, Column, MAX_BUCKETS, Region};
-pub use diagnosis::{Finding, SaltLength, Shape, diagnose};
+pub use diagnosis::{Finding, Salt, Shape, diagnose};
 pub use heat_map::{HeatMap, HeatQuery, MAX_COLUMNS};
 pub use history::{History, LAYERS, Layer};
 pub use key_sample::{KeySample, SampledKey};

@@ -100,6 +100,12 @@ impl Load {
         Self(std::array::from_fn(|at| self.0[at].max(other.0[at])))
     }
 
+    /// Returns the smaller amount of each metric.
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        Self(std::array::from_fn(|at| self.0[at].min(other.0[at])))
+    }
+
     /// Returns part `index` of `parts` almost equal parts, which sum up to the whole.
     ///
     /// # Panics

@@ -1,7 +1,7 @@
 //! Recording of the operations of one region.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use arc_swap::ArcSwap;
 
@@ -11,10 +11,11 @@ use crate::sampler::{self, ROW_RATE, SUB_RANGE_RATE};
 use crate::space_saving::{COUNTERS, FrequentRow, SpaceSaving};
 use crate::sub_ranges::{MAX_SUB_RANGES, SubRanges};
 
-/// Operations of one column after which a region is sampled. Those before are all recorded: a
-/// quiet region has nothing else, and they cost no more than a fraction of a millisecond.
-const WHOLE_OPERATIONS: u32 = 4096;
-/// Operations of a column at and above which the region begins the next one sampled.
+/// Operations of one column after which a region is sampled. Those before are all recorded, since a
+/// quiet region has no others; each takes less than a microsecond.
+const WHOLE_OPERATIONS: u32 = 512;
+/// Operations of a column at and above which the region begins the next one sampled, and has all
+/// counters and keys for it, whatever the number of regions.
 const BUSY_OPERATIONS: u64 = 2 * WHOLE_OPERATIONS as u64;
 /// Frequent rows of a column.
 const TOP_ROWS: usize = 16;
@@ -31,7 +32,7 @@ const FULL_REGIONS: usize = 16;
 /// Counters of frequent rows that every region has.
 const MIN_COUNTERS: usize = 8;
 /// Sampled keys that every region has.
-const MIN_KEYS: usize = 4;
+const MIN_KEYS: usize = 16;
 
 /// Kind of a recorded operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,13 +156,18 @@ impl RegionRecorder {
             return;
         }
         let weight = if shift == 0 { 1 } else { ROW_RATE };
-        let mut rows = self.rows();
+        // Another thread that records at the same time takes the place of this operation.
+        let mut rows = match self.rows.try_lock() {
+            Ok(rows) => rows,
+            Err(TryLockError::Poisoned(rows)) => rows.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
         rows.frequent.add(row, weight, kind.is_write(), bytes.saturating_mul(weight));
         let is_scan = kind == OperationKind::ScannedRow;
-        // The bits of the position that did not decide about the sample.
-        rows.sample.add(row, kind.is_write(), is_scan, position << ROW_RATE.trailing_zeros());
+        rows.sample.add(row, kind.is_write(), is_scan);
         rows.recorded += 1;
         if shift == 0 && rows.recorded >= WHOLE_OPERATIONS {
+            rows.sample.restart();
             self.range_shift.store(SUB_RANGE_RATE.trailing_zeros(), Relaxed);
         }
     }
@@ -191,8 +197,10 @@ impl RegionRecorder {
             missed_weight: missed(&rows.frequent),
             sample: rows.sample.take(),
         };
-        rows.frequent = SpaceSaving::new(part.of(COUNTERS, MIN_COUNTERS));
-        rows.sample = KeySample::new(part.of(MAX_KEYS, MIN_KEYS));
+        let is_busy = exact.requests() >= BUSY_OPERATIONS;
+        let part_of = |most, least| if is_busy { most } else { part.of(most, least) };
+        rows.frequent = SpaceSaving::new(part_of(COUNTERS, MIN_COUNTERS));
+        rows.sample.limit(part_of(MAX_KEYS, MIN_KEYS));
         rows.recorded = 0;
         rows.columns += 1;
         let is_due = !rows.is_divided || rows.columns >= STEADY_COLUMNS;
@@ -324,10 +332,10 @@ mod tests {
         let recorder = RegionRecorder::default();
         let part = TablePart { regions: 100_000 };
         for round in 0..3 {
-            for number in 0..2000 {
+            for number in 0..500 {
                 recorder.record(number, OperationKind::Write, &row(number), 10);
             }
-            let column = recorder.drain(&exact(2000), part, || (0..640).map(row).collect());
+            let column = recorder.drain(&exact(500), part, || (0..640).map(row).collect());
             if round > 0 {
                 let sizes = (column.loads.len(), column.sample.len(), column.top_rows.len());
                 assert_eq!(sizes, (1, MIN_KEYS, MIN_COUNTERS));

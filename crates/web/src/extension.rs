@@ -221,11 +221,12 @@ pub trait Extension: Send + Sync {
         unknown("the store files of a region are")
     }
 
-    /// Returns the load of a table by key range and time.
+    /// Returns parts of the load of a table by key range and time as of one moment: parts of equal
+    /// times have equal columns.
     ///
     /// # Errors
     /// `Unsupported`; `NoSuchTable`; `InvalidRequest` if the load is not recorded.
-    fn heat_map(&self, _table: &TableName, _query: &HeatQuery) -> Result<HeatMap> {
+    fn heat_maps(&self, _table: &TableName, _queries: &[HeatQuery]) -> Result<Vec<HeatMap>> {
         unknown("loads by key and time are")
     }
 
@@ -233,7 +234,7 @@ pub trait Extension: Send + Sync {
     /// falling order, and the number of all operations in it.
     ///
     /// # Errors
-    /// As [`Extension::heat_map`].
+    /// As [`Extension::heat_maps`].
     fn hot_rows(&self, _table: &TableName, _span_ms: (i64, i64)) -> Result<(Vec<HotRow>, u64)> {
         unknown("loads by row are")
     }
@@ -241,7 +242,7 @@ pub trait Extension: Send + Sync {
     /// Names the shape of the load of a table in a span of time in milliseconds since 1970.
     ///
     /// # Errors
-    /// As [`Extension::heat_map`].
+    /// As [`Extension::heat_maps`].
     fn diagnose_load(&self, _table: &TableName, _span_ms: (i64, i64)) -> Result<Finding> {
         unknown("shapes of loads are")
     }

@@ -55,8 +55,8 @@ impl Extension for StoreExtension {
         Some(self.store.engine().options().global_memstore_bytes)
     }
 
-    fn heat_map(&self, table: &TableName, query: &HeatQuery) -> Result<HeatMap> {
-        self.store.heat().map(table, query)
+    fn heat_maps(&self, table: &TableName, queries: &[HeatQuery]) -> Result<Vec<HeatMap>> {
+        self.store.heat().maps(table, queries)
     }
 
     fn hot_rows(&self, table: &TableName, span_ms: (i64, i64)) -> Result<(Vec<HotRow>, u64)> {

@@ -124,6 +124,9 @@ impl Engine {
     /// # Errors
     /// `NoSuchTable`, `TableDisabled`.
     pub fn table(&self, name: &TableName) -> Result<Arc<Table>> {
+        if layout::is_hidden(name) {
+            return Err(table_not_found(name));
+        }
         let table = self.find_table(name)?;
         if !table.is_enabled() {
             return Err(Error::new(
@@ -428,6 +431,8 @@ impl Engine {
     /// A full disk or failed write. Acknowledged writes are then in the log for the next opening.
     pub fn close(self: Arc<Self>) -> Result<()> {
         self.stop_threads();
+        #[cfg(feature = "heat")]
+        self.store_open_heat();
         let _ddl = self.ddl.lock();
         for region in self.open_regions() {
             // A compaction started by another thread finishes first.

@@ -54,9 +54,17 @@ impl RegionHeat {
     #[inline]
     pub(super) fn record_writes(&self, first: u64, write: &PreparedWrite<'_>) {
         let Some(recorder) = self.recorder() else { return };
-        // Cells of one operation in several families are runs of their own: such operations are
-        // sampled a little more often, and the exact counters correct the sum.
-        for (number, run) in (first..).zip(write.runs()) {
+        // Cells of one operation in several families are runs of their own: only the first counts.
+        let mut last: Option<&[u8]> = None;
+        let has_families = write.runs().count() > write.requests;
+        let runs = write.runs().filter(|run| {
+            if !has_families {
+                return true;
+            }
+            let row = cells_of(run.cells, 0).next().map(|cell| cell.row());
+            std::mem::replace(&mut last, row) != row
+        });
+        for (number, run) in (first..).zip(runs) {
             recorder.record_with(number, || {
                 let cell = cells_of(run.cells, 0).next()?;
                 let is_delete = cell.is_delete();

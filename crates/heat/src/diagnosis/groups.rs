@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Evidence, Finding, SaltLength, Shape, UNEVEN, confidence, share};
+use super::{Evidence, Finding, Salt, Shape, UNEVEN, confidence, share};
 use crate::activity::{ActivityColumn, WeightedKey};
 use crate::codec::PackedColumn;
 use crate::metric::Metric;
@@ -54,30 +54,23 @@ fn deviation(share: f64, samples: usize) -> f64 {
 }
 
 /// Finds values of the declared salt that have twice the mean load.
-pub(super) fn salt_imbalance(
-    evidence: &Evidence<'_>,
-    salt_length: SaltLength<'_>,
-) -> Option<Finding> {
+pub(super) fn salt_imbalance(evidence: &Evidence<'_>, salt: Salt<'_>) -> Option<Finding> {
     let salted = keys(evidence).filter_map(|key| {
         let row = &*key.key.row;
-        Some((row.get(..salt_length(row)?)?, key.weight))
+        Some((row.get(..(salt.length)(row)?)?, key.weight))
     });
     let groups = weights(salted);
     let total: f64 = groups.values().map(|(weight, _)| weight).sum();
     let samples: usize = groups.values().map(|(_, samples)| samples).sum();
-    let (salt, (most, _)) = groups.iter().max_by(|one, other| one.1.0.total_cmp(&other.1.0))?;
+    let (value, (most, _)) = groups.iter().max_by(|one, other| one.1.0.total_cmp(&other.1.0))?;
     let top = most / total;
-    // Salts without a sample may exist: the regions tell how many there are, if they tell more.
-    let regions = evidence.columns.iter().filter_map(|column| column.writes.or(column.reads));
-    let regions = regions.map(|skew| skew.regions).max().unwrap_or(1);
-    #[expect(clippy::cast_precision_loss, reason = "a number of salts")]
-    let salts = groups.len().max(regions) as f64;
+    let salts = f64::from(salt.count);
     let (ratio, error) = (top * salts, deviation(top, samples) * salts);
     if salts < 2.0 || ratio < UNEVEN.min(salts * 0.9) || samples < 64 {
         return None;
     }
     let mut finding = evidence.finding(Shape::SaltImbalance, confidence(ratio - UNEVEN, error));
-    finding.key = Some(salt.to_vec());
+    finding.key = Some(value.to_vec());
     finding.evidence.extend([("salts", salts), ("largest_over_mean", ratio), ("share", top)]);
     Some(finding)
 }

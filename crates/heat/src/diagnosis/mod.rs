@@ -16,6 +16,7 @@ mod tests;
 
 use crate::activity::{Activity, ActivityColumn};
 use crate::codec::PackedColumn;
+use crate::column::BASE_MS;
 use crate::metric::{Load, Metric};
 
 /// Requests below which no shape is named.
@@ -26,16 +27,22 @@ const MIN_ORDERED: usize = 16;
 const RECENT_MS: i64 = 120_000;
 /// Rank correlation from which keys rise with time.
 const ORDERED: f64 = 0.8;
+/// Share of the last bucket in the writes from which rising keys are new ones.
+const AT_END: f64 = 0.2;
 /// Share of the requests from which a row is hot.
 const HOT_ROW_SHARE: f64 = 0.15;
 /// Load of a row over the fair share of a row from which it is hot.
 const HOT_ROW_RATIO: f64 = 8.0;
+/// Share from which a row is hot however few rows there are, if it is not one of two.
+const HOT_ROW_CERTAIN: f64 = 0.6;
 /// Load of the most loaded region over the mean from which a table is uneven.
 const UNEVEN: f64 = 2.0;
 /// Largest over mean load of the columns from which a load is periodic.
 const PERIODIC_PEAK: f64 = 1.6;
 /// Correlation of the load with itself from which it is periodic.
 const PERIODIC: f64 = 0.5;
+/// Columns of a series: those that are kept cover ten minutes, or more with pauses.
+const MAX_SERIES: usize = 360;
 /// Columns below which no period is known: two minutes.
 const MIN_PERIODIC_COLUMNS: usize = 12;
 /// Rows examined per returned row from which reads are wasted on deleted rows.
@@ -117,8 +124,14 @@ pub struct Finding {
     pub doubts: Vec<&'static str>,
 }
 
-/// Returns the length of the declared salt or hash at the beginning of a row, if it has one.
-pub type SaltLength<'a> = &'a dyn Fn(&[u8]) -> Option<usize>;
+/// Declared salt at the beginning of rows.
+#[derive(Clone, Copy)]
+pub struct Salt<'a> {
+    /// Number of values.
+    pub count: u32,
+    /// Returns the length of the salt of a row in bytes, if the row has one.
+    pub length: &'a dyn Fn(&[u8]) -> Option<usize>,
+}
 
 /// What the checks look at.
 struct Evidence<'a> {
@@ -131,14 +144,14 @@ struct Evidence<'a> {
 
 /// Names the shape of the load in a span of time.
 ///
-/// `columns` are the base columns of that time, in order. `salt_length` returns the length of the
-/// declared salt of a row.
+/// `columns` are the base columns of that time, in order. `salt` is the declared salt
+/// of the rows.
 #[must_use]
 pub fn diagnose(
     activity: &Activity,
     columns: &[PackedColumn],
     (from_ms, to_ms): (i64, i64),
-    salt_length: SaltLength<'_>,
+    salt: Option<Salt<'_>>,
 ) -> Finding {
     let all = Evidence::gather(activity, from_ms, to_ms);
     let requests = all.load.requests();
@@ -160,9 +173,9 @@ pub fn diagnose(
     let checks: [&dyn Fn() -> Option<Finding>; 6] = [
         &|| tombstone_head(&evidence),
         &|| hot_row(&evidence, activity, (from_ms, to_ms)),
-        &|| frontier(&evidence),
+        &|| frontier(&evidence, columns),
         &|| sweep(&evidence),
-        &|| groups::salt_imbalance(&evidence, salt_length),
+        &|| groups::salt_imbalance(&evidence, salt?),
         &|| groups::hot_keys(&evidence, columns),
     ];
     let found = checks.iter().find_map(|check| check());
@@ -253,6 +266,7 @@ fn tombstone_head(evidence: &Evidence<'_>) -> Option<Finding> {
     let mut finding =
         evidence.finding(Shape::TombstoneHead, confidence(wasted - WASTED_READS, WASTED_READS));
     finding.evidence.extend([("deletes_share", deletes), ("examined_per_row", wasted)]);
+    finding.doubts.push("rows that a filter excludes count as those that are deleted");
     Some(finding)
 }
 
@@ -267,7 +281,7 @@ fn hot_row(
         (share(top.count.saturating_sub(top.error), total), share(top.error, total));
     let fair = 1.0 / groups::distinct_rows(&evidence.columns);
     let is_only = rows.len() == 1 && fair >= 1.0;
-    if least < HOT_ROW_SHARE || !is_only && least < HOT_ROW_RATIO * fair {
+    if least < HOT_ROW_SHARE || !is_only && least < (HOT_ROW_RATIO * fair).min(HOT_ROW_CERTAIN) {
         return None;
     }
     // The share of a small sample varies.
@@ -281,7 +295,7 @@ fn hot_row(
     Some(finding)
 }
 
-fn frontier(evidence: &Evidence<'_>) -> Option<Finding> {
+fn frontier(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Finding> {
     let writes = share(evidence.load.get(Metric::Writes), evidence.load.requests());
     let (correlation, samples) =
         mean_correlation(evidence.ordered(|key| key.key.is_write)).filter(|_| writes >= 0.1)?;
@@ -291,8 +305,13 @@ fn frontier(evidence: &Evidence<'_>) -> Option<Finding> {
     let effective =
         skews.iter().map(|skew| skew.effective).sum::<f64>() / skews.len().max(1) as f64;
     let regions = skews.iter().map(|skew| skew.regions).max().unwrap_or(1);
+    let mut uneven: Vec<f64> = skews.iter().map(|skew| skew.max_over_mean).collect();
+    uneven.sort_by(f64::total_cmp);
+    let uneven = uneven.get(uneven.len() / 2).copied().unwrap_or(1.0);
+    #[expect(clippy::cast_precision_loss, reason = "a number of regions")]
+    let limit = UNEVEN.min(regions as f64 * 0.9);
     // Rising keys in every region at once are the frontiers of salts: they share the load.
-    if correlation.abs() < ORDERED || regions > 1 && evidence.uneven < UNEVEN {
+    if correlation.abs() < ORDERED || regions > 1 && uneven < limit {
         return None;
     }
     let mut finding =
@@ -302,6 +321,10 @@ fn frontier(evidence: &Evidence<'_>) -> Option<Finding> {
         ("frontiers", effective),
         ("writes_share", writes),
     ]);
+    if writes_at_end(columns) < AT_END && correlation > 0.0 {
+        finding.confidence = finding.confidence.min(0.6);
+        finding.doubts.push("the keys may be those of existing rows, written again in their order");
+    }
     if samples < 3 {
         finding.doubts.push("seen in less than half a minute");
     }
@@ -309,6 +332,17 @@ fn frontier(evidence: &Evidence<'_>) -> Option<Finding> {
         finding.doubts.push("the table has one region, which takes every load alone");
     }
     Some(finding)
+}
+
+/// Returns the share of the last bucket in the writes.
+fn writes_at_end(columns: &[PackedColumn]) -> f64 {
+    let (mut last, mut all) = (0, 0);
+    for column in columns {
+        let (writes, _) = column.values(Metric::Writes);
+        last += writes.last().copied().unwrap_or(0);
+        all += writes.iter().sum::<u64>();
+    }
+    share(last, all)
 }
 
 fn sweep(evidence: &Evidence<'_>) -> Option<Finding> {
@@ -331,10 +365,22 @@ fn sweep(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// Returns the requests of each 10 seconds since the first one. Columns without load are missing.
+#[expect(clippy::cast_precision_loss, reason = "requests of 10 seconds")]
+fn series(columns: &[&ActivityColumn]) -> Vec<f64> {
+    let Some(first) = columns.first() else { return Vec::new() };
+    let mut series = Vec::new();
+    for column in columns {
+        let slot = (column.from_ms - first.from_ms) / BASE_MS;
+        let slot = usize::try_from(slot).unwrap_or(0).min(MAX_SERIES - 1);
+        series.resize(series.len().max(slot + 1), 0.0);
+        series[slot] += column.load.requests() as f64;
+    }
+    series
+}
+
 fn periodic(evidence: &Evidence<'_>) -> Option<Finding> {
-    let loads = evidence.columns.iter().map(|column| column.load.requests());
-    #[expect(clippy::cast_precision_loss, reason = "requests of 10 seconds")]
-    let series: Vec<f64> = loads.skip_while(|load| *load == 0).map(|load| load as f64).collect();
+    let series = series(&evidence.columns);
     if series.len() < MIN_PERIODIC_COLUMNS {
         return None;
     }

@@ -91,15 +91,11 @@ impl World {
         self.activity.push(ActivityColumn::new(from, to, &regions, ColumnLimits::of_tables(1)));
     }
 
-    fn diagnose(&self, columns: i64, salt_length: SaltLength<'_>) -> Finding {
+    fn diagnose(&self, columns: i64, salt: Option<Salt<'_>>) -> Finding {
         let from = self.now_ms - columns * BASE_MS;
         let packed = self.history.columns(0, from, self.now_ms);
-        diagnose(&self.activity, &packed, (from, self.now_ms), salt_length)
+        diagnose(&self.activity, &packed, (from, self.now_ms), salt)
     }
-}
-
-fn unsalted(_: &[u8]) -> Option<usize> {
-    None
 }
 
 fn hashed(number: u64) -> Vec<u8> {
@@ -115,7 +111,7 @@ fn expect(
     shape: Shape,
     world: impl Fn() -> World,
     columns: i64,
-    salt_length: SaltLength<'_>,
+    salt: Option<Salt<'_>>,
     load: impl Fn(&mut World, i64, &mut fastrand::Rng),
 ) {
     for seed in 0..SEEDS {
@@ -125,7 +121,7 @@ fn expect(
             load(&mut world, at, &mut random);
             world.tick();
         }
-        let finding = world.diagnose(columns, salt_length);
+        let finding = world.diagnose(columns, salt);
         assert_eq!(finding.shape, shape, "seed {seed}: {finding:?}");
         assert!((0.5..=1.0).contains(&finding.confidence), "{finding:?}");
     }
@@ -143,7 +139,7 @@ fn even_loads_are_even() {
     ];
     for (name, world, key) in worlds {
         eprintln!("{name}");
-        expect(Shape::Even, world, 6, &unsalted, |world, _, random| {
+        expect(Shape::Even, world, 6, None, |world, _, random| {
             for _ in 0..2000 {
                 world.get(&key(random.u64(..20_000)));
                 world.put(&key(random.u64(..20_000)));
@@ -162,7 +158,7 @@ fn new_table_with_even_load_is_even() {
         Shape::Even,
         || World::new(Vec::new(), 1),
         6,
-        &unsalted,
+        None,
         |world, _, random| {
             for _ in 0..2000 {
                 world.put(&hashed(random.u64(..1_000_000)));
@@ -175,8 +171,9 @@ fn new_table_with_even_load_is_even() {
 fn salted_sequence_is_even() {
     let salted = |number: u64| format!("{:02}_{number:010}", number % 16).into_bytes();
     let world = || World::new((0..16_000).map(salted).collect(), 16);
-    let salt = |row: &[u8]| (row.len() > 2).then_some(2);
-    expect(Shape::Even, world, 6, &salt, |world, at, random| {
+    let length = |row: &[u8]| (row.len() > 2).then_some(2);
+    let salt = Some(Salt { count: 16, length: &length });
+    expect(Shape::Even, world, 6, salt, |world, at, random| {
         for number in 0..4000 {
             let shuffled = 20_000 + u64::try_from(at).unwrap() * 4000 + number;
             world.put(&salted(shuffled + random.u64(..3)));
@@ -185,10 +182,72 @@ fn salted_sequence_is_even() {
 }
 
 #[test]
+fn even_salts_in_many_regions_are_even() {
+    let salted = |number: u64| {
+        let hash = number.wrapping_mul(0x9e37_79b9) & 0xffff_ffff;
+        format!("{:02}{hash:08x}", number % 16).into_bytes()
+    };
+    let world = || World::new((0..16_000).map(salted).collect(), 96);
+    let length = |row: &[u8]| (row.len() > 2).then_some(2);
+    let salt = Some(Salt { count: 16, length: &length });
+    expect(Shape::Even, world, 6, salt, |world, _, random| {
+        (0..4000).for_each(|_| world.get(&salted(random.u64(..16_000))));
+    });
+}
+
+#[test]
+fn frontier_of_many_regions_beside_even_reads_is_found() {
+    for (regions, at_end) in [(200, 100), (2, 97)] {
+        let world = || World::new((0..20_000).map(padded).collect(), regions);
+        expect(Shape::Frontier, world, 6, None, |world, at, random| {
+            for number in 0..2000 {
+                let next = 20_000 + u64::try_from(at).unwrap() * 2000 + number;
+                let is_new = random.u64(..100) < at_end;
+                world.put(&padded(if is_new { next } else { random.u64(..20_000) }));
+                world.get(&padded(random.u64(..20_000)));
+                world.get(&padded(random.u64(..20_000)));
+            }
+        });
+    }
+}
+
+#[test]
+fn rows_written_again_in_order_leave_doubt() {
+    let mut world = World::new((0..60_000).map(padded).collect(), 16);
+    for at in 0..6 {
+        (0..4000).for_each(|number| world.put(&padded(at * 4000 + number)));
+        world.tick();
+    }
+    let finding = world.diagnose(6, None);
+    assert!(finding.confidence <= 0.6 && !finding.doubts.is_empty(), "{finding:?}");
+}
+
+#[test]
+fn job_on_idle_table_is_periodic() {
+    let world = || World::new((0..20_000).map(hashed).collect(), 16);
+    expect(Shape::Periodic, world, 32, None, |world, at, random| {
+        if at % 6 < 2 {
+            (0..2500).for_each(|_| world.get(&hashed(random.u64(..20_000))));
+        }
+    });
+}
+
+#[test]
+fn hot_one_of_few_rows_is_hot_row() {
+    let world = || World::new((0..6).map(padded).collect(), 1);
+    expect(Shape::HotRow, world, 2, None, |world, _, random| {
+        for _ in 0..2000 {
+            let counter = if random.u64(..10) < 9 { 3 } else { random.u64(..6) };
+            world.put(&padded(counter));
+        }
+    });
+}
+
+#[test]
 fn sequence_is_frontier() {
     for regions in [1, 16] {
         let world = || World::new((0..20_000).map(padded).collect(), regions);
-        expect(Shape::Frontier, world, 6, &unsalted, |world, at, random| {
+        expect(Shape::Frontier, world, 6, None, |world, at, random| {
             for number in 0..3000 {
                 let next = 20_000 + u64::try_from(at).unwrap() * 3000 + number;
                 world.put(&padded(next - random.u64(..20)));
@@ -200,14 +259,14 @@ fn sequence_is_frontier() {
 #[test]
 fn celebrity_is_hot_row() {
     let world = || World::new((0..20_000).map(hashed).collect(), 16);
-    expect(Shape::HotRow, world, 6, &unsalted, |world, _, random| {
+    expect(Shape::HotRow, world, 6, None, |world, _, random| {
         for _ in 0..2500 {
             let user = if random.u64(..10) < 3 { 777 } else { random.u64(..20_000) };
             world.get(&hashed(user));
         }
     });
     let one = || World::new(vec![b"counter".to_vec()], 1);
-    expect(Shape::HotRow, one, 2, &unsalted, |world, _, _| {
+    expect(Shape::HotRow, one, 2, None, |world, _, _| {
         (0..2000).for_each(|_| world.put(b"counter"));
     });
 }
@@ -223,7 +282,7 @@ fn busy_device_is_hot_prefix() {
         Shape::HotPrefix,
         || World::new(rows(), 8),
         6,
-        &unsalted,
+        None,
         |world, _, random| {
             for _ in 0..2500 {
                 let device = if random.u64(..100) < 35 { 123 } else { random.u64(..500) };
@@ -238,7 +297,7 @@ fn busy_part_of_keys_is_hot_range() {
     let world = || World::new((0..20_000).map(hashed).collect(), 8);
     let mut sorted: Vec<Vec<u8>> = (0..20_000).map(hashed).collect();
     sorted.sort();
-    expect(Shape::HotRange, world, 6, &unsalted, |world, _, random| {
+    expect(Shape::HotRange, world, 6, None, |world, _, random| {
         for _ in 0..2500 {
             // Across the boundary of two digits, so that no prefix says it.
             let inside = random.u64(..100) < 80;
@@ -251,7 +310,7 @@ fn busy_part_of_keys_is_hot_range() {
 #[test]
 fn batch_job_every_minute_is_periodic() {
     let world = || World::new((0..20_000).map(hashed).collect(), 16);
-    expect(Shape::Periodic, world, 30, &unsalted, |world, at, random| {
+    expect(Shape::Periodic, world, 30, None, |world, at, random| {
         let count = if at % 6 < 2 { 4000 } else { 200 };
         for _ in 0..count {
             world.get(&hashed(random.u64(..20_000)));
@@ -264,7 +323,7 @@ fn scan_of_all_rows_is_sweep() {
     let world = || World::new((0..60_000).map(hashed).collect(), 8);
     let mut sorted: Vec<Vec<u8>> = (0..60_000).map(hashed).collect();
     sorted.sort();
-    expect(Shape::Sweep, world, 6, &unsalted, |world, at, _| {
+    expect(Shape::Sweep, world, 6, None, |world, at, _| {
         let first = usize::try_from(at).unwrap() * 8000;
         for row in &sorted[first..first + 8000] {
             world.add(OperationKind::ScannedRow, row, 1);
@@ -278,12 +337,13 @@ fn declared_salt_with_unequal_values_is_salt_imbalance() {
         format!("{salt:02}{:08x}", number.wrapping_mul(0x9e37_79b9) & 0xffff_ffff).into_bytes()
     };
     let rows = move || (0..16_000).map(|number| salted(number % 16, number)).collect();
-    let salt = |row: &[u8]| (row.len() > 2).then_some(2);
+    let length = |row: &[u8]| (row.len() > 2).then_some(2);
+    let salt = Some(Salt { count: 16, length: &length });
     expect(
         Shape::SaltImbalance,
         || World::new(rows(), 16),
         6,
-        &salt,
+        salt,
         |world, _, random| {
             for _ in 0..2500 {
                 let of = if random.u64(..10) < 4 { 5 } else { random.u64(..16) };
@@ -296,7 +356,7 @@ fn declared_salt_with_unequal_values_is_salt_imbalance() {
 #[test]
 fn queue_is_tombstone_head() {
     let world = || World::new((0..4000).map(padded).collect(), 4);
-    expect(Shape::TombstoneHead, world, 6, &unsalted, |world, at, _| {
+    expect(Shape::TombstoneHead, world, 6, None, |world, at, _| {
         for number in 0..1000 {
             let done = u64::try_from(at).unwrap() * 1000 + number;
             world.put(&padded(done + 4000));
@@ -310,7 +370,7 @@ fn queue_is_tombstone_head() {
 #[test]
 fn load_of_the_past_is_not_that_of_now() {
     let world = || World::new((0..20_000).map(padded).collect(), 16);
-    expect(Shape::Even, world, 20, &unsalted, |world, at, random| {
+    expect(Shape::Even, world, 20, None, |world, at, random| {
         for number in 0..2000 {
             if at < 6 {
                 let next = u64::try_from(at).unwrap() * 2000 + number;
@@ -325,12 +385,12 @@ fn load_of_the_past_is_not_that_of_now() {
 #[test]
 fn few_requests_are_not_judged() {
     let mut world = World::new((0..100).map(padded).collect(), 1);
-    assert_eq!(world.diagnose(6, &unsalted).shape, Shape::Idle);
+    assert_eq!(world.diagnose(6, None).shape, Shape::Idle);
     for number in 0..100 {
         world.put(&padded(number));
     }
     world.tick();
-    assert_eq!(world.diagnose(6, &unsalted).shape, Shape::TooFew);
+    assert_eq!(world.diagnose(6, None).shape, Shape::TooFew);
 }
 
 #[test]
@@ -346,7 +406,10 @@ fn keys_of_any_bytes_are_diagnosed() {
             }
             world.tick();
         }
-        let finding = world.diagnose(6, &|row| row.len().checked_sub(1));
+        let finding = {
+            let length = |row: &[u8]| row.len().checked_sub(1);
+            world.diagnose(6, Some(Salt { count: 9, length: &length }))
+        };
         assert!(finding.confidence.is_finite());
     }
 }

@@ -172,7 +172,7 @@ export class CellCard {
         /** @type {HeatCell} */
         const cell = await get(
           ofTable(this.page.table, '/heat/cell'),
-          { at: model.timeOf(at.c), k0: row.start.hex, k1: row.end.hex, metric: model.h.metric },
+          { at: model.timeOf(at.c), dt_ms: model.h.dt_ms, k0: row.start.hex, k1: row.end.hex, metric: model.h.metric },
           this.asked.signal,
         );
         this.keep(name, cell);

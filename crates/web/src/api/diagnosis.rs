@@ -135,7 +135,11 @@ fn finding(call: &Call, table: &TableDescriptor) -> Answered<FindingView> {
     };
     let declared = DeclaredKey::of(&*call.site.sources.cluster, table);
     let style = KeyStyle::of(&call.params, declared.clone())?;
-    Ok(view(table, &found, &style, declared.as_ref()))
+    let mut view = view(table, &found, &style, declared.as_ref());
+    if !call.site.config.shows_rows {
+        view.key = None;
+    }
+    Ok(view)
 }
 
 /// Words of a shape.

@@ -22,6 +22,8 @@ use crate::site::KnownTable;
 pub(crate) const BINARY: &str = "application/vnd.halite.heat";
 /// Maximum number of salts whose parts are added.
 const MAX_SALTS: u32 = 1024;
+/// Longest column of which frequent rows are asked.
+const MAX_CELL_MS: i64 = 4 * 3_600_000;
 /// Regions whose boundaries are listed. More would not be seen.
 const MAX_REGIONS: usize = 2000;
 
@@ -221,13 +223,17 @@ fn answer(call: &Call, has_cells: bool) -> Answered<(HeatAnswer, HeatMap)> {
     let table = call.table()?;
     let declared = DeclaredKey::of(&*call.site.sources.cluster, &table.descriptor);
     let style = KeyStyle::of(&call.params, declared.clone())?;
-    let map = if asked.is_unsalted {
+    let mut map = if asked.is_unsalted {
         let declared = declared.as_ref().ok_or_else(no_salt)?;
         unsalted(call, &table, &asked, &declared.schema)?
     } else {
-        draw(call, &table, &asked, &asked.query)?
+        let maps = draw(call, &table, &asked, std::slice::from_ref(&asked.query))?;
+        maps.into_iter().next().ok_or_else(Problem::defect)?
     };
     let regions = if asked.is_unsalted { Vec::new() } else { shown_regions(&table, &asked.query)? };
+    if !call.site.config.shows_rows {
+        hide_rows(&mut map, &regions);
+    }
     let from = map.from_ms;
     let to = from.saturating_add(map.column_ms.saturating_mul(columns(map.columns)));
     let row = rows(&map, &asked, &style, &regions);
@@ -262,22 +268,38 @@ fn answer(call: &Call, has_cells: bool) -> Answered<(HeatAnswer, HeatMap)> {
     Ok((answer, map))
 }
 
+/// Replaces bounds that are parts of rows by the start of their region, which is no secret.
+fn hide_rows(map: &mut HeatMap, regions: &[RegionInfo]) {
+    for bound in &mut map.bounds {
+        let region = regions.partition_point(|region| *region.start <= **bound).checked_sub(1);
+        let start = region.and_then(|region| regions.get(region)).map(|region| &region.start[..]);
+        *bound = start.unwrap_or_default().into();
+    }
+}
+
 fn no_salt() -> Problem {
     Problem::field("order", "the table declares no salt")
         .detail("use order=physical, or declare the row key with halite key")
 }
 
-/// Draws the sum of the asked metrics.
-fn draw(call: &Call, table: &KnownTable, asked: &Asked, query: &HeatQuery) -> Answered<HeatMap> {
-    let maps = asked.metrics.iter().map(|metric| {
-        let query = HeatQuery { metric: *metric, ..query.clone() };
-        call.site.extension().heat_map(table.name(), &query)
+/// Draws parts of the load as of one moment, with the sum of the asked metrics.
+fn draw(
+    call: &Call,
+    table: &KnownTable,
+    asked: &Asked,
+    parts: &[HeatQuery],
+) -> Answered<Vec<HeatMap>> {
+    let of_part = |part: &HeatQuery| {
+        let part = part.clone();
+        asked.metrics.iter().map(move |metric| HeatQuery { metric: *metric, ..part.clone() })
+    };
+    let queries: Vec<HeatQuery> = parts.iter().flat_map(of_part).collect();
+    let maps = call.site.extension().heat_maps(table.name(), &queries)?;
+    let sums = maps.chunks(asked.metrics.len()).map(|maps| match maps {
+        [map] => map.clone(),
+        maps => HeatMap::sum(maps, asked.query.max_rows),
     });
-    let mut maps = maps.collect::<halite_types::Result<Vec<HeatMap>>>()?;
-    match maps.len() {
-        1 => maps.pop().ok_or_else(Problem::defect),
-        _ => Ok(HeatMap::sum(&maps, query.max_rows)),
-    }
+    Ok(sums.collect())
 }
 
 /// Draws the parts of each salt and adds them, key by key without the salt.
@@ -298,19 +320,21 @@ fn unsalted(
         schema.encode_salt(0, salt, &mut prefix).map_err(|_| no_salt())?;
         prefixes.push(prefix.to_vec());
     }
-    let mut maps = Vec::with_capacity(prefixes.len());
-    for prefix in &prefixes {
-        let end = match &asked.query.end {
+    let part = |prefix: &Vec<u8>| HeatQuery {
+        start: [prefix, &asked.query.start[..]].concat().into(),
+        end: match &asked.query.end {
             Some(end) => Some([prefix, &end[..]].concat().into()),
             None => successor_of_prefix(prefix).map(Vec::into_boxed_slice),
-        };
-        let start = [prefix, &asked.query.start[..]].concat().into();
-        let query = HeatQuery { start, end, max_rows: MAX_BUCKETS, ..asked.query.clone() };
-        let mut map = draw(call, table, asked, &query)?;
+        },
+        max_rows: MAX_BUCKETS,
+        ..asked.query.clone()
+    };
+    let parts: Vec<HeatQuery> = prefixes.iter().map(part).collect();
+    let mut maps = draw(call, table, asked, &parts)?;
+    for (map, prefix) in maps.iter_mut().zip(&prefixes) {
         for bound in &mut map.bounds {
             *bound = bound.get(prefix.len()..).unwrap_or_default().into();
         }
-        maps.push(map);
     }
     Ok(HeatMap::sum(&maps, asked.query.max_rows))
 }
@@ -427,6 +451,7 @@ pub(crate) struct TopRow {
     params(
         ("t" = String, Path),
         ("at" = i64, Query, description = "A time in the column"),
+        ("dt_ms" = Option<i64>, Query, description = "Length of the column, 10,000"),
         ("k0" = Option<String>, Query, description = "First key, hexadecimal"),
         ("k1" = Option<String>, Query, description = "End of the keys, hexadecimal"),
     ),
@@ -445,10 +470,13 @@ fn cell_answer(call: &Call, _: Deadline) -> Answered<CellAnswer> {
         .optional_number("at")?
         .ok_or_else(|| Problem::field("at", "give at, a time in milliseconds since 1970"))?;
     let asked = Asked::of(&Params(cell_params(&call.params)), i64::try_from(now).unwrap_or(0))?;
+    let dt_ms = call.params.number("dt_ms", BASE_MS..=MAX_CELL_MS, BASE_MS)?;
+    call.check_rows()?;
     let table = call.table()?;
     let declared = DeclaredKey::of(&*call.site.sources.cluster, &table.descriptor);
     let style = KeyStyle::of(&call.params, declared)?;
-    let span = (at, at.saturating_add(BASE_MS));
+    let from = at.saturating_sub(at.rem_euclid(BASE_MS));
+    let span = (from, from.saturating_add(dt_ms));
     let (rows, _) = call.site.extension().hot_rows(table.name(), span)?;
     let is_inside = |row: &[u8]| {
         *row >= *asked.query.start && asked.query.end.as_ref().is_none_or(|end| *row < **end)

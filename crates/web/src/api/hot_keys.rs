@@ -72,6 +72,7 @@ fn answer(call: &Call) -> Answered<HotKeysAnswer> {
         let text = "the load is recorded by rows, not by the values of a field";
         return Err(Problem::missing_source(text).of("of"));
     }
+    call.check_rows()?;
     let op = params.word("op", &["all", "reads", "writes"])?;
     let window_s = match params.word("window", &["1m", "10s", "5m", "10m"])? {
         "10s" => 10,

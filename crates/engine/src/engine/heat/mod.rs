@@ -11,7 +11,7 @@ mod tests;
 
 use halite_heat::{
     ActivityColumn, BASE_MS, Column, ColumnLimits, Finding, HeatMap, HeatQuery, History, HotRow,
-    RegionActivity, SaltLength, diagnose,
+    RegionActivity, Salt, diagnose,
 };
 use halite_types::{Error, ErrorKind, Result, TableName};
 
@@ -33,31 +33,52 @@ impl Engine {
         if !self.heat.recorded.lock().is_restored {
             self.restore_heat();
         }
-        let now = self.shared.env.clock.now_ms();
-        let closed = self.close_columns(now);
-        if !closed.is_empty() {
-            let failure = self.store_columns(&closed, now).err();
-            self.heat.recorded.lock().failure = failure;
+        let closed = self.close_columns(self.shared.env.clock.now_ms());
+        if !closed.columns.is_empty() {
+            let stored = self.store_columns(&closed, self.shared.env.clock.now_ms());
+            self.heat.recorded.lock().failures.1 = stored.err();
         }
+        let now = self.shared.env.clock.now_ms();
         u64::try_from(BASE_MS - now.rem_euclid(BASE_MS)).unwrap_or(1).max(1)
+    }
+
+    /// Stores the columns that are not complete yet, before the store is closed. A failure loses
+    /// them from the next process's picture, and nothing else.
+    pub(super) fn store_open_heat(&self) {
+        if self.shared.options.heat_level == HeatLevel::Off {
+            return;
+        }
+        let recorded = self.heat.recorded.lock();
+        if !recorded.is_restored {
+            return;
+        }
+        let times = (store::times_name(), recorded.times.open_columns());
+        let tables = recorded.tables.iter();
+        let tables = tables.map(|(name, heat)| (name.clone(), heat.history.open_columns()));
+        let columns = std::iter::once(times).chain(tables).collect();
+        drop(recorded);
+        let closed = ClosedColumns { columns, dropped: Vec::new() };
+        let stored = self.store_columns(&closed, self.shared.env.clock.now_ms());
+        self.heat.recorded.lock().failures.1 = stored.err();
     }
 
     fn close_columns(&self, now: i64) -> ClosedColumns {
         let end = now - now.rem_euclid(BASE_MS);
         let mut recorded = self.heat.recorded.lock();
         let start = recorded.last_ms;
+        let is_first = start == 0;
         // Before the first column, and after the clock was set back.
-        if start == 0 || now < start - MIN_COLUMN_MS {
+        if is_first || now < start - MIN_COLUMN_MS {
             recorded.last_ms = end;
         }
-        if end - start < MIN_COLUMN_MS || start == 0 {
-            return Vec::new();
+        if is_first || end - start < MIN_COLUMN_MS {
+            return ClosedColumns::default();
         }
         recorded.last_ms = end;
         drop(recorded);
         let mut loaded = Vec::new();
-        for (name, table) in self.tables.load().iter().filter(|(name, _)| !layout::is_hidden(name))
-        {
+        let tables = self.tables.load();
+        for (name, table) in tables.iter().filter(|(name, _)| !layout::is_hidden(name)) {
             let regions = table.regions();
             let count = regions.len();
             let regions: Vec<RegionActivity> = regions
@@ -81,17 +102,37 @@ impl Engine {
                 (name, Column::of_regions(start, end, &regions), activity)
             })
             .collect();
+        self.add_columns((start, end), columns)
+    }
+
+    /// Adds the columns of one time to the histories. Open columns of long layers are stored when a
+    /// minute ends, so that a process that is killed loses no more than that.
+    fn add_columns(
+        &self,
+        (start, end): (i64, i64),
+        columns: Vec<(TableName, Column, ActivityColumn)>,
+    ) -> ClosedColumns {
         let mut recorded = self.heat.recorded.lock();
         let tables = self.tables.load();
-        recorded.tables.retain(|name, _| tables.contains_key(name));
-        let times = Column::of_regions(start, end, &[]);
-        let mut closed = vec![(store::times_name(), recorded.times.push(&times))];
+        let is_dropped = |name: &&TableName| !tables.contains_key(*name);
+        let dropped: Vec<TableName> = recorded.tables.keys().filter(is_dropped).cloned().collect();
+        dropped.iter().for_each(|name| drop(recorded.tables.remove(name)));
+        let with_open = |mut closed: Vec<_>, history: &History| {
+            let is_minute = closed.len() > 1;
+            closed
+                .extend(history.open_columns().into_iter().filter(|(at, _)| is_minute || *at == 1));
+            closed
+        };
+        let closed = recorded.times.push(&Column::of_time(start, end));
+        let mut all = vec![(store::times_name(), with_open(closed, &recorded.times))];
         for (name, column, activity) in columns {
             let heat = recorded.tables.entry(name.clone()).or_default();
             heat.activity.push(activity);
-            closed.push((name, heat.history.push(&column)));
+            let closed = heat.history.push(&column);
+            all.push((name, with_open(closed, &heat.history)));
         }
-        closed
+        recorded.limit_memory();
+        ClosedColumns { columns: all, dropped }
     }
 
     /// Draws the load of a table.
@@ -99,11 +140,24 @@ impl Engine {
     /// # Errors
     /// `NoSuchTable`; `InvalidRequest` if nothing is recorded.
     pub fn heat_map(&self, table: &TableName, query: &HeatQuery) -> Result<HeatMap> {
+        let maps = self.heat_maps(table, std::slice::from_ref(query))?;
+        Ok(maps.into_iter().next().unwrap_or_default())
+    }
+
+    /// Draws several parts of the load of a table as of one moment: parts of equal times have equal
+    /// columns.
+    ///
+    /// # Errors
+    /// As [`Engine::heat_map`].
+    pub fn heat_maps(&self, table: &TableName, queries: &[HeatQuery]) -> Result<Vec<HeatMap>> {
         self.check_heat(table)?;
-        let recorded = self.heat.recorded.lock();
-        let empty = History::default();
-        let history = recorded.tables.get(table).map_or(&empty, |heat| &heat.history);
-        Ok(HeatMap::new(history, &recorded.times, query))
+        // Copies share the packed columns, so that the recorder does not wait for the drawing.
+        let (history, times) = {
+            let recorded = self.heat.recorded.lock();
+            let history = recorded.tables.get(table).map(|heat| heat.history.clone());
+            (history.unwrap_or_default(), recorded.times.clone())
+        };
+        Ok(queries.iter().map(|query| HeatMap::new(&history, &times, query)).collect())
     }
 
     /// Returns the most frequent rows of a table in a span of time of the last ten minutes, in
@@ -119,13 +173,11 @@ impl Engine {
         limit: usize,
     ) -> Result<(Vec<HotRow>, u64)> {
         self.check_heat(table)?;
-        let recorded = self.heat.recorded.lock();
-        let heat = recorded.tables.get(table);
-        Ok(heat.map(|heat| heat.activity.hot_rows(from_ms, to_ms, limit)).unwrap_or_default())
+        Ok(self.heat_of(table).activity.hot_rows(from_ms, to_ms, limit))
     }
 
     /// Names the shape of the load of a table in a span of time of the last ten minutes, in
-    /// milliseconds since 1970. `salt_length` returns the length of the declared salt of a row.
+    /// milliseconds since 1970. `salt` is the declared salt of the rows.
     ///
     /// # Errors
     /// As [`Engine::heat_map`].
@@ -133,14 +185,17 @@ impl Engine {
         &self,
         table: &TableName,
         (from_ms, to_ms): (i64, i64),
-        salt_length: SaltLength<'_>,
+        salt: Option<Salt<'_>>,
     ) -> Result<Finding> {
         self.check_heat(table)?;
-        let recorded = self.heat.recorded.lock();
-        let nothing = TableHeat::default();
-        let heat = recorded.tables.get(table).unwrap_or(&nothing);
+        let heat = self.heat_of(table);
         let columns = heat.history.columns(0, from_ms, to_ms);
-        Ok(diagnose(&heat.activity, &columns, (from_ms, to_ms), salt_length))
+        Ok(diagnose(&heat.activity, &columns, (from_ms, to_ms), salt))
+    }
+
+    /// Returns a copy of the recorded load of a table, which shares its columns.
+    fn heat_of(&self, table: &TableName) -> TableHeat {
+        self.heat.recorded.lock().tables.get(table).cloned().unwrap_or_default()
     }
 
     fn check_heat(&self, table: &TableName) -> Result<()> {
@@ -157,7 +212,8 @@ impl Engine {
     /// Returns the last failure to store columns in `hbase:halite_heat` or to read them; the picture of
     /// the running process does not depend on it.
     pub fn heat_failure(&self) -> Option<Error> {
-        self.heat.recorded.lock().failure.clone()
+        let recorded = self.heat.recorded.lock();
+        recorded.failures.0.clone().or_else(|| recorded.failures.1.clone())
     }
 
     /// Brings back the histories of earlier processes.
@@ -172,7 +228,7 @@ impl Engine {
             }
         });
         // The history is not worth a store that does not work.
-        recorded.failure = restored.err();
+        recorded.failures.0 = restored.err();
         recorded.times.finish_restore();
         recorded.tables.values_mut().for_each(|heat| heat.history.finish_restore());
         *self.heat.recorded.lock() = recorded;

@@ -7,6 +7,9 @@ use halite_types::{Error, TableName};
 
 use crate::ranked_lock::RankedMutex;
 
+/// Memory of all histories.
+const MAX_MEMORY_BYTES: usize = 256 << 20;
+
 /// Recorded load of all tables.
 #[derive(Default)]
 pub(crate) struct HeatState {
@@ -22,16 +25,48 @@ pub(super) struct Recorded {
     pub(super) last_ms: i64,
     /// `true` if the histories of earlier processes are here.
     pub(super) is_restored: bool,
-    /// Last failure to store or restore columns.
-    pub(super) failure: Option<Error>,
+    /// Failure to restore columns, and the last one to store them.
+    pub(super) failures: (Option<Error>, Option<Error>),
 }
 
-/// Recorded load of one table.
-#[derive(Default)]
+impl Recorded {
+    /// Forgets the histories of tables without load for the longest time while all take too much
+    /// memory. They return from the store at the next open.
+    pub(super) fn limit_memory(&mut self) {
+        // An estimate from the number of columns would not know their sizes: every table is asked,
+        // which takes microseconds.
+        let sizes = self.tables.iter().map(|(name, heat)| {
+            let newest = heat.history.newest(1).first().map_or(i64::MIN, |column| column.to_ms);
+            (newest, heat.history.memory_bytes(), name.clone())
+        });
+        let mut sizes: Vec<(i64, usize, TableName)> = sizes.collect();
+        let mut total: usize = sizes.iter().map(|(_, bytes, _)| bytes).sum();
+        if total <= MAX_MEMORY_BYTES {
+            return;
+        }
+        sizes.sort();
+        for (_, bytes, name) in sizes {
+            if total <= MAX_MEMORY_BYTES {
+                break;
+            }
+            self.tables.remove(&name);
+            total -= bytes;
+        }
+    }
+}
+
+/// Recorded load of one table. Copies share the columns.
+#[derive(Clone, Default)]
 pub(super) struct TableHeat {
     pub(super) history: History,
     pub(super) activity: Activity,
 }
 
-/// Columns of a table that were closed at one time, with the indexes of their layers.
-pub(super) type ClosedColumns = Vec<(TableName, Vec<(usize, PackedColumn)>)>;
+/// Columns to store.
+#[derive(Default)]
+pub(super) struct ClosedColumns {
+    /// Columns of each table, with the indexes of their layers.
+    pub(super) columns: Vec<(TableName, Vec<(usize, PackedColumn)>)>,
+    /// Tables that no longer exist: their columns are deleted.
+    pub(super) dropped: Vec<TableName>,
+}

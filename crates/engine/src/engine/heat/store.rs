@@ -14,16 +14,18 @@ use std::sync::Arc;
 
 use halite_heat::{LAYERS, PackedColumn};
 use halite_types::{
-    Durability, ErrorKind, FamilyDescriptor, Put, ReadTier, Result, RowOp, Scan, TableDescriptor,
-    TableName,
+    Delete, Durability, ErrorKind, FamilyDescriptor, Put, ReadTier, Result, Row, RowOp, Scan,
+    TableDescriptor, TableName,
 };
 
 use super::state::ClosedColumns;
 use crate::catalog::layout;
-use crate::engine::Engine;
+use crate::engine::{Engine, Table};
 
 const FAMILY: &str = "h";
 const QUALIFIER: &str = "c";
+/// Bytes of columns that are written together.
+const MAX_BATCH_BYTES: usize = 4 << 20;
 /// Bytes of a row after the name of the table: zero, layer, time.
 const SUFFIX_BYTES: usize = 10;
 
@@ -39,33 +41,48 @@ impl Engine {
     /// # Errors
     /// As a write.
     pub(super) fn store_columns(&self, closed: &ClosedColumns, now: i64) -> Result<()> {
-        let mut puts = Vec::new();
-        for (name, columns) in closed {
-            for (layer, column) in columns {
-                let age = u64::try_from(now.saturating_sub(column.from_ms)).unwrap_or(0);
-                let ttl = u64::try_from(LAYERS[*layer].span_ms())
-                    .unwrap_or(u64::MAX)
-                    .saturating_sub(age)
-                    .max(1);
-                let put = Put::new(row_of(name, *layer, column.from_ms))
-                    .add(FAMILY, QUALIFIER, column.encode())
-                    .durability(Durability::AsyncWal)
-                    .ttl_ms(ttl);
-                puts.push(RowOp::Put(put));
+        let table = self.heat_table()?;
+        for name in &closed.dropped {
+            let prefix = [name.to_string().as_bytes(), &[0]].concat();
+            let mut scanner = table.scan(Scan::prefix(prefix), ReadTier::Disk);
+            loop {
+                let rows = scanner.next_rows()?;
+                if rows.is_empty() {
+                    break;
+                }
+                let delete = |row: &Row| RowOp::Delete(Delete::new(row.key().to_vec()));
+                apply(&table, rows.iter().map(delete).collect())?;
             }
         }
-        let results = self.heat_table()?.batch(puts)?;
-        results.into_iter().find_map(Result::err).map_or(Ok(()), Err)
+        let (mut puts, mut bytes) = (Vec::new(), 0);
+        for (name, columns) in &closed.columns {
+            for (layer, column) in columns {
+                let age = u64::try_from(now.saturating_sub(column.from_ms)).unwrap_or(0);
+                let span = u64::try_from(LAYERS[*layer].span_ms()).unwrap_or(u64::MAX);
+                let value = column.encode();
+                bytes += value.len();
+                let put = Put::new(row_of(name, *layer, column.from_ms))
+                    .add(FAMILY, QUALIFIER, value)
+                    .durability(Durability::AsyncWal)
+                    .ttl_ms(span.saturating_sub(age).max(1));
+                puts.push(RowOp::Put(put));
+            }
+            if bytes >= MAX_BATCH_BYTES {
+                apply(&table, std::mem::take(&mut puts))?;
+                bytes = 0;
+            }
+        }
+        apply(&table, puts)
     }
 
-    fn heat_table(&self) -> Result<Arc<crate::engine::Table>> {
-        match self.table(&layout::heat_table()) {
+    fn heat_table(&self) -> Result<Arc<Table>> {
+        match self.find_table(&layout::heat_table()) {
             Err(error) if error.kind() == ErrorKind::NoSuchTable => {
                 let table = TableDescriptor::new(layout::heat_table())
                     .family(FamilyDescriptor::new(FAMILY).set("COMPRESSION", "ZSTD"));
                 match self.create_table(table, Vec::new()) {
                     Err(error) if error.kind() != ErrorKind::TableExists => Err(error),
-                    _ => self.table(&layout::heat_table()),
+                    _ => self.find_table(&layout::heat_table()),
                 }
             }
             found => found,
@@ -78,14 +95,14 @@ impl Engine {
         &self,
         mut each: impl FnMut(&TableName, usize, PackedColumn),
     ) -> Result<()> {
-        let table = match self.table(&layout::heat_table()) {
+        let table = match self.find_table(&layout::heat_table()) {
             Err(error) if error.kind() == ErrorKind::NoSuchTable => return Ok(()),
             found => found?,
         };
         let mut scanner = table.scan(Scan::all(), ReadTier::Disk);
         loop {
             let rows = scanner.next_rows()?;
-            if rows.is_empty() {
+            if rows.is_empty() || self.shared.scheduler.is_closing() {
                 return Ok(());
             }
             for row in rows {
@@ -97,6 +114,13 @@ impl Engine {
             }
         }
     }
+}
+
+fn apply(table: &Table, ops: Vec<RowOp>) -> Result<()> {
+    if ops.is_empty() {
+        return Ok(());
+    }
+    table.batch(ops)?.into_iter().find_map(Result::err).map_or(Ok(()), Err)
 }
 
 fn row_of(name: &TableName, layer: usize, from_ms: i64) -> Vec<u8> {

@@ -255,7 +255,7 @@ fn shape_of_load_is_named() {
         (0..400).for_each(|row| put(&engine, &format!("n{:06}", column * 400 + row)));
         tick(&sim, &engine);
     }
-    let finding = engine.diagnose_load(&name(), (0, i64::MAX), &|_| None).unwrap();
+    let finding = engine.diagnose_load(&name(), (0, i64::MAX), None).unwrap();
     assert_eq!(finding.shape, Shape::Frontier, "{finding:?}");
     assert_eq!(BASE_MS, i64::from(COLUMN_MS));
 }
