@@ -2,6 +2,7 @@
 
 mod actions;
 mod fake;
+mod heat;
 mod hostile;
 mod large;
 mod pages;
