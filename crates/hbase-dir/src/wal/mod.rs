@@ -41,6 +41,9 @@ use crate::small_file::{damaged, unsupported};
 
 /// First bytes of a log.
 const MAGIC: &[u8; 4] = b"PWAL";
+/// What follows the first byte of an empty trailer, which is the only one that HBase writes. HBase,
+/// too, takes a part of it as the end of a log (`AbstractProtobufWALReader.isWALTrailer`).
+const EMPTY_TRAILER_REST: &[u8] = b"\0\0\0LAWP";
 /// Maximum bytes of a header.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
@@ -64,7 +67,7 @@ pub struct WalEntry {
 pub enum WalEnd {
     /// With a trailer: the server closed it.
     Closed,
-    /// After a whole entry, without a trailer.
+    /// After a whole entry, without a trailer, or inside it.
     Open,
     /// Inside an entry, which is left out.
     Incomplete {
@@ -145,7 +148,11 @@ impl<R: Read + Seek> WalReader<R> {
             return Ok(None);
         }
         match self.read_entry() {
-            Ok(entry) => Ok(Some(entry)),
+            Ok(Some(entry)) => Ok(Some(entry)),
+            Ok(None) => {
+                self.end = Some(WalEnd::Open);
+                Ok(None)
+            }
             Err(Fault::Incomplete) if !self.has_trailer => {
                 let end = incomplete_at(&mut self.input, offset);
                 self.end = Some(*end.as_ref().unwrap_or(&WalEnd::Open));
@@ -164,10 +171,18 @@ impl<R: Read + Seek> WalReader<R> {
         self.end
     }
 
-    fn read_entry(&mut self) -> Parsed<WalEntry> {
+    /// Returns `None` for the begin of a trailer that was not written to its end.
+    fn read_entry(&mut self) -> Parsed<Option<WalEntry>> {
         let Some(key) = self.keys.read(&mut self.input)? else {
+            let left = self.input.end().saturating_sub(self.input.offset());
+            let next = self.input.read_bytes(left.min(EMPTY_TRAILER_REST.len() as u64))?;
+            let is_cut = next.len() < EMPTY_TRAILER_REST.len();
+            if !self.has_trailer && is_cut && EMPTY_TRAILER_REST.starts_with(&next) {
+                return Ok(None);
+            }
             // Disks that lost power leave zeros where data was to be.
-            let is_end = self.input.is_zero_to_the_end()?;
+            let is_zero = next.iter().all(|byte| *byte == 0);
+            let is_end = is_zero && self.input.is_zero_to_the_end()?;
             return Err(if is_end {
                 Fault::Incomplete
             } else {
@@ -176,7 +191,7 @@ impl<R: Read + Seek> WalReader<R> {
         };
         let cells = self.cells.read(&mut self.input, key.cells, &mut self.keys.families)?;
         let key::Key { region, table, sequence, written_ms, .. } = key;
-        Ok(WalEntry { region, table, sequence, written_ms, cells })
+        Ok(Some(WalEntry { region, table, sequence, written_ms, cells }))
     }
 }
 

@@ -129,6 +129,23 @@ fn truncated_log_ends_with_its_last_whole_entry() {
 }
 
 #[test]
+fn part_of_a_trailer_is_the_end_of_an_open_log() {
+    for name in SAMPLES {
+        let bytes = file(name);
+        let (whole, _) = read_all(&bytes);
+        for gone in 1..8 {
+            let cut = &bytes[..bytes.len() - gone];
+            assert_eq!(read_all(cut), (whole.clone(), Ok(WalEnd::Open)), "{name} without {gone}");
+        }
+        let log = unclosed(name);
+        for rest in [&b"\0\0\0\0LAX"[..], b"\0\0\0\x01", b"\0L", b"\0\0\0\0LAWP\0"] {
+            let error = read_all(&[&log[..], rest].concat()).1.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {rest:?}");
+        }
+    }
+}
+
+#[test]
 fn incomplete_entry_in_a_closed_log_is_damage() {
     let bytes = file("wal-plain");
     let (entries, _) = read_all(&bytes);
