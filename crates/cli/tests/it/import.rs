@@ -314,8 +314,11 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
 /// Returns an entry of a log: puts into a region as of a sequence id up to 16,383.
 fn entry(region: &str, sequence: u16, cells: &[(&str, &str)]) -> Vec<u8> {
     let [low, high] = [sequence & 0x7f | 0x80, sequence >> 7].map(|byte| byte.to_be_bytes()[1]);
-    let numbers = [0x18, low, high, 0x20, 1, 0x38, u8::try_from(cells.len()).unwrap()];
-    let key = [field(1, region.as_bytes()), field(2, b"hf_a"), numbers.to_vec()].concat();
+    // A time of 2023 in milliseconds, and the number of cells.
+    let [time, count] = [&b"\x20\x80\xd0\x95\xff\xbc\x31"[..], b"\x38"];
+    let cell_count = [u8::try_from(cells.len()).unwrap()];
+    let numbers = [&[0x18, low, high][..], time, count, &cell_count].concat();
+    let key = [field(1, region.as_bytes()), field(2, b"hf_a"), numbers].concat();
     let mut entry = vec![u8::try_from(key.len()).unwrap()];
     entry.extend_from_slice(&key);
     for (row, value) in cells {
@@ -416,7 +419,10 @@ fn damage_inside_an_unclosed_log_is_told() {
         let (ok, printed) = import(folder, arguments);
         let warning = format!("s.3: the log is damaged at byte {at}: {left} bytes");
         assert!(ok && printed.contains("warning: ") && printed.contains(&warning), "{printed}");
-        assert!(printed.contains(&format!("with the entry at byte {next}")), "{printed}");
+        assert!(
+            printed.contains(&format!("with what seems to be an entry at byte {next}")),
+            "{printed}"
+        );
     }
     assert_eq!(values_of_logs(folder), [hex(b"value")]);
 }

@@ -36,7 +36,7 @@ pub use self::cells::DecompressValue;
 use self::input::{Fault, Input, Parsed};
 use self::key::{KeyDecoder, WalHeaderMessage};
 pub use self::marker::CompactionMarker;
-use self::search::find_entry;
+use self::search::{LogForm, find_entry};
 use crate::small_file::{damaged, unsupported};
 
 /// First bytes of a log.
@@ -86,6 +86,7 @@ pub struct WalReader<R> {
     path: PathBuf,
     keys: KeyDecoder,
     cells: CellDecoder,
+    form: LogForm,
     has_trailer: bool,
     end: Option<WalEnd>,
 }
@@ -115,7 +116,7 @@ impl<R: Read + Seek> WalReader<R> {
         let (header, end) = match read_header(&mut input) {
             Ok(header) => (header, None),
             Err(Fault::Incomplete) if !has_trailer => {
-                let end = incomplete_at(&mut input, 0).map_err(failed)?;
+                let end = incomplete_at(&mut input, 0, LogForm::Unknown).map_err(failed)?;
                 (WalHeaderMessage::default(), Some(end))
             }
             Err(fault) => return Err(fault.error(path, 0)),
@@ -128,6 +129,7 @@ impl<R: Read + Seek> WalReader<R> {
             path: path.to_owned(),
             keys: KeyDecoder::new(is_compressed),
             cells: CellDecoder::new(is_compressed, header.has_compressed_tags(), decompress),
+            form: if is_compressed { LogForm::Compressed } else { LogForm::Plain },
             has_trailer,
             end,
         })
@@ -154,7 +156,7 @@ impl<R: Read + Seek> WalReader<R> {
                 Ok(None)
             }
             Err(Fault::Incomplete) if !self.has_trailer => {
-                let end = incomplete_at(&mut self.input, offset);
+                let end = incomplete_at(&mut self.input, offset, self.form);
                 self.end = Some(*end.as_ref().unwrap_or(&WalEnd::Open));
                 end.map(|_| None).map_err(|error| Fault::Io(error).error(&self.path, offset))
             }
@@ -196,9 +198,13 @@ impl<R: Read + Seek> WalReader<R> {
 }
 
 /// Returns the end of a log without a trailer that cannot be read from an offset on.
-fn incomplete_at<R: Read + Seek>(input: &mut Input<R>, offset: u64) -> io::Result<WalEnd> {
+fn incomplete_at<R: Read + Seek>(
+    input: &mut Input<R>,
+    offset: u64,
+    form: LogForm,
+) -> io::Result<WalEnd> {
     let after = offset.saturating_add(1);
-    let further = find_entry(input.rest(after)?)?;
+    let further = find_entry(input.rest(after)?, form)?;
     Ok(WalEnd::Incomplete {
         offset,
         bytes: input.end().saturating_sub(offset),
