@@ -65,6 +65,14 @@ impl HbaseRoot {
                     table.unlisted_regions
                 )));
             }
+            for path in &table.unknown_regions {
+                note(Remark::Warning(format!(
+                    "table {name}: {} is left out with its store files: it has no .regioninfo, and \
+                     hbase:meta lists no live region of that name; if rows are missing, restore \
+                     them, or let HBase repair hbase:meta, and repeat the import",
+                    path.display()
+                )));
+            }
             ImportSource::new(table)
         };
         let sources = tables.iter().map(&mut read).collect::<anyhow::Result<_>>()?;
