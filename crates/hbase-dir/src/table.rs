@@ -140,15 +140,14 @@ fn read_candidates(
             return Err(damaged(&entry.path, "this is not a region's directory; move it away"));
         }
         let path = entry.path.join(".regioninfo");
-        if length(&path)?.is_none() {
+        let Some(message) = read_region_info(&path, liveness)? else {
             match candidate_of_meta(name, &entry.name, &path, liveness)? {
                 Some(candidate) => candidates.push(candidate),
                 None if entry.name != mob_region => without_row.push(entry.path),
                 None => {}
             }
             continue;
-        }
-        let message: RegionInfoMessage = read_delimited_pbuf(&path)?;
+        };
         let candidate = RegionCandidate::new(&message, name, &path)?;
         if let Some(other) = candidate.as_ref().filter(|found| found.encoded_name != entry.name) {
             let text = format!("it describes region {}", other.encoded_name);
@@ -172,9 +171,25 @@ fn has_store_files(region: &Path) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the region of a directory without `.regioninfo`, by the row of `hbase:meta`; `None` if it
-/// has none, and is not live. HBase takes the row, too, and writes the file again when it opens the
-/// region (`HRegionFileSystem.checkRegionInfoOnFilesystem`).
+/// Reads the file that describes a region; `None` if it is missing, or if it is damaged and
+/// `hbase:meta` tells what is in it.
+fn read_region_info(path: &Path, liveness: Liveness<'_>) -> Result<Option<RegionInfoMessage>> {
+    if length(path)?.is_none() {
+        return Ok(None);
+    }
+    match read_delimited_pbuf(path) {
+        Err(error)
+            if error.kind() == ErrorKind::Corrupt && matches!(liveness, Liveness::Listed(_)) =>
+        {
+            Ok(None)
+        }
+        read => read.map(Some),
+    }
+}
+
+/// Returns the region of a directory without a whole `.regioninfo`, by the row of `hbase:meta`;
+/// `None` if it has none, and is not live. HBase takes the row, too, and writes the file again when
+/// it opens the region (`HRegionFileSystem.checkRegionInfoOnFilesystem`).
 fn candidate_of_meta(
     table: &TableName,
     region: &str,

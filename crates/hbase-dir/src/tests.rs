@@ -287,7 +287,17 @@ fn region_without_its_file_has_the_rows_of_meta() {
         (&name.1, &b""[..], &b"m"[..])
     );
     assert_eq!(found.files.len(), 1);
-    assert_eq!((table.unlisted_regions, table.unknown_regions), (1, Vec::new()));
+    assert_eq!((table.unlisted_regions, &table.unknown_regions[..]), (1, &[][..]));
+    // A file that was not written to its end is as none.
+    let info = directory.join(&name.1).join(".regioninfo");
+    for bytes in [&b""[..], b"PB", b"PBUF\x7f\x08\x05", b"PBUF\x02\x08\xff"] {
+        write(&info, bytes);
+        let error = read_table(root, &name.0, Liveness::Derived).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        let again = read_table(root, &name.0, Liveness::Listed(&listed)).unwrap();
+        assert_eq!(again.regions, table.regions, "{bytes:?}");
+    }
+    fs::remove_file(info).unwrap();
     // Hidden files, and logs, are no rows.
     let unknown = directory.join("abcd");
     write(&unknown.join("f/.filelist/f1.5"), b"");
