@@ -48,7 +48,7 @@ impl HbaseRoot {
                 let listed = if logs.is_none() { list_meta_logs(&wal_root)? } else { Vec::new() };
                 let of_meta = logs.iter().flatten().filter(|log| log.is_meta);
                 let used: Vec<_> = of_meta.chain(&listed).chain(&meta.logs).collect();
-                Some(MetaRows::read(&meta.files, &used, note)?.live_regions(root)?)
+                Some(MetaRows::read(&meta.files, &used, note)?.live_regions(root, note))
             }
         };
         if let Some(live) = live.as_ref().filter(|_| wanted.is_empty()) {
