@@ -37,7 +37,10 @@ impl HbaseRoot {
         note: &mut dyn FnMut(Remark),
     ) -> anyhow::Result<(Self, Vec<ImportSource>)> {
         let all = list_tables(root)?;
-        let tables = if wanted.is_empty() { all } else { wanted.to_vec() };
+        let mut tables = if wanted.is_empty() { all } else { wanted.to_vec() };
+        // A second source of a table would take the cells of the logs from the first.
+        let mut known = BTreeSet::new();
+        tables.retain(|table| known.insert(table.clone()));
         let logs = wal_root.map(|wal_root| list_logs(root, wal_root, &tables)).transpose()?;
         let wal_root = wal_root.unwrap_or(root).to_owned();
         let live = match find_meta(root, &wal_root)? {

@@ -364,7 +364,7 @@ fn cells_in_logs_only_are_recovered_once() {
     assert!(ok && printed.contains("logs: 3 entries (5 cells) of 1 regions"), "{printed}");
     assert!(printed.contains("the log ends inside the entry at byte"), "{printed}");
     assert!(!folder.join("store").exists());
-    let (ok, printed) = import(folder, &["hf_a"]);
+    let (ok, printed) = import(folder, &["hf_a", "hf_a", "default:hf_a"]);
     assert!(ok && printed.contains("3 entries recovered from logs"), "{printed}");
     let [second, other] = ["second", "other"].map(|value| hex(value.as_bytes()));
     assert_eq!(
