@@ -119,7 +119,8 @@ fn may_refer(reader: &Arc<Reader>) -> anyhow::Result<bool> {
         return Ok(false);
     }
     if let Some(files) = reader.info().get(FILE_REFERENCES) {
-        return Ok(!files.is_empty());
+        // HBase writes one byte for none (`MobUtils.serializeMobFileRefs`).
+        return Ok(files.len() > 1);
     }
     let mut cursor = Cursor::new(Arc::clone(reader), DirectBlocks);
     cursor.seek_to_first()?;
@@ -361,5 +362,34 @@ impl MobFiles<'_> {
             path.display()
         );
         Ok(found.value())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::CellType;
+    use halite_types::cell::make_key;
+
+    use super::*;
+
+    #[test]
+    fn file_with_the_mark_of_no_references_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let env = Env::os(folder.path()).unwrap();
+        // One byte is HBase's mark; otherwise it is a list of tables and files.
+        for (name, value, expected) in [("a", &b"\0"[..], false), ("b", b"t/file", true)] {
+            let path = format!("{}/{name}", env.fs.root());
+            let options = WriterOptions { include_tags: true, ..WriterOptions::default() };
+            let mut writer = Writer::create(env.fs.create(name).unwrap(), &path, options).unwrap();
+            writer.set_info(FILE_REFERENCES, value.to_vec());
+            let key = make_key(b"row", b"f", b"q", 7, CellType::Put.code());
+            let mut tags = Vec::new();
+            write_tag(&mut tags, 1, b"x");
+            writer.append(CellRef::new(&key, b"value", &tags, 1)).unwrap();
+            writer.finish(StoreFileInfo::flushed(1)).unwrap();
+            let reader = hfile::open(Path::new(&path)).unwrap();
+            assert!(reader.has_tags());
+            assert_eq!(may_refer(&reader).unwrap(), expected, "{name}");
+        }
     }
 }
