@@ -69,14 +69,14 @@ impl ImportArgs {
         }
         let note = |remark: Remark| drop(writeln!(std::io::stderr().lock(), "{remark}"));
         let (root, mut sources) = self.read(&directory, note)?;
+        // Every imported file is open until its table exists; a dry run needs as many.
+        if let Err(error) = open_files::raise_limit() {
+            note(Remark::Note(format!("the limit of open files stays as it is: {error}")));
+        }
         if self.dry_run {
             self.check(root.as_ref(), &directory, &mut sources, note)?;
             import::print_plan(&sources, &self.data)?;
             return Ok(ExitCode::SUCCESS);
-        }
-        // Every imported file is open until its table exists.
-        if let Err(error) = open_files::raise_limit() {
-            note(Remark::Note(format!("the limit of open files stays as it is: {error}")));
         }
         let path = self.data.to_str().context("the store's path is not UTF-8")?;
         let backend = Backend::open(path)?;
