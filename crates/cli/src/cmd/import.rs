@@ -65,7 +65,9 @@ impl ImportArgs {
             .canonicalize()
             .with_context(|| format!("the directory to import, {}", self.directory.display()))?;
         for from in [Some(&directory), self.wal_dir.as_ref()].into_iter().flatten() {
-            store_place::check_is_outside(from, "copy its tables with `halite copy`")?;
+            if !(self.hfiles && self.is_staged(from)) {
+                store_place::check_is_outside(from, "copy its tables with `halite copy`")?;
+            }
         }
         let note = |remark: Remark| drop(writeln!(std::io::stderr().lock(), "{remark}"));
         let (root, mut sources) = self.read(&directory, note)?;
@@ -100,6 +102,13 @@ impl ImportArgs {
         imported?;
         closed.context("closing the store")?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns whether a directory is inside `staging` of the store, where programs write files that
+    /// it is to load.
+    fn is_staged(&self, directory: &Path) -> bool {
+        let staging = self.data.join("staging").canonicalize();
+        staging.is_ok_and(|staging| directory != staging && directory.starts_with(staging))
     }
 
     /// Makes the checks of an import. A store that does not exist yet is replaced by an empty one.

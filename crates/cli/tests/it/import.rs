@@ -261,6 +261,28 @@ fn bare_files_are_loaded_into_new_and_existing_tables() {
 }
 
 #[test]
+fn bare_files_in_staging_of_the_store_are_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    let (ok, printed) = import(folder, &["hf_sp"]);
+    assert!(ok, "{printed}");
+    let region = root.join("data/default/hf_a/f1398270e8056b2c10668848e20f759b");
+    let job = folder.join("store/staging/job");
+    copy_tree(&region.join("g"), &job.join("g"));
+    let before = contents(&job);
+    for expected in ["1 files linked", "1 copied"] {
+        let mut command = halite();
+        command.args(["import", "store/staging/job", "t", "--hfiles", "--data", "store"]);
+        let output = output(command.current_dir(folder));
+        let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(output.status.success() && printed.contains(expected), "{printed}");
+        assert!(!raw_cells(folder, "t").is_empty());
+        assert_eq!(contents(&job), before);
+    }
+}
+
+#[test]
 fn crashed_or_damaged_directory_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -458,6 +480,9 @@ fn dry_run_refuses_what_an_import_refuses() {
         refused(&[inside, "--snapshot", "x", "--data", "store"], "store of Halite");
         refused(&[inside, "--hfiles", "x", "--data", "other"], "`halite copy`");
     }
+    copy_tree(&folder.join("bare"), &folder.join("store/staging/job"));
+    refused(&["store/staging/job", "--hfiles", "x", "--data", "other"], "`halite copy`");
+    refused(&["store/staging", "--hfiles", "x", "--data", "store"], "`halite copy`");
     let names: Vec<_> = fs::read_dir(folder.join("foreign")).unwrap().collect();
     assert_eq!(names.len(), 1);
     assert!(!folder.join("other").exists());
