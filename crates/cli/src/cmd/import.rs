@@ -59,11 +59,17 @@ pub(crate) struct ImportArgs {
 }
 
 impl ImportArgs {
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(mut self) -> anyhow::Result<ExitCode> {
         let directory = self
             .directory
             .canonicalize()
             .with_context(|| format!("the directory to import, {}", self.directory.display()))?;
+        if let Some(wal_dir) = &mut self.wal_dir {
+            // The logs of a directory that has two paths are not to be read twice.
+            *wal_dir = wal_dir
+                .canonicalize()
+                .with_context(|| format!("the directory of --wal-dir, {}", wal_dir.display()))?;
+        }
         for from in [Some(&directory), self.wal_dir.as_ref()].into_iter().flatten() {
             if !(self.hfiles && self.is_staged(from)) {
                 store_place::check_is_outside(from, "copy its tables with `halite copy`")?;

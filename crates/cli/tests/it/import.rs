@@ -422,6 +422,16 @@ fn parts_of_logs_below_wal_directory_are_recovered() {
     let (ok, printed) = import(folder, &["hf_a", "--wal-dir", logs.to_str().unwrap()]);
     assert!(ok, "{printed}");
     assert_eq!(values_of_logs(folder), [hex(b"part")]);
+    // The root directory, by another path, is not a second directory.
+    copy_tree(&logs, &folder.join("root"));
+    std::os::unix::fs::symlink("root", folder.join("link")).unwrap();
+    for same in ["root", "./root", "link"] {
+        let (ok, printed) =
+            import(folder, &["hf_a", "--wal-dir", same, "--dry-run", "--data", "other"]);
+        assert!(ok && printed.contains("logs: 1 entries (1 cells)"), "{same}: {printed}");
+    }
+    let (ok, printed) = import(folder, &["hf_a", "--wal-dir", "nosuch", "--data", "other"]);
+    assert!(!ok && printed.contains("the directory of --wal-dir, nosuch"), "{printed}");
 }
 
 #[test]
