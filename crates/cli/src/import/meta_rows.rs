@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use halite::{CellRef, CellType, to_string_binary};
+use halite::{CellRef, CellType, Error, to_string_binary};
 use halite_engine::hfile::{Cursor, DirectBlocks};
 use halite_hbase_dir::wal::WalReader;
 use halite_hbase_dir::{
@@ -40,15 +40,11 @@ struct Column {
 }
 
 impl MetaRows {
-    /// Reads files and logs. `note` is called with remarks about the logs.
+    /// Reads files.
     ///
     /// # Errors
     /// Returns an error if one of them is damaged.
-    pub(super) fn read(
-        files: &[HbaseFile],
-        logs: &[&LogFile],
-        note: &mut dyn FnMut(Remark),
-    ) -> anyhow::Result<Self> {
+    pub(super) fn read(files: &[HbaseFile]) -> anyhow::Result<Self> {
         let mut rows = Self::default();
         for file in files {
             let mut cursor = Cursor::new(hfile::open(&file.path)?, DirectBlocks);
@@ -58,17 +54,29 @@ impl MetaRows {
                 cursor.advance()?;
             }
         }
+        Ok(rows)
+    }
+
+    /// Reads logs. `note` is called with remarks about them.
+    ///
+    /// # Errors
+    /// Returns an error if one of them is damaged.
+    pub(super) fn add_logs(
+        &mut self,
+        logs: &[&LogFile],
+        note: &mut dyn FnMut(Remark),
+    ) -> Result<(), Error> {
         for log in logs {
             let mut reader = WalReader::open(&log.path, decompress_value)?;
             while let Some(entry) = reader.next_entry()? {
                 if entry.table == META_TABLE {
                     let sequence = entry.sequence;
-                    entry.data().for_each(|cell| rows.add(cell.with_sequence_id(sequence)));
+                    entry.data().for_each(|cell| self.add(cell.with_sequence_id(sequence)));
                 }
             }
             Remark::of_log(&log.path, reader.end()).into_iter().for_each(&mut *note);
         }
-        Ok(rows)
+        Ok(())
     }
 
     fn add(&mut self, cell: CellRef<'_>) {

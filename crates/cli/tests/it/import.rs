@@ -435,6 +435,23 @@ fn parts_of_logs_below_wal_directory_are_recovered() {
 }
 
 #[test]
+fn damaged_log_of_meta_is_left_out_without_the_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    fs::create_dir_all(root.join("data/hbase/meta/1588230740")).unwrap();
+    fs::write(root.join("WALs/s,1,2/s.meta.3.meta"), b"PWAL\x02\x08\x00\x01entry").unwrap();
+    let (ok, printed) = import(folder, &["hf_sp"]);
+    assert!(!ok && printed.contains("import without the logs"), "{printed}");
+    for arguments in [&["hf_sp", "--ignore-logs", "--dry-run"][..], &["hf_sp", "--ignore-logs"]] {
+        let (ok, printed) = import(folder, arguments);
+        assert!(ok && printed.contains("warning: hbase:meta is not used"), "{printed}");
+        assert!(printed.contains("s.meta.3.meta"), "{printed}");
+    }
+    assert_eq!(raw_cells(folder, "hf_sp"), listed(folder, "hf_snap_refs.raw.tsv"));
+}
+
+#[test]
 fn damage_inside_an_unclosed_log_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
