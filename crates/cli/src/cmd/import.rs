@@ -83,7 +83,7 @@ impl ImportArgs {
         }
         if self.dry_run {
             self.check(root.as_ref(), &directory, &mut sources, note)?;
-            import::print_plan(&sources, &self.data)?;
+            import::print_plan(&sources, &self.data)?.into_iter().for_each(note);
             return Ok(ExitCode::SUCCESS);
         }
         let path = self.data.to_str().context("the store's path is not UTF-8")?;

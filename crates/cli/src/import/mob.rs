@@ -12,7 +12,7 @@
 //! keep them until a major compaction. Only files with tags can have some, and since 2.6 HBase
 //! records in them which MOB files they refer to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,11 +65,11 @@ pub(crate) fn inline_mob(
             files.add(file, written.len()).with_context(|| format!("table {}", source.name()))?;
             bar.inc(file.bytes);
         }
-        written.push((files.by_path, files.sums, files.bytes));
+        written.push((files.by_path, files.sums, files.bytes, files.inlined));
     }
     bar.finish_and_clear();
-    for (source, (files, sums, inlined_bytes)) in sources.iter_mut().zip(written) {
-        source.inlined_bytes = inlined_bytes;
+    for (source, (files, sums, inlined_bytes, inlined)) in sources.iter_mut().zip(written) {
+        (source.inlined_bytes, source.inlined_files) = (inlined_bytes, inlined);
         for file in source.regions.iter_mut().flat_map(|region| &mut region.files) {
             if let Some(Some((path, bytes))) = files.get(&file.path) {
                 file.path.clone_from(path);
@@ -146,7 +146,9 @@ struct InlinedFiles<'a> {
     by_path: BTreeMap<PathBuf, Option<(PathBuf, u64)>>,
     /// Values and their bytes, by family.
     sums: BTreeMap<halite::Bytes, (u64, u64)>,
-    /// Bytes of the files with references, and of their values.
+    /// Files with references.
+    inlined: BTreeSet<PathBuf>,
+    /// Bytes of them, and of their values.
     bytes: u64,
 }
 
@@ -158,6 +160,7 @@ impl<'a> InlinedFiles<'a> {
             mob: MobFiles { root, open: Vec::new() },
             by_path: BTreeMap::new(),
             sums: BTreeMap::new(),
+            inlined: BTreeSet::new(),
             bytes: 0,
         }
     }
@@ -243,6 +246,7 @@ impl<'a> InlinedFiles<'a> {
         *sum = (sum.0 + values, sum.1 + bytes);
         if values > 0 {
             self.bytes += file.bytes + bytes;
+            self.inlined.insert(file.path.clone());
         }
         let Some(new) = new else { return Ok(None) };
         if values == 0 {

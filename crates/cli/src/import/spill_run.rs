@@ -18,6 +18,8 @@ use halite_types::cell::{compare_cells, read_cell, write_cell};
 /// Bytes of the buffer of a run that is written, and of one that is read.
 const WRITE_BYTES: usize = 1 << 20;
 const READ_BYTES: usize = 128 << 10;
+/// Bytes of a record besides its cell.
+pub(super) const RECORD_OVERHEAD_BYTES: u64 = 12;
 /// Runs of one level that are merged to one of the next. At most this many of each level are open.
 const FAN_IN: usize = 64;
 

@@ -149,6 +149,10 @@ fn values_in_mob_files_are_imported_as_plain_ones() {
         let (ok, printed) = import(folder, arguments);
         assert!(ok && printed.contains(note), "{printed}");
     }
+    let (_, printed) = import(folder, &["copied", "--dry-run", "--data", "other"]);
+    for part in ["1 regions; 1 files (5,102 bytes) to link, 0 files", "  MOB: 3 files to write"] {
+        assert!(printed.contains(part), "{printed}");
+    }
     let (ok, printed) = import(folder, &["--snapshot", "saved", "again"]);
     assert!(ok, "{printed}");
     for (table, list) in
