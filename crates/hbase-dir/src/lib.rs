@@ -63,6 +63,9 @@ pub struct HbaseTable {
     /// Number of directories of regions that were left out because `hbase:meta` does not list them
     /// as live.
     pub unlisted_regions: usize,
+    /// Those of these directories that have store files, and no file that describes the region:
+    /// nothing tells whether another region has their rows.
+    pub unknown_regions: Vec<PathBuf>,
 }
 
 /// Region of a table.

@@ -4,7 +4,7 @@
 //! What a file may take is therefore limited by the number of its messages, not only by its length.
 
 use prost::DecodeError;
-use prost::encoding::{WireType, decode_key, decode_varint};
+use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 
 /// Messages within a message: each field that has them, with its number.
 pub(crate) struct Shape(pub(crate) &'static [(u32, &'static Shape)]);
@@ -52,8 +52,12 @@ fn count(mut bytes: &[u8], shape: &Shape, left: &mut usize) -> Result<(), Stop> 
             WireType::LengthDelimited => {
                 usize::try_from(decode_varint(&mut bytes)?).map_err(|_| Stop::Damage)?
             }
-            // HBase's messages have none.
-            WireType::StartGroup | WireType::EndGroup => return Err(Stop::Damage),
+            // HBase's messages have none, and the decoder skips one with an unknown number.
+            WireType::StartGroup => {
+                skip_field(wire, number, &mut bytes, DecodeContext::default())?;
+                0
+            }
+            WireType::EndGroup => return Err(Stop::Damage),
         };
         let (field, rest) = bytes.split_at_checked(length).ok_or(Stop::Damage)?;
         let inner = shape.0.iter().find(|(of, _)| *of == number);
@@ -78,7 +82,7 @@ mod tests {
 
     #[test]
     fn messages_of_all_levels_are_counted() {
-        let cases: [(&[u8], usize); 6] = [
+        let cases: [(&[u8], usize); 9] = [
             (b"", 0),
             (b"\x0a\0\x0a\0", 2),
             (b"\x0a\x04\x12\0\x12\0", 3),
@@ -87,6 +91,10 @@ mod tests {
             (b"\x1a\0\x0a\x02\x12\0", 3),
             // The message ends early: the decoder finds it.
             (b"\x0a\0\x0a\x7f", 1),
+            // Groups are skipped, with groups and messages in them; this one is not ended.
+            (b"\x53\x54\x0a\0", 1),
+            (b"\x53\x0a\0\x5b\x08\x05\x5c\x54\x0a\x02\x53\x54\x0a\0", 2),
+            (b"\x0a\0\x53\x0a\0\x0a\0", 1),
         ];
         for (bytes, messages) in cases {
             assert!(!has_more_messages::<Tree>(bytes, messages), "{bytes:?}");

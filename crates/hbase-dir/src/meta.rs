@@ -18,7 +18,7 @@ use crate::table::read_descriptor;
 use crate::{HbaseFile, LogFile};
 
 /// Encoded name of the only region.
-const REGION: &str = "1588230740";
+pub(crate) const REGION: &str = "1588230740";
 /// Family with the states of regions.
 pub const META_FAMILY: &[u8] = b"info";
 /// Column with the region.

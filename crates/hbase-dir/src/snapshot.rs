@@ -60,7 +60,14 @@ pub fn read_snapshot(root: &Path, name: &str) -> Result<HbaseTable> {
     let regions = read_regions(root, &directory, &descriptor, &manifests)?;
     let (descriptor, mob_families) = without_mob(without_tracker(descriptor));
     let (replaced_regions, unlisted_regions) = (0, 0);
-    Ok(HbaseTable { descriptor, mob_families, regions, replaced_regions, unlisted_regions })
+    Ok(HbaseTable {
+        descriptor,
+        mob_families,
+        regions,
+        replaced_regions,
+        unlisted_regions,
+        unknown_regions: Vec::new(),
+    })
 }
 
 /// Returns the table and the manifests of its regions, which are in one file or in one file each.

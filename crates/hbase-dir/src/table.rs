@@ -1,6 +1,6 @@
 //! Tables of a root directory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use halite_types::schema::SYSTEM_NAMESPACE;
 use halite_types::{Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName};
@@ -83,8 +83,8 @@ pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Resu
         let other = descriptor.name();
         return Err(damaged(&directory, format_args!("its descriptor is of table {other}")));
     }
-    let candidates = read_candidates(name, &directory, liveness)?;
-    let count = candidates.len();
+    let Candidates { candidates, without_row } = read_candidates(name, &directory, liveness)?;
+    let count = candidates.len().saturating_add(without_row.len());
     let live = match liveness {
         Liveness::Listed(listed) => listed_regions(candidates, name, &directory, listed)?,
         Liveness::Derived => derived_regions(&candidates, &directory)?,
@@ -104,7 +104,27 @@ pub fn read_table(root: &Path, name: &TableName, liveness: Liveness<'_>) -> Resu
         })
         .collect::<Result<_>>()?;
     let (descriptor, mob_families) = without_mob(without_tracker(descriptor));
-    Ok(HbaseTable { descriptor, mob_families, regions, replaced_regions, unlisted_regions })
+    let mut unknown_regions = Vec::new();
+    for path in without_row {
+        if has_store_files(&path)? {
+            unknown_regions.push(path);
+        }
+    }
+    Ok(HbaseTable {
+        descriptor,
+        mob_families,
+        regions,
+        replaced_regions,
+        unlisted_regions,
+        unknown_regions,
+    })
+}
+
+/// Directories of regions in that of a table.
+struct Candidates {
+    candidates: Vec<RegionCandidate>,
+    /// Directories with neither a file that describes the region nor a row of a live one.
+    without_row: Vec<PathBuf>,
 }
 
 /// Reads which regions have a directory in that of a table.
@@ -112,19 +132,22 @@ fn read_candidates(
     name: &TableName,
     directory: &Path,
     liveness: Liveness<'_>,
-) -> Result<Vec<RegionCandidate>> {
-    let mut candidates = Vec::new();
+) -> Result<Candidates> {
+    let (mut candidates, mut without_row) = (Vec::new(), Vec::new());
     let mob_region = mob_region(name);
     for entry in list(directory, false)?.into_iter().filter(|entry| entry.is_directory) {
         if !is_hex(&entry.name) {
             return Err(damaged(&entry.path, "this is not a region's directory; move it away"));
         }
         let path = entry.path.join(".regioninfo");
-        if length(&path)?.is_none() {
-            candidates.extend(candidate_of_meta(name, &entry.name, &path, liveness)?);
+        let Some(message) = read_region_info(&path, liveness)? else {
+            match candidate_of_meta(name, &entry.name, &path, liveness)? {
+                Some(candidate) => candidates.push(candidate),
+                None if entry.name != mob_region => without_row.push(entry.path),
+                None => {}
+            }
             continue;
-        }
-        let message: RegionInfoMessage = read_delimited_pbuf(&path)?;
+        };
         let candidate = RegionCandidate::new(&message, name, &path)?;
         if let Some(other) = candidate.as_ref().filter(|found| found.encoded_name != entry.name) {
             let text = format!("it describes region {}", other.encoded_name);
@@ -133,12 +156,40 @@ fn read_candidates(
         // A clone has a directory of it here.
         candidates.extend(candidate.filter(|found| found.encoded_name != mob_region));
     }
-    Ok(candidates)
+    Ok(Candidates { candidates, without_row })
 }
 
-/// Returns the region of a directory without `.regioninfo`, by the row of `hbase:meta`; `None` if it
-/// has none, and is not live. HBase takes the row, too, and writes the file again when it opens the
-/// region (`HRegionFileSystem.checkRegionInfoOnFilesystem`).
+/// Returns whether a directory in that of a region has files, apart from logs.
+fn has_store_files(region: &Path) -> Result<bool> {
+    for family in list(region, true)?.into_iter().filter(|entry| entry.is_directory) {
+        let is_family = !family.name.starts_with('.')
+            && !["recovered.edits", "recovered.hfiles"].contains(&&family.name[..]);
+        if is_family && list(&family.path, false)?.iter().any(|file| file.is_file) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Reads the file that describes a region; `None` if it is missing, or if it is damaged and
+/// `hbase:meta` tells what is in it.
+fn read_region_info(path: &Path, liveness: Liveness<'_>) -> Result<Option<RegionInfoMessage>> {
+    if length(path)?.is_none() {
+        return Ok(None);
+    }
+    match read_delimited_pbuf(path) {
+        Err(error)
+            if error.kind() == ErrorKind::Corrupt && matches!(liveness, Liveness::Listed(_)) =>
+        {
+            Ok(None)
+        }
+        read => read.map(Some),
+    }
+}
+
+/// Returns the region of a directory without a whole `.regioninfo`, by the row of `hbase:meta`;
+/// `None` if it has none, and is not live. HBase takes the row, too, and writes the file again when
+/// it opens the region (`HRegionFileSystem.checkRegionInfoOnFilesystem`).
 fn candidate_of_meta(
     table: &TableName,
     region: &str,

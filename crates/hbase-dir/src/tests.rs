@@ -1,7 +1,7 @@
 //! Directories that are made here from messages: what the sample of HBase does not contain.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use halite_types::{ErrorKind, FamilyDescriptor, TableDescriptor};
 use prost::Message as _;
@@ -287,4 +287,25 @@ fn region_without_its_file_has_the_rows_of_meta() {
         (&name.1, &b""[..], &b"m"[..])
     );
     assert_eq!(found.files.len(), 1);
+    assert_eq!((table.unlisted_regions, &table.unknown_regions[..]), (1, &[][..]));
+    // A file that was not written to its end is as none.
+    let info = directory.join(&name.1).join(".regioninfo");
+    for bytes in [&b""[..], b"PB", b"PBUF\x7f\x08\x05", b"PBUF\x02\x08\xff"] {
+        write(&info, bytes);
+        let error = read_table(root, &name.0, Liveness::Derived).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+        let again = read_table(root, &name.0, Liveness::Listed(&listed)).unwrap();
+        assert_eq!(again.regions, table.regions, "{bytes:?}");
+    }
+    fs::remove_file(info).unwrap();
+    // Hidden files, and logs, are no rows.
+    let unknown = directory.join("abcd");
+    write(&unknown.join("f/.filelist/f1.5"), b"");
+    write(&unknown.join("recovered.edits/0000000000000000004"), b"");
+    let read = || read_table(root, &name.0, Liveness::Listed(&listed)).unwrap();
+    assert_eq!(read().unknown_regions, [""; 0].map(PathBuf::from));
+    write(&unknown.join("f").join(HEX), b"");
+    let table = read();
+    assert_eq!((table.unlisted_regions, table.unknown_regions), (1, vec![unknown]));
+    assert_eq!(table.regions.len(), 1);
 }

@@ -59,24 +59,32 @@ pub(crate) struct ImportArgs {
 }
 
 impl ImportArgs {
-    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(mut self) -> anyhow::Result<ExitCode> {
         let directory = self
             .directory
             .canonicalize()
             .with_context(|| format!("the directory to import, {}", self.directory.display()))?;
+        if let Some(wal_dir) = &mut self.wal_dir {
+            // The logs of a directory that has two paths are not to be read twice.
+            *wal_dir = wal_dir
+                .canonicalize()
+                .with_context(|| format!("the directory of --wal-dir, {}", wal_dir.display()))?;
+        }
         for from in [Some(&directory), self.wal_dir.as_ref()].into_iter().flatten() {
-            store_place::check_is_outside(from, "copy its tables with `halite copy`")?;
+            if !(self.hfiles && self.is_staged(from)) {
+                store_place::check_is_outside(from, "copy its tables with `halite copy`")?;
+            }
         }
         let note = |remark: Remark| drop(writeln!(std::io::stderr().lock(), "{remark}"));
         let (root, mut sources) = self.read(&directory, note)?;
-        if self.dry_run {
-            self.check(root.as_ref(), &directory, &mut sources, note)?;
-            import::print_plan(&sources, &self.data)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        // Every imported file is open until its table exists.
+        // Every imported file is open until its table exists; a dry run needs as many.
         if let Err(error) = open_files::raise_limit() {
             note(Remark::Note(format!("the limit of open files stays as it is: {error}")));
+        }
+        if self.dry_run {
+            self.check(root.as_ref(), &directory, &mut sources, note)?;
+            import::print_plan(&sources, &self.data)?.into_iter().for_each(note);
+            return Ok(ExitCode::SUCCESS);
         }
         let path = self.data.to_str().context("the store's path is not UTF-8")?;
         let backend = Backend::open(path)?;
@@ -100,6 +108,13 @@ impl ImportArgs {
         imported?;
         closed.context("closing the store")?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns whether a directory is inside `staging` of the store, where programs write files that
+    /// it is to load.
+    fn is_staged(&self, directory: &Path) -> bool {
+        let staging = self.data.join("staging").canonicalize();
+        staging.is_ok_and(|staging| directory != staging && directory.starts_with(staging))
     }
 
     /// Makes the checks of an import. A store that does not exist yet is replaced by an empty one.

@@ -13,7 +13,7 @@ mod written;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
@@ -137,6 +137,24 @@ impl ExportJob<'_> {
                 existing.display()
             );
         }
+        self.check_temporary()
+    }
+
+    /// Returns the directory in which the snapshot is made.
+    fn temporary(&self) -> PathBuf {
+        self.to.join(SNAPSHOTS).join(".tmp").join(self.name)
+    }
+
+    /// Checks that no one else makes a snapshot of that name.
+    fn check_temporary(&self) -> anyhow::Result<()> {
+        let temporary = self.temporary();
+        if temporary.exists() && !temporary.join(EXPORT_MARK).exists() {
+            bail!(
+                "{} exists: HBase is creating a snapshot of that name, or failed to; wait for it \
+                 or remove the directory, or choose another name with --name",
+                temporary.display()
+            );
+        }
         Ok(())
     }
 
@@ -168,16 +186,10 @@ impl ExportJob<'_> {
         written: &mut Written,
     ) -> anyhow::Result<Exported> {
         let snapshots = self.to.join(SNAPSHOTS);
-        let temporary = snapshots.join(".tmp").join(self.name);
+        let temporary = self.temporary();
         let mark = temporary.join(EXPORT_MARK);
+        self.check_temporary()?;
         if temporary.exists() {
-            if !mark.exists() {
-                bail!(
-                    "{} exists: HBase is creating a snapshot of that name, or failed to; wait for \
-                     it or remove the directory, or choose another name with --name",
-                    temporary.display()
-                );
-            }
             // Of an export that was killed.
             fs::remove_dir_all(&temporary)
                 .with_context(|| format!("removing {}", temporary.display()))?;

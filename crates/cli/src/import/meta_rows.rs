@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use halite::{CellRef, CellType};
+use halite::{CellRef, CellType, Error, to_string_binary};
 use halite_engine::hfile::{Cursor, DirectBlocks};
 use halite_hbase_dir::wal::WalReader;
 use halite_hbase_dir::{
@@ -40,15 +40,11 @@ struct Column {
 }
 
 impl MetaRows {
-    /// Reads files and logs. `note` is called with remarks about the logs.
+    /// Reads files.
     ///
     /// # Errors
     /// Returns an error if one of them is damaged.
-    pub(super) fn read(
-        files: &[HbaseFile],
-        logs: &[&LogFile],
-        note: &mut dyn FnMut(Remark),
-    ) -> anyhow::Result<Self> {
+    pub(super) fn read(files: &[HbaseFile]) -> anyhow::Result<Self> {
         let mut rows = Self::default();
         for file in files {
             let mut cursor = Cursor::new(hfile::open(&file.path)?, DirectBlocks);
@@ -58,17 +54,29 @@ impl MetaRows {
                 cursor.advance()?;
             }
         }
+        Ok(rows)
+    }
+
+    /// Reads logs. `note` is called with remarks about them.
+    ///
+    /// # Errors
+    /// Returns an error if one of them is damaged.
+    pub(super) fn add_logs(
+        &mut self,
+        logs: &[&LogFile],
+        note: &mut dyn FnMut(Remark),
+    ) -> Result<(), Error> {
         for log in logs {
             let mut reader = WalReader::open(&log.path, decompress_value)?;
             while let Some(entry) = reader.next_entry()? {
                 if entry.table == META_TABLE {
                     let sequence = entry.sequence;
-                    entry.data().for_each(|cell| rows.add(cell.with_sequence_id(sequence)));
+                    entry.data().for_each(|cell| self.add(cell.with_sequence_id(sequence)));
                 }
             }
             Remark::of_log(&log.path, reader.end()).into_iter().for_each(&mut *note);
         }
-        Ok(rows)
+        Ok(())
     }
 
     fn add(&mut self, cell: CellRef<'_>) {
@@ -98,18 +106,24 @@ impl MetaRows {
         }
     }
 
-    /// Returns the regions that are live.
-    ///
-    /// # Errors
-    /// Returns an error if a row is damaged.
-    pub(super) fn live_regions(&self, root: &Path) -> anyhow::Result<LiveRegions> {
+    /// Returns the regions that are live. `note` is called with a warning for each row whose region
+    /// cannot be read; HBase skips it, too (`CatalogFamilyFormat.getRegionInfo`).
+    pub(super) fn live_regions(&self, root: &Path, note: &mut dyn FnMut(Remark)) -> LiveRegions {
         let mut live = LiveRegions::new();
-        for row in self.rows.values() {
+        for (name, row) in &self.rows {
             let Some(region) = row.region.newest(row.deleted_up_to) else { continue };
             let state = row.state.newest(row.deleted_up_to).unwrap_or_default();
-            live.extend(live_region(root, region, state)?);
+            match live_region(root, region, state) {
+                Ok(region) => live.extend(region),
+                Err(error) => note(Remark::Warning(format!(
+                    "hbase:meta, row '{}': {}; the row is skipped, as by HBase, and its region \
+                     counts as not live",
+                    to_string_binary(name),
+                    error.message()
+                ))),
+            }
         }
-        Ok(live)
+        live
     }
 }
 
@@ -155,5 +169,23 @@ mod tests {
         assert_eq!(state(&[(6, 3, DeleteColumn, "state", "")]), None);
         assert_eq!(state(&[(7, 3, DeleteFamily, "", "")]), None);
         assert_eq!(state(&[(6, 3, Put, "server", "x")]).as_deref(), Some("OPEN"));
+    }
+
+    #[test]
+    fn row_without_a_region_is_skipped_and_named() {
+        let mut remarks = Vec::new();
+        let mut live = |value: &str| {
+            let rows = rows(&[(5, 1, CellType::Put, "regioninfo", value)]);
+            rows.live_regions(Path::new("root"), &mut |remark| remarks.push(remark.to_string()))
+        };
+        let whole = "PBUF\x08\x01\x12\x0c\x0a\x07default\x12\x01t";
+        assert_eq!(live(whole).len(), 1);
+        for value in ["", "text", "PBUF", &whole[..10], "PBUF\x08\x01\x12\x05\x0a\0\x12\x01/"] {
+            assert_eq!(live(value).len(), 0, "{value:?}");
+        }
+        assert_eq!(remarks.len(), 5, "{remarks:?}");
+        for remark in remarks {
+            assert!(remark.starts_with("warning: hbase:meta, row 't,,1.ab.': "), "{remark}");
+        }
     }
 }

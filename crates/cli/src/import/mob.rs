@@ -12,7 +12,7 @@
 //! keep them until a major compaction. Only files with tags can have some, and since 2.6 HBase
 //! records in them which MOB files they refer to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,11 +65,11 @@ pub(crate) fn inline_mob(
             files.add(file, written.len()).with_context(|| format!("table {}", source.name()))?;
             bar.inc(file.bytes);
         }
-        written.push((files.by_path, files.sums, files.bytes));
+        written.push((files.by_path, files.sums, files.bytes, files.inlined));
     }
     bar.finish_and_clear();
-    for (source, (files, sums, inlined_bytes)) in sources.iter_mut().zip(written) {
-        source.inlined_bytes = inlined_bytes;
+    for (source, (files, sums, inlined_bytes, inlined)) in sources.iter_mut().zip(written) {
+        (source.inlined_bytes, source.inlined_files) = (inlined_bytes, inlined);
         for file in source.regions.iter_mut().flat_map(|region| &mut region.files) {
             if let Some(Some((path, bytes))) = files.get(&file.path) {
                 file.path.clone_from(path);
@@ -119,7 +119,8 @@ fn may_refer(reader: &Arc<Reader>) -> anyhow::Result<bool> {
         return Ok(false);
     }
     if let Some(files) = reader.info().get(FILE_REFERENCES) {
-        return Ok(!files.is_empty());
+        // HBase writes one byte for none (`MobUtils.serializeMobFileRefs`).
+        return Ok(files.len() > 1);
     }
     let mut cursor = Cursor::new(Arc::clone(reader), DirectBlocks);
     cursor.seek_to_first()?;
@@ -145,7 +146,9 @@ struct InlinedFiles<'a> {
     by_path: BTreeMap<PathBuf, Option<(PathBuf, u64)>>,
     /// Values and their bytes, by family.
     sums: BTreeMap<halite::Bytes, (u64, u64)>,
-    /// Bytes of the files with references, and of their values.
+    /// Files with references.
+    inlined: BTreeSet<PathBuf>,
+    /// Bytes of them, and of their values.
     bytes: u64,
 }
 
@@ -157,6 +160,7 @@ impl<'a> InlinedFiles<'a> {
             mob: MobFiles { root, open: Vec::new() },
             by_path: BTreeMap::new(),
             sums: BTreeMap::new(),
+            inlined: BTreeSet::new(),
             bytes: 0,
         }
     }
@@ -242,6 +246,7 @@ impl<'a> InlinedFiles<'a> {
         *sum = (sum.0 + values, sum.1 + bytes);
         if values > 0 {
             self.bytes += file.bytes + bytes;
+            self.inlined.insert(file.path.clone());
         }
         let Some(new) = new else { return Ok(None) };
         if values == 0 {
@@ -361,5 +366,34 @@ impl MobFiles<'_> {
             path.display()
         );
         Ok(found.value())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::CellType;
+    use halite_types::cell::make_key;
+
+    use super::*;
+
+    #[test]
+    fn file_with_the_mark_of_no_references_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let env = Env::os(folder.path()).unwrap();
+        // One byte is HBase's mark; otherwise it is a list of tables and files.
+        for (name, value, expected) in [("a", &b"\0"[..], false), ("b", b"t/file", true)] {
+            let path = format!("{}/{name}", env.fs.root());
+            let options = WriterOptions { include_tags: true, ..WriterOptions::default() };
+            let mut writer = Writer::create(env.fs.create(name).unwrap(), &path, options).unwrap();
+            writer.set_info(FILE_REFERENCES, value.to_vec());
+            let key = make_key(b"row", b"f", b"q", 7, CellType::Put.code());
+            let mut tags = Vec::new();
+            write_tag(&mut tags, 1, b"x");
+            writer.append(CellRef::new(&key, b"value", &tags, 1)).unwrap();
+            writer.finish(StoreFileInfo::flushed(1)).unwrap();
+            let reader = hfile::open(Path::new(&path)).unwrap();
+            assert!(reader.has_tags());
+            assert_eq!(may_refer(&reader).unwrap(), expected, "{name}");
+        }
     }
 }

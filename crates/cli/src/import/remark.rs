@@ -26,8 +26,9 @@ impl Remark {
             )),
             Some(further) => Self::Warning(format!(
                 "{path}: the log is damaged at byte {offset}: {bytes} bytes from there to its end \
-                 are left out, with the entry at byte {further} and any after it, as by HBase; \
-                 their writes were acknowledged: restore the log and repeat the import to have them"
+                 are left out, as by HBase, with what seems to be an entry at byte {further}, and \
+                 any after it, which may have been acknowledged: restore the log and repeat the \
+                 import to have them"
             )),
         })
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use halite::TableName;
+use halite::{ErrorKind, TableName};
 use halite_hbase_dir::{
-    LiveRegions, Liveness, LogFile, find_meta, list_logs, list_meta_logs, list_tables, read_table,
-    recorded_sequence,
+    LiveRegions, Liveness, LogFile, MetaFiles, find_meta, list_logs, list_meta_logs, list_tables,
+    read_table, recorded_sequence,
 };
 use halite_types::schema::SYSTEM_NAMESPACE;
 
@@ -37,19 +37,15 @@ impl HbaseRoot {
         note: &mut dyn FnMut(Remark),
     ) -> anyhow::Result<(Self, Vec<ImportSource>)> {
         let all = list_tables(root)?;
-        let tables = if wanted.is_empty() { all } else { wanted.to_vec() };
+        let mut tables = if wanted.is_empty() { all } else { wanted.to_vec() };
+        // A second source of a table would take the cells of the logs from the first.
+        let mut known = BTreeSet::new();
+        tables.retain(|table| known.insert(table.clone()));
         let logs = wal_root.map(|wal_root| list_logs(root, wal_root, &tables)).transpose()?;
         let wal_root = wal_root.unwrap_or(root).to_owned();
         let live = match find_meta(root, &wal_root)? {
             None => None,
-            Some(meta) => {
-                // Also if the logs of the tables are ignored: the store files of hbase:meta alone
-                // may name regions that others have replaced.
-                let listed = if logs.is_none() { list_meta_logs(&wal_root)? } else { Vec::new() };
-                let of_meta = logs.iter().flatten().filter(|log| log.is_meta);
-                let used: Vec<_> = of_meta.chain(&listed).chain(&meta.logs).collect();
-                Some(MetaRows::read(&meta.files, &used, note)?.live_regions(root)?)
-            }
+            Some(meta) => live_regions(root, &wal_root, &meta, logs.as_deref(), note)?,
         };
         if let Some(live) = live.as_ref().filter(|_| wanted.is_empty()) {
             compare_tables(live, &tables).into_iter().for_each(&mut *note);
@@ -63,6 +59,14 @@ impl HbaseRoot {
                     "table {name}: {} directories of regions are left out: hbase:meta does not \
                      list them as live, as after a split or merge, or before its end",
                     table.unlisted_regions
+                )));
+            }
+            for path in &table.unknown_regions {
+                note(Remark::Warning(format!(
+                    "table {name}: {} is left out with its store files: it has no .regioninfo, and \
+                     hbase:meta lists no live region of that name; if rows are missing, restore \
+                     them, or let HBase repair hbase:meta, and repeat the import",
+                    path.display()
                 )));
             }
             ImportSource::new(table)
@@ -94,6 +98,42 @@ impl HbaseRoot {
         }
         Ok(())
     }
+}
+
+/// Returns the regions that are live by `hbase:meta`. `logs` are those that are read; `None` if they
+/// are to be ignored. `hbase:meta` is not used then if a log of it is damaged.
+///
+/// # Errors
+/// Returns an error if its files, or logs that are not ignored, are damaged.
+fn live_regions(
+    root: &Path,
+    wal_root: &Path,
+    meta: &MetaFiles,
+    logs: Option<&[LogFile]>,
+    note: &mut dyn FnMut(Remark),
+) -> anyhow::Result<Option<LiveRegions>> {
+    // Also if the logs of the tables are ignored: the store files of hbase:meta alone may name
+    // regions that others have replaced.
+    let listed = if logs.is_none() { list_meta_logs(wal_root)? } else { Vec::new() };
+    let of_meta = logs.unwrap_or_default().iter().filter(|log| log.is_meta);
+    let used: Vec<_> = of_meta.chain(&listed).chain(&meta.logs).collect();
+    let mut rows = MetaRows::read(&meta.files)?;
+    match rows.add_logs(&used, note) {
+        Ok(()) => {}
+        Err(error)
+            if logs.is_none()
+                && matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) =>
+        {
+            note(Remark::Warning(format!(
+                "hbase:meta is not used, so that the regions themselves are to tell which of them \
+                 are live: {}",
+                error.message()
+            )));
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(Some(rows.live_regions(root, note)))
 }
 
 /// Compares the tables that have directories with those of which `hbase:meta` lists regions.

@@ -1,6 +1,7 @@
 //! What is to be imported: a table with its regions and files.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use halite::{BulkLoad, Bytes, FamilyDescriptor, TableDescriptor, TableName};
@@ -40,6 +41,8 @@ pub(crate) struct ImportSource {
     pub(crate) recovered: Recovered,
     /// Bytes of store files that are written again with the values of MOB files.
     pub(super) inlined_bytes: u64,
+    /// Those files, by the paths in HBase's directory.
+    pub(super) inlined_files: BTreeSet<PathBuf>,
     /// True if its bare files are loaded into a table that exists.
     pub(super) loads_into_existing: bool,
 }
@@ -59,6 +62,7 @@ impl ImportSource {
             is_bare: false,
             recovered: Recovered::default(),
             inlined_bytes: 0,
+            inlined_files: BTreeSet::new(),
             loads_into_existing: false,
         };
         for region in &mut source.regions {
@@ -109,6 +113,7 @@ impl ImportSource {
             replaced_regions: 0,
             recovered,
             inlined_bytes: 0,
+            inlined_files: BTreeSet::new(),
             loads_into_existing: false,
         })
     }

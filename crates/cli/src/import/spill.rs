@@ -12,12 +12,21 @@ use halite_engine::env::Env;
 use halite_engine::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
 use halite_types::cell::{compare_cells, read_cell, write_cell};
 
-use super::spill_run::Runs;
+use super::spill_run::{RECORD_OVERHEAD_BYTES, Runs};
 
 /// Maximum bytes of the cells in memory.
 const MAX_BYTES: usize = 128 << 20;
 /// Bytes of memory for a cell besides its own.
 const CELL_OVERHEAD_BYTES: usize = 16;
+
+/// Returns the most bytes of runs beside the final files: none if the cells fit in memory.
+pub(super) fn max_run_bytes(cell_bytes: u64, cells: u64) -> u64 {
+    let in_memory = cell_bytes.saturating_add(cells.saturating_mul(CELL_OVERHEAD_BYTES as u64));
+    if in_memory <= MAX_BYTES as u64 {
+        return 0;
+    }
+    cell_bytes.saturating_add(cells.saturating_mul(RECORD_OVERHEAD_BYTES))
+}
 
 /// Store of a table to import: positions of the table and its region, and the family.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]

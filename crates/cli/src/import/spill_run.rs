@@ -7,7 +7,6 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -19,6 +18,8 @@ use halite_types::cell::{compare_cells, read_cell, write_cell};
 /// Bytes of the buffer of a run that is written, and of one that is read.
 const WRITE_BYTES: usize = 1 << 20;
 const READ_BYTES: usize = 128 << 10;
+/// Bytes of a record besides its cell.
+pub(super) const RECORD_OVERHEAD_BYTES: u64 = 12;
 /// Runs of one level that are merged to one of the next. At most this many of each level are open.
 const FAN_IN: usize = 64;
 
@@ -134,15 +135,15 @@ fn merge(
         heads.extend(head.map(Reverse));
     }
     let mut last: Option<Record> = None;
-    while let Some(mut head) = heads.peek_mut() {
-        let record = &head.0.record;
+    // A head that cannot be read further has no record, and must not be among the others.
+    while let Some(Reverse(mut head)) = heads.pop() {
+        let record = &head.record;
         if last.as_ref().is_none_or(|last| last.order(record).is_ne()) {
             take(record.store, record.cell())?;
             last.get_or_insert_default().copy_from(record);
         }
-        let is_there = head.0.advance().context("reading a file of recovered cells")?;
-        if !is_there {
-            PeekMut::pop(head);
+        if head.advance().context("reading a file of recovered cells")? {
+            heads.push(Reverse(head));
         }
     }
     Ok(())
@@ -269,6 +270,26 @@ mod tests {
             let expected = "0a8 0b8 0b7 0b6 0b5 0b4 0b3 0b2 0b1 0b0 1a8";
             assert_eq!(found.join(" "), expected, "{fan_in}");
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn run_that_was_cut_is_an_error() {
+        let records = [(0, "a", 1, "first"), (0, "c", 2, "other"), (0, "d", 3, "third")];
+        let folder = tempfile::tempdir().unwrap();
+        let mut runs = Runs::new(folder.path());
+        for _ in 0..3 {
+            write(&mut runs, &records);
+        }
+        for (_, path) in &runs.files {
+            let whole = fs::read(path).unwrap();
+            let record = whole.len() / records.len();
+            for length in (record..whole.len()).filter(|length| length % record != 0) {
+                fs::write(path, &whole[..length]).unwrap();
+                let error = merge(&runs.files, |_, _| Ok(())).unwrap_err().to_string();
+                assert!(error.contains("recovered cells"), "cut at {length}: {error}");
+            }
+            fs::write(path, whole).unwrap();
         }
     }
 }

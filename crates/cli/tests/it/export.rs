@@ -123,6 +123,26 @@ fn failed_export_leaves_nothing() {
 }
 
 #[test]
+fn snapshot_that_hbase_creates_refuses_the_dry_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fill(&folder.join("store"));
+    let temporary = folder.join("out/.hbase-snapshot/.tmp/space-t");
+    fs::create_dir_all(&temporary).unwrap();
+    for more in [&["--dry-run"][..], &[]] {
+        let (ok, printed) = export(folder, more);
+        assert!(!ok && printed.contains("HBase is creating a snapshot"), "{more:?}: {printed}");
+    }
+    // The mark of an export that was killed.
+    fs::write(temporary.join("halite.export"), "").unwrap();
+    for more in [&["--dry-run"][..], &[]] {
+        let (ok, printed) = export(folder, more);
+        assert!(ok, "{more:?}: {printed}");
+        assert_eq!(temporary.exists(), more.len() == 1);
+    }
+}
+
+#[test]
 fn export_into_a_store_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -149,6 +149,10 @@ fn values_in_mob_files_are_imported_as_plain_ones() {
         let (ok, printed) = import(folder, arguments);
         assert!(ok && printed.contains(note), "{printed}");
     }
+    let (_, printed) = import(folder, &["copied", "--dry-run", "--data", "other"]);
+    for part in ["1 regions; 1 files (5,102 bytes) to link, 0 files", "  MOB: 3 files to write"] {
+        assert!(printed.contains(part), "{printed}");
+    }
     let (ok, printed) = import(folder, &["--snapshot", "saved", "again"]);
     assert!(ok, "{printed}");
     for (table, list) in
@@ -261,6 +265,28 @@ fn bare_files_are_loaded_into_new_and_existing_tables() {
 }
 
 #[test]
+fn bare_files_in_staging_of_the_store_are_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    let (ok, printed) = import(folder, &["hf_sp"]);
+    assert!(ok, "{printed}");
+    let region = root.join("data/default/hf_a/f1398270e8056b2c10668848e20f759b");
+    let job = folder.join("store/staging/job");
+    copy_tree(&region.join("g"), &job.join("g"));
+    let before = contents(&job);
+    for expected in ["1 files linked", "1 copied"] {
+        let mut command = halite();
+        command.args(["import", "store/staging/job", "t", "--hfiles", "--data", "store"]);
+        let output = output(command.current_dir(folder));
+        let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(output.status.success() && printed.contains(expected), "{printed}");
+        assert!(!raw_cells(folder, "t").is_empty());
+        assert_eq!(contents(&job), before);
+    }
+}
+
+#[test]
 fn crashed_or_damaged_directory_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -314,8 +340,11 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
 /// Returns an entry of a log: puts into a region as of a sequence id up to 16,383.
 fn entry(region: &str, sequence: u16, cells: &[(&str, &str)]) -> Vec<u8> {
     let [low, high] = [sequence & 0x7f | 0x80, sequence >> 7].map(|byte| byte.to_be_bytes()[1]);
-    let numbers = [0x18, low, high, 0x20, 1, 0x38, u8::try_from(cells.len()).unwrap()];
-    let key = [field(1, region.as_bytes()), field(2, b"hf_a"), numbers.to_vec()].concat();
+    // A time of 2023 in milliseconds, and the number of cells.
+    let [time, count] = [&b"\x20\x80\xd0\x95\xff\xbc\x31"[..], b"\x38"];
+    let cell_count = [u8::try_from(cells.len()).unwrap()];
+    let numbers = [&[0x18, low, high][..], time, count, &cell_count].concat();
+    let key = [field(1, region.as_bytes()), field(2, b"hf_a"), numbers].concat();
     let mut entry = vec![u8::try_from(key.len()).unwrap()];
     entry.extend_from_slice(&key);
     for (row, value) in cells {
@@ -361,7 +390,7 @@ fn cells_in_logs_only_are_recovered_once() {
     assert!(ok && printed.contains("logs: 3 entries (5 cells) of 1 regions"), "{printed}");
     assert!(printed.contains("the log ends inside the entry at byte"), "{printed}");
     assert!(!folder.join("store").exists());
-    let (ok, printed) = import(folder, &["hf_a"]);
+    let (ok, printed) = import(folder, &["hf_a", "hf_a", "default:hf_a"]);
     assert!(ok && printed.contains("3 entries recovered from logs"), "{printed}");
     let [second, other] = ["second", "other"].map(|value| hex(value.as_bytes()));
     assert_eq!(
@@ -397,6 +426,33 @@ fn parts_of_logs_below_wal_directory_are_recovered() {
     let (ok, printed) = import(folder, &["hf_a", "--wal-dir", logs.to_str().unwrap()]);
     assert!(ok, "{printed}");
     assert_eq!(values_of_logs(folder), [hex(b"part")]);
+    // The root directory, by another path, is not a second directory.
+    copy_tree(&logs, &folder.join("root"));
+    std::os::unix::fs::symlink("root", folder.join("link")).unwrap();
+    for same in ["root", "./root", "link"] {
+        let (ok, printed) =
+            import(folder, &["hf_a", "--wal-dir", same, "--dry-run", "--data", "other"]);
+        assert!(ok && printed.contains("logs: 1 entries (1 cells)"), "{same}: {printed}");
+    }
+    let (ok, printed) = import(folder, &["hf_a", "--wal-dir", "nosuch", "--data", "other"]);
+    assert!(!ok && printed.contains("the directory of --wal-dir, nosuch"), "{printed}");
+}
+
+#[test]
+fn damaged_log_of_meta_is_left_out_without_the_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    fs::create_dir_all(root.join("data/hbase/meta/1588230740")).unwrap();
+    fs::write(root.join("WALs/s,1,2/s.meta.3.meta"), b"PWAL\x02\x08\x00\x01entry").unwrap();
+    let (ok, printed) = import(folder, &["hf_sp"]);
+    assert!(!ok && printed.contains("import without the logs"), "{printed}");
+    for arguments in [&["hf_sp", "--ignore-logs", "--dry-run"][..], &["hf_sp", "--ignore-logs"]] {
+        let (ok, printed) = import(folder, arguments);
+        assert!(ok && printed.contains("warning: hbase:meta is not used"), "{printed}");
+        assert!(printed.contains("s.meta.3.meta"), "{printed}");
+    }
+    assert_eq!(raw_cells(folder, "hf_sp"), listed(folder, "hf_snap_refs.raw.tsv"));
 }
 
 #[test]
@@ -416,7 +472,10 @@ fn damage_inside_an_unclosed_log_is_told() {
         let (ok, printed) = import(folder, arguments);
         let warning = format!("s.3: the log is damaged at byte {at}: {left} bytes");
         assert!(ok && printed.contains("warning: ") && printed.contains(&warning), "{printed}");
-        assert!(printed.contains(&format!("with the entry at byte {next}")), "{printed}");
+        assert!(
+            printed.contains(&format!("with what seems to be an entry at byte {next}")),
+            "{printed}"
+        );
     }
     assert_eq!(values_of_logs(folder), [hex(b"value")]);
 }
@@ -452,6 +511,9 @@ fn dry_run_refuses_what_an_import_refuses() {
         refused(&[inside, "--snapshot", "x", "--data", "store"], "store of Halite");
         refused(&[inside, "--hfiles", "x", "--data", "other"], "`halite copy`");
     }
+    copy_tree(&folder.join("bare"), &folder.join("store/staging/job"));
+    refused(&["store/staging/job", "--hfiles", "x", "--data", "other"], "`halite copy`");
+    refused(&["store/staging", "--hfiles", "x", "--data", "store"], "`halite copy`");
     let names: Vec<_> = fs::read_dir(folder.join("foreign")).unwrap().collect();
     assert_eq!(names.len(), 1);
     assert!(!folder.join("other").exists());

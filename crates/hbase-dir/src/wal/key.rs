@@ -81,7 +81,7 @@ pub(super) struct WalKeyMessage {
     #[prost(message, repeated, tag = "6")]
     scopes: Vec<FamilyScope>,
     #[prost(uint32, optional, tag = "7")]
-    following_kv_count: Option<u32>,
+    pub(super) following_kv_count: Option<u32>,
 }
 
 /// HBase's `FamilyScope`.

@@ -36,11 +36,14 @@ pub use self::cells::DecompressValue;
 use self::input::{Fault, Input, Parsed};
 use self::key::{KeyDecoder, WalHeaderMessage};
 pub use self::marker::CompactionMarker;
-use self::search::find_entry;
+use self::search::{LogForm, find_entry};
 use crate::small_file::{damaged, unsupported};
 
 /// First bytes of a log.
 const MAGIC: &[u8; 4] = b"PWAL";
+/// What follows the first byte of an empty trailer, which is the only one that HBase writes. HBase,
+/// too, takes a part of it as the end of a log (`AbstractProtobufWALReader.isWALTrailer`).
+const EMPTY_TRAILER_REST: &[u8] = b"\0\0\0LAWP";
 /// Maximum bytes of a header.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
@@ -64,7 +67,7 @@ pub struct WalEntry {
 pub enum WalEnd {
     /// With a trailer: the server closed it.
     Closed,
-    /// After a whole entry, without a trailer.
+    /// After a whole entry, without a trailer, or inside it.
     Open,
     /// Inside an entry, which is left out.
     Incomplete {
@@ -83,6 +86,7 @@ pub struct WalReader<R> {
     path: PathBuf,
     keys: KeyDecoder,
     cells: CellDecoder,
+    form: LogForm,
     has_trailer: bool,
     end: Option<WalEnd>,
 }
@@ -112,7 +116,7 @@ impl<R: Read + Seek> WalReader<R> {
         let (header, end) = match read_header(&mut input) {
             Ok(header) => (header, None),
             Err(Fault::Incomplete) if !has_trailer => {
-                let end = incomplete_at(&mut input, 0).map_err(failed)?;
+                let end = incomplete_at(&mut input, 0, LogForm::Unknown).map_err(failed)?;
                 (WalHeaderMessage::default(), Some(end))
             }
             Err(fault) => return Err(fault.error(path, 0)),
@@ -125,6 +129,7 @@ impl<R: Read + Seek> WalReader<R> {
             path: path.to_owned(),
             keys: KeyDecoder::new(is_compressed),
             cells: CellDecoder::new(is_compressed, header.has_compressed_tags(), decompress),
+            form: if is_compressed { LogForm::Compressed } else { LogForm::Plain },
             has_trailer,
             end,
         })
@@ -145,9 +150,13 @@ impl<R: Read + Seek> WalReader<R> {
             return Ok(None);
         }
         match self.read_entry() {
-            Ok(entry) => Ok(Some(entry)),
+            Ok(Some(entry)) => Ok(Some(entry)),
+            Ok(None) => {
+                self.end = Some(WalEnd::Open);
+                Ok(None)
+            }
             Err(Fault::Incomplete) if !self.has_trailer => {
-                let end = incomplete_at(&mut self.input, offset);
+                let end = incomplete_at(&mut self.input, offset, self.form);
                 self.end = Some(*end.as_ref().unwrap_or(&WalEnd::Open));
                 end.map(|_| None).map_err(|error| Fault::Io(error).error(&self.path, offset))
             }
@@ -164,10 +173,18 @@ impl<R: Read + Seek> WalReader<R> {
         self.end
     }
 
-    fn read_entry(&mut self) -> Parsed<WalEntry> {
+    /// Returns `None` for the begin of a trailer that was not written to its end.
+    fn read_entry(&mut self) -> Parsed<Option<WalEntry>> {
         let Some(key) = self.keys.read(&mut self.input)? else {
+            let left = self.input.end().saturating_sub(self.input.offset());
+            let next = self.input.read_bytes(left.min(EMPTY_TRAILER_REST.len() as u64))?;
+            let is_cut = next.len() < EMPTY_TRAILER_REST.len();
+            if !self.has_trailer && is_cut && EMPTY_TRAILER_REST.starts_with(&next) {
+                return Ok(None);
+            }
             // Disks that lost power leave zeros where data was to be.
-            let is_end = self.input.is_zero_to_the_end()?;
+            let is_zero = next.iter().all(|byte| *byte == 0);
+            let is_end = is_zero && self.input.is_zero_to_the_end()?;
             return Err(if is_end {
                 Fault::Incomplete
             } else {
@@ -176,14 +193,18 @@ impl<R: Read + Seek> WalReader<R> {
         };
         let cells = self.cells.read(&mut self.input, key.cells, &mut self.keys.families)?;
         let key::Key { region, table, sequence, written_ms, .. } = key;
-        Ok(WalEntry { region, table, sequence, written_ms, cells })
+        Ok(Some(WalEntry { region, table, sequence, written_ms, cells }))
     }
 }
 
 /// Returns the end of a log without a trailer that cannot be read from an offset on.
-fn incomplete_at<R: Read + Seek>(input: &mut Input<R>, offset: u64) -> io::Result<WalEnd> {
+fn incomplete_at<R: Read + Seek>(
+    input: &mut Input<R>,
+    offset: u64,
+    form: LogForm,
+) -> io::Result<WalEnd> {
     let after = offset.saturating_add(1);
-    let further = find_entry(input.rest(after)?)?;
+    let further = find_entry(input.rest(after)?, form)?;
     Ok(WalEnd::Incomplete {
         offset,
         bytes: input.end().saturating_sub(offset),

@@ -129,6 +129,23 @@ fn truncated_log_ends_with_its_last_whole_entry() {
 }
 
 #[test]
+fn part_of_a_trailer_is_the_end_of_an_open_log() {
+    for name in SAMPLES {
+        let bytes = file(name);
+        let (whole, _) = read_all(&bytes);
+        for gone in 1..8 {
+            let cut = &bytes[..bytes.len() - gone];
+            assert_eq!(read_all(cut), (whole.clone(), Ok(WalEnd::Open)), "{name} without {gone}");
+        }
+        let log = unclosed(name);
+        for rest in [&b"\0\0\0\0LAX"[..], b"\0\0\0\x01", b"\0L", b"\0\0\0\0LAWP\0"] {
+            let error = read_all(&[&log[..], rest].concat()).1.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {rest:?}");
+        }
+    }
+}
+
+#[test]
 fn incomplete_entry_in_a_closed_log_is_damage() {
     let bytes = file("wal-plain");
     let (entries, _) = read_all(&bytes);
@@ -259,4 +276,65 @@ fn damaged_length_is_told_from_a_cut_log() {
         };
         assert_eq!(read_all(&damaged), (Vec::new(), Ok(expected)), "{name}");
     }
+}
+
+#[test]
+fn values_in_a_cut_entry_are_not_taken_for_entries() {
+    let [region, table] = [b"0123456789abcdef0123456789abcdef".as_slice(), b"t"];
+    let time = b"\x20\x80\xd0\x95\xff\xbc\x31";
+    let field =
+        |tag: u8, bytes: &[u8]| [&[tag, u8::try_from(bytes.len()).unwrap()][..], bytes].concat();
+    let entry = |fields: &[&[u8]], cells: &[u8]| {
+        let key = fields.concat();
+        [&[u8::try_from(key.len()).unwrap()][..], &key, cells].concat()
+    };
+    let row = make_key(b"row", b"f", b"q", 5, 4);
+    let (key_bytes, total) = (row.len().to_be_bytes(), (row.len() + 8).to_be_bytes());
+    let plain_cell = [&total[4..], &key_bytes[4..], &[0; 4], &row].concat();
+    let lengths = [u8::try_from(row.len()).unwrap(), 0, 0];
+    let packed_cell = [&lengths[..], b"\xff\x03row\xff\x01f"].concat();
+    let named = [&field(0x0a, region)[..], &field(0x12, table), b"\x18\x05"];
+    let slots = [&b"\x0a\x02\0\0"[..], b"\x12\x02\0\0", b"\x18\x05"];
+    let one = &b"\x38\x01"[..];
+    let plain = entry(&[&named[..], &[time, one]].concat(), &plain_cell);
+    let packed = entry(&[&slots[..], &[time, one]].concat(), &packed_cell);
+    let similar = [
+        entry(&[&named[..], &[time, one]].concat(), b"no cell, but a text"),
+        entry(&[&slots[..], &[time, one]].concat(), b"no cell"),
+        entry(&[&named[..], &[b"\x20\x05", one]].concat(), &plain_cell),
+        entry(&[named[1], named[0], named[2], time, one], &plain_cell),
+        entry(&[&field(0x0a, b"abcdef"), named[1], named[2], time, one], &plain_cell),
+        entry(&[slots[0], &b"\x12\x02\x7f\xff"[..], slots[2], time, one], &packed_cell),
+    ];
+    for (name, own, other) in [("wal-plain", &plain, &packed), ("wal-compressed", &packed, &plain)]
+    {
+        let log = unclosed(name);
+        let offset = log.len() as u64;
+        // The log ends inside the key of the last entry.
+        let begin = b"\xff\xff\x7f\x0a\x20";
+        let further = |value: &[u8]| {
+            let cut = [&log[..], begin, value, b"and so on"].concat();
+            let (_, end) = read_all(&cut);
+            let Ok(WalEnd::Incomplete { offset: at, further_entry, .. }) = end else {
+                panic!("{name}: {end:?}")
+            };
+            assert_eq!(at, offset);
+            further_entry
+        };
+        for value in similar.iter().chain([other]) {
+            assert_eq!(further(value), None, "{name}: {value:?}");
+        }
+        assert_eq!(further(own), Some(offset + begin.len() as u64), "{name}");
+    }
+}
+
+#[test]
+fn search_of_many_beginnings_is_quick() {
+    // Every second byte begins a key by its length, and each has the greatest one.
+    let bytes = b"\xff\x1f\x0a\x20".repeat(1 << 20);
+    let log = [unclosed("wal-plain"), b"\xff\xff\xff\x01".to_vec(), bytes].concat();
+    let began = std::time::Instant::now();
+    let (_, end) = read_all(&log);
+    assert!(matches!(end, Ok(WalEnd::Incomplete { further_entry: None, .. }) | Err(_)), "{end:?}");
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
 }

@@ -129,7 +129,7 @@ async fn missing_sources_are_named() {
         "/api/slow-log",
         "/api/diagnosis",
         "/api/tables/t/heat",
-        "/api/tables/t/heat/cell",
+        "/api/tables/t/heat/cell?at=5",
         "/api/tables/t/hot-keys",
         "/api/tables/t/diagnosis",
         "/api/tables/t/what-if",
