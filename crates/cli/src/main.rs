@@ -4,6 +4,7 @@
 mod backend;
 mod bench;
 mod bulkload;
+mod cell_sorter;
 mod cmd;
 mod copy;
 mod demo;

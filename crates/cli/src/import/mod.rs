@@ -15,7 +15,6 @@ mod remark;
 mod root;
 mod source;
 mod spill;
-mod spill_run;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

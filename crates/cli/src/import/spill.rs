@@ -1,8 +1,12 @@
-//! Cells in any order, written to one store file for each store, with bounded memory.
+//! Cells in any order, written to one store file for each store, with bounded memory: a sorter
+//! orders them by store, and then as in a store file.
 //!
-//! Each store collects its cells. When all of them together reach a limit, they are sorted and
-//! written to a file, which is merged with the others at the end (`spill_run.rs`).
+//! ```text
+//! key of the sorter      number of the store u32 | sequence id u64 | flat key
+//! value of the sorter    bytes of the tags u16 | tags | value
+//! ```
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -10,22 +14,38 @@ use anyhow::Context as _;
 use halite::{Bytes, CellRef, FamilyDescriptor};
 use halite_engine::env::Env;
 use halite_engine::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
-use halite_types::cell::{compare_cells, read_cell, write_cell};
+use halite_types::cell::{check_key, compare_keys};
 
-use super::spill_run::{RECORD_OVERHEAD_BYTES, Runs};
+use crate::cell_sorter::{self, KeyOrder, Sorter};
 
 /// Maximum bytes of the cells in memory.
 const MAX_BYTES: usize = 128 << 20;
-/// Bytes of memory for a cell besides its own.
-const CELL_OVERHEAD_BYTES: usize = 16;
+/// Bytes before the flat key of a cell in a key of the sorter.
+const HEAD_BYTES: usize = 12;
+/// Bytes by which key and value of the sorter are larger than an encoded cell, at most.
+const EXTRA_BYTES: u64 = 2;
 
-/// Returns the most bytes of runs beside the final files: none if the cells fit in memory.
+/// Cells by store, and of one store as in its file. Of cells with one key and one sequence id,
+/// which are the same entry in two logs or were written in one batch, the sorter keeps the last
+/// one.
+const CELLS_OF_STORES: KeyOrder = KeyOrder { is_key, compare };
+
+fn is_key(key: &[u8]) -> bool {
+    key.get(HEAD_BYTES..).is_some_and(check_key)
+}
+
+fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    a[..4]
+        .cmp(&b[..4])
+        .then_with(|| compare_keys(&a[HEAD_BYTES..], &b[HEAD_BYTES..]))
+        .then_with(|| b[4..HEAD_BYTES].cmp(&a[4..HEAD_BYTES]))
+}
+
+/// Returns the most bytes of files beside the final ones for encoded cells: none if they fit in
+/// memory.
 pub(super) fn max_run_bytes(cell_bytes: u64, cells: u64) -> u64 {
-    let in_memory = cell_bytes.saturating_add(cells.saturating_mul(CELL_OVERHEAD_BYTES as u64));
-    if in_memory <= MAX_BYTES as u64 {
-        return 0;
-    }
-    cell_bytes.saturating_add(cells.saturating_mul(RECORD_OVERHEAD_BYTES))
+    let bytes = cell_bytes.saturating_add(cells.saturating_mul(EXTRA_BYTES));
+    cell_sorter::max_run_bytes(MAX_BYTES, bytes, cells)
 }
 
 /// Store of a table to import: positions of the table and its region, and the family.
@@ -39,33 +59,34 @@ pub(super) struct StorePlace {
 /// Cells of stores.
 pub(super) struct Spill<'a> {
     env: &'a Env,
-    max_bytes: usize,
-    bytes: usize,
     /// Numbers of the stores that cells were added to.
     numbers: BTreeMap<StorePlace, u32>,
-    stores: Vec<StoreCells>,
-    runs: Runs,
+    stores: Vec<Store>,
+    sorter: Sorter,
+    key: Vec<u8>,
+    value: Vec<u8>,
 }
 
-/// Store with its cells in memory.
-struct StoreCells {
+/// Store with the options of its file.
+struct Store {
     place: StorePlace,
     options: WriterOptions,
-    bytes: Vec<u8>,
-    /// Offset and sequence id of each cell.
-    cells: Vec<(usize, u64)>,
 }
 
 impl<'a> Spill<'a> {
     /// Files are written to the root of an environment.
     pub(super) fn new(env: &'a Env) -> Self {
+        Self::with_memory(env, MAX_BYTES)
+    }
+
+    fn with_memory(env: &'a Env, max_bytes: usize) -> Self {
         Self {
             env,
-            max_bytes: MAX_BYTES,
-            bytes: 0,
             numbers: BTreeMap::new(),
             stores: Vec::new(),
-            runs: Runs::new(Path::new(&env.fs.root())),
+            sorter: Sorter::new(Path::new(&env.fs.root()), max_bytes, CELLS_OF_STORES),
+            key: Vec::new(),
+            value: Vec::new(),
         }
     }
 
@@ -85,37 +106,32 @@ impl<'a> Spill<'a> {
         } else {
             let number = u32::try_from(stores.len()).context("too many stores")?;
             numbers.insert(place.clone(), number);
-            stores.push(StoreCells::new(place, family));
+            stores.push(Store::new(place, family));
             number
         };
-        let store = &mut stores[number as usize];
-        let before = store.memory_bytes();
-        store.cells.push((store.bytes.len(), cell.sequence_id()));
-        store.options.include_tags |= !cell.tags().is_empty();
-        write_cell(&mut store.bytes, cell);
-        self.bytes += store.memory_bytes() - before;
-        if self.bytes > self.max_bytes { self.write_run() } else { Ok(()) }
+        stores[number as usize].options.include_tags |= !cell.tags().is_empty();
+        self.key.clear();
+        self.key.extend_from_slice(&number.to_be_bytes());
+        self.key.extend_from_slice(&cell.sequence_id().to_be_bytes());
+        self.key.extend_from_slice(cell.key());
+        let tags = u16::try_from(cell.tags().len()).context("tags above 64 KiB")?;
+        self.value.clear();
+        self.value.extend_from_slice(&tags.to_be_bytes());
+        self.value.extend_from_slice(cell.tags());
+        self.value.extend_from_slice(cell.value());
+        self.sorter.add(&self.key, &self.value)
     }
 
     /// Writes the store files, and returns them.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read or written.
-    pub(super) fn finish(mut self) -> anyhow::Result<Vec<(StorePlace, PathBuf)>> {
+    pub(super) fn finish(self) -> anyhow::Result<Vec<(StorePlace, PathBuf)>> {
+        let Self { env, stores, sorter, .. } = self;
         let mut files = Vec::new();
-        if self.runs.is_empty() {
-            for store in &mut self.stores {
-                store.sort();
-                let mut file = NewFile::create(self.env, store, files.len())?;
-                store.iter().try_for_each(|cell| file.append(cell))?;
-                files.push(file.finish()?);
-            }
-            return Ok(files);
-        }
-        self.write_run()?;
-        let Self { env, stores, runs, .. } = self;
         let mut current: Option<(u32, NewFile)> = None;
-        runs.merge(|number, cell| {
+        sorter.finish(|key, value| {
+            let (number, cell) = parse(key, value).context("a recovered cell is damaged")?;
             if current.as_ref().is_none_or(|(of, _)| *of != number) {
                 if let Some((_, file)) = current.take() {
                     files.push(file.finish()?);
@@ -130,21 +146,16 @@ impl<'a> Spill<'a> {
         }
         Ok(files)
     }
+}
 
-    /// Moves all cells in memory to a run.
-    fn write_run(&mut self) -> anyhow::Result<()> {
-        let Self { stores, runs, bytes, .. } = self;
-        runs.add(|writer| {
-            for (number, store) in (0..).zip(stores) {
-                store.sort();
-                store.iter().try_for_each(|cell| writer.write(number, cell))?;
-                (store.bytes, store.cells) = (Vec::new(), Vec::new());
-            }
-            Ok(())
-        })?;
-        *bytes = 0;
-        Ok(())
-    }
+/// Returns the number of the store and the cell of an entry of the sorter, whose key is one.
+fn parse<'b>(key: &'b [u8], value: &'b [u8]) -> Option<(u32, CellRef<'b>)> {
+    let (number, rest) = key.split_first_chunk()?;
+    let (sequence, key) = rest.split_first_chunk()?;
+    let (tags, value) = value.split_first_chunk()?;
+    let (tags, value) = value.split_at_checked(usize::from(u16::from_be_bytes(*tags)))?;
+    let cell = CellRef::new(key, value, tags, u64::from_be_bytes(*sequence));
+    Some((u32::from_be_bytes(*number), cell))
 }
 
 /// Store file that is being written.
@@ -156,7 +167,7 @@ struct NewFile {
 }
 
 impl NewFile {
-    fn create(env: &Env, store: &StoreCells, number: usize) -> anyhow::Result<Self> {
+    fn create(env: &Env, store: &Store, number: usize) -> anyhow::Result<Self> {
         let name = format!("{number:032x}");
         let path = format!("{}/{name}", env.fs.root());
         let created = env.fs.create(&name).with_context(|| format!("creating {path}"))?;
@@ -175,7 +186,7 @@ impl NewFile {
     }
 }
 
-impl StoreCells {
+impl Store {
     fn new(place: StorePlace, family: &FamilyDescriptor) -> Self {
         // Codecs that cannot be written are refused with the table.
         let compression = Compression::from_name(&family.compression());
@@ -186,32 +197,8 @@ impl StoreCells {
                 compression: compression.filter(|codec| codec.is_supported()).unwrap_or_default(),
                 ..WriterOptions::default()
             },
-            bytes: Vec::new(),
-            cells: Vec::new(),
         }
     }
-
-    fn memory_bytes(&self) -> usize {
-        self.bytes.len() + self.cells.len() * CELL_OVERHEAD_BYTES
-    }
-
-    fn iter(&self) -> impl Iterator<Item = CellRef<'_>> {
-        self.cells.iter().map(|(start, sequence)| cell_at(&self.bytes, *start, *sequence))
-    }
-
-    /// Orders the cells as in a store file. Of cells with one key and one sequence id, which are
-    /// the same entry in two logs or were written in one batch, the last one stays.
-    fn sort(&mut self) {
-        let Self { bytes, cells, .. } = self;
-        let cell = |(start, sequence): &(usize, u64)| cell_at(bytes, *start, *sequence);
-        cells.reverse();
-        cells.sort_by(|a, b| compare_cells(&cell(a), &cell(b)));
-        cells.dedup_by(|later, first| compare_cells(&cell(later), &cell(first)).is_eq());
-    }
-}
-
-fn cell_at(bytes: &[u8], start: usize, sequence: u64) -> CellRef<'_> {
-    read_cell(&bytes[start..], sequence).expect("it was written here").0
 }
 
 #[cfg(test)]
@@ -228,7 +215,7 @@ mod tests {
         for max_bytes in [MAX_BYTES, 300, 1] {
             let folder = tempfile::tempdir().unwrap();
             let env = Env::os(folder.path()).unwrap();
-            let mut spill = Spill { max_bytes, ..Spill::new(&env) };
+            let mut spill = Spill::with_memory(&env, max_bytes);
             for (region, row, sequence, value) in [
                 (0, "b", 3, "old"),
                 (1, "d", 2, "second region"),

@@ -3,7 +3,7 @@
 //! ```text
 //! input.rs     lines of the file            mapping.rs     columns to key, timestamp and cells
 //! rows.rs      a line to its cells          value_type.rs  text to bytes
-//! sorter.rs    the external sort            output.rs      files, cut at the regions' boundaries
+//! output.rs    files, cut at the regions' boundaries
 //! ```
 //! Everything is written in a temporary directory next to the target, which is renamed at the end,
 //! so a failure leaves nothing.
@@ -13,7 +13,6 @@ mod mapping;
 mod output;
 mod quotes;
 mod rows;
-mod sorter;
 mod value_type;
 
 use std::fs;
@@ -35,8 +34,8 @@ use self::input::Input;
 use self::mapping::Mapping;
 use self::output::Output;
 use self::rows::RowMaker;
-use self::sorter::Sorter;
 use crate::backend::Backend;
+use crate::cell_sorter::{FLAT_KEYS, Sorter};
 use crate::key::{ResolvedKey, declares_key, resolve_in};
 
 /// What to write, from what and how.
@@ -94,7 +93,7 @@ impl WriteJob {
             self.max_file_bytes,
             self.now_ms,
         )?;
-        let mut sorter = Sorter::new(temporary.path(), self.memory);
+        let mut sorter = Sorter::new(temporary.path(), self.memory, FLAT_KEYS);
         let (lines, bad_lines) = self.read(&mut input, &rows, &mut sorter)?;
         let (added, runs) = (sorter.added(), sorter.runs());
         let bar = progress(added);

@@ -14,7 +14,7 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, Wr
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use halite_types::cell::compare_keys;
+use halite_types::cell::{check_key, compare_keys};
 
 /// Runs of one level that are merged to one of the next, so that few files are open and each cell
 /// is written once per level.
@@ -23,12 +23,33 @@ const MERGED_RUNS: usize = 32;
 const BUFFER_BYTES: usize = 256 << 10;
 /// Bytes of memory per cell besides key and value.
 const CELL_OVERHEAD: usize = size_of::<Entry>();
+/// Bytes of an entry of a run besides key and value.
+const RUN_OVERHEAD: usize = 16;
+
+/// Keys of a sorter and their order.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyOrder {
+    /// Returns `true` for bytes that `compare` takes.
+    pub(crate) is_key: fn(&[u8]) -> bool,
+    pub(crate) compare: fn(&[u8], &[u8]) -> Ordering,
+}
+
+/// Flat keys in the order of a store file.
+pub(crate) const FLAT_KEYS: KeyOrder = KeyOrder { is_key: check_key, compare: compare_keys };
+
+/// Returns the most bytes of runs of a sorter: none if the cells fit in memory. While runs are
+/// merged, the cells of one level are on disk twice.
+pub(crate) fn max_run_bytes(budget: usize, key_and_value_bytes: u64, cells: u64) -> u64 {
+    let with =
+        |overhead: usize| key_and_value_bytes.saturating_add(cells.saturating_mul(overhead as u64));
+    if with(CELL_OVERHEAD) <= budget as u64 { 0 } else { with(RUN_OVERHEAD) }
+}
 
 /// Cell: its flat key and its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct SortedCell {
-    pub(super) key: Vec<u8>,
-    pub(super) value: Vec<u8>,
+pub(crate) struct SortedCell {
+    pub(crate) key: Vec<u8>,
+    pub(crate) value: Vec<u8>,
     /// Position in the input.
     number: u64,
 }
@@ -42,9 +63,10 @@ struct Entry {
 }
 
 /// Sorter of cells by key. Of cells with one key the last one added is kept.
-pub(super) struct Sorter {
+pub(crate) struct Sorter {
     directory: PathBuf,
     budget: usize,
+    order: KeyOrder,
     bytes: Vec<u8>,
     entries: Vec<Entry>,
     /// The levels never rise from one run to the next.
@@ -61,10 +83,11 @@ struct Run {
 
 impl Sorter {
     /// Creates a sorter that uses about `budget` bytes of memory, and files in `directory`.
-    pub(super) fn new(directory: &Path, budget: usize) -> Self {
+    pub(crate) fn new(directory: &Path, budget: usize, order: KeyOrder) -> Self {
         Self {
             directory: directory.to_owned(),
             budget,
+            order,
             bytes: Vec::new(),
             entries: Vec::new(),
             runs: Vec::new(),
@@ -76,7 +99,7 @@ impl Sorter {
     ///
     /// # Errors
     /// Returns an error if a run cannot be written.
-    pub(super) fn add(&mut self, key: &[u8], value: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) -> anyhow::Result<()> {
         let size = key.len() + value.len() + CELL_OVERHEAD;
         if !self.entries.is_empty() && self.used_bytes() + size > self.budget {
             self.spill()?;
@@ -95,12 +118,12 @@ impl Sorter {
     }
 
     /// Returns the number of cells added.
-    pub(super) fn added(&self) -> u64 {
+    pub(crate) fn added(&self) -> u64 {
         self.added
     }
 
     /// Returns the number of runs on disk.
-    pub(super) fn runs(&self) -> usize {
+    pub(crate) fn runs(&self) -> usize {
         self.runs.len()
     }
 
@@ -109,9 +132,9 @@ impl Sorter {
     }
 
     fn sort(&mut self) {
-        let bytes = &self.bytes;
+        let (bytes, compare) = (&self.bytes, self.order.compare);
         self.entries.sort_unstable_by(|a, b| {
-            compare_keys(a.key(bytes), b.key(bytes)).then(b.number.cmp(&a.number))
+            compare(a.key(bytes), b.key(bytes)).then(b.number.cmp(&a.number))
         });
     }
 
@@ -135,7 +158,7 @@ impl Sorter {
             if self.runs.len() - start < MERGED_RUNS {
                 break;
             }
-            let mut merged = Merge::new(self.runs.split_off(start))?;
+            let mut merged = Merge::new(self.runs.split_off(start), self.order)?;
             let mut run = RunWriter::create(&self.directory)?;
             while let Some(cell) = merged.next_cell()? {
                 run.write(&cell.key, &cell.value, cell.number)?;
@@ -149,7 +172,7 @@ impl Sorter {
     ///
     /// # Errors
     /// Returns the first error of `each`, or of a run.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         mut self,
         mut each: impl FnMut(&[u8], &[u8]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
@@ -170,7 +193,7 @@ impl Sorter {
         }
         // The buffer is no longer needed, and those of the runs are.
         (self.bytes, self.entries) = (Vec::new(), Vec::new());
-        let mut merged = Merge::new(std::mem::take(&mut self.runs))?;
+        let mut merged = Merge::new(std::mem::take(&mut self.runs), self.order)?;
         while let Some(cell) = merged.next_cell()? {
             each(&cell.key, &cell.value)?;
         }
@@ -224,6 +247,7 @@ impl RunWriter {
 /// Reader of a run, at its next cell.
 struct RunReader {
     input: BufReader<File>,
+    order: KeyOrder,
     cell: SortedCell,
 }
 
@@ -233,20 +257,31 @@ impl RunReader {
         if self.input.fill_buf()?.is_empty() {
             return Ok(false);
         }
-        let mut head = [0; 16];
+        let mut head = [0; RUN_OVERHEAD];
         self.input.read_exact(&mut head)?;
         let (key, value, number) = split_head(head);
-        self.cell.key.resize(key, 0);
-        self.cell.value.resize(value, 0);
         self.cell.number = number;
-        self.input.read_exact(&mut self.cell.key)?;
-        self.input.read_exact(&mut self.cell.value)?;
-        Ok(true)
+        read_bytes(&mut self.input, key, &mut self.cell.key)?;
+        read_bytes(&mut self.input, value, &mut self.cell.value)?;
+        if (self.order.is_key)(&self.cell.key) {
+            Ok(true)
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidData, "it has a damaged key"))
+        }
     }
 }
 
+/// Reads `count` bytes in place of those before, without memory for more than there are.
+fn read_bytes(input: &mut BufReader<File>, count: usize, out: &mut Vec<u8>) -> io::Result<()> {
+    out.clear();
+    if input.by_ref().take(count as u64).read_to_end(out)? < count {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(())
+}
+
 /// Returns the lengths of key and value, and the number of the cell.
-fn split_head(head: [u8; 16]) -> (usize, usize, u64) {
+fn split_head(head: [u8; RUN_OVERHEAD]) -> (usize, usize, u64) {
     let number =
         |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let (key, value, high, low) = (number(0), number(4), number(8), number(12));
@@ -256,7 +291,8 @@ fn split_head(head: [u8; 16]) -> (usize, usize, u64) {
 /// Order in the heap, whose greatest is the next: smallest key, then the cell added last.
 impl Ord for RunReader {
     fn cmp(&self, other: &Self) -> Ordering {
-        compare_keys(&other.cell.key, &self.cell.key).then(self.cell.number.cmp(&other.cell.number))
+        (self.order.compare)(&other.cell.key, &self.cell.key)
+            .then(self.cell.number.cmp(&other.cell.number))
     }
 }
 
@@ -282,11 +318,11 @@ struct Merge {
 }
 
 impl Merge {
-    fn new(runs: Vec<Run>) -> anyhow::Result<Self> {
+    fn new(runs: Vec<Run>, order: KeyOrder) -> anyhow::Result<Self> {
         let mut heap = BinaryHeap::with_capacity(runs.len());
         for Run { file, .. } in runs {
             let input = BufReader::with_capacity(BUFFER_BYTES, file);
-            let mut run = RunReader { input, cell: SortedCell::default() };
+            let mut run = RunReader { input, order, cell: SortedCell::default() };
             if run.advance().context("reading sorted cells")? {
                 heap.push(run);
             }
@@ -328,7 +364,7 @@ mod tests {
     /// Returns the sorted cells and the number of runs.
     fn sorted(budget: usize, cells: usize) -> (Vec<KeyAndValue>, usize) {
         let directory = tempfile::tempdir().unwrap();
-        let mut sorter = Sorter::new(directory.path(), budget);
+        let mut sorter = Sorter::new(directory.path(), budget, FLAT_KEYS);
         for at in 0..cells {
             sorter.add(&key(at * 7919 % 1000), at.to_string().as_bytes()).unwrap();
         }
@@ -357,5 +393,46 @@ mod tests {
         let (many_runs, runs) = sorted(300, 5000);
         assert!(runs < 3 * MERGED_RUNS, "{runs}");
         assert_eq!(many_runs, in_memory);
+    }
+
+    #[test]
+    fn run_that_was_cut_is_an_error() {
+        let lengths = |sorter: &Sorter| -> Vec<u64> {
+            sorter.runs.iter().map(|run| run.file.metadata().unwrap().len()).collect()
+        };
+        let filled = || {
+            let directory = tempfile::tempdir().unwrap();
+            let mut sorter = Sorter::new(directory.path(), 1, FLAT_KEYS);
+            (0..4).for_each(|at| sorter.add(&key(at), b"value").unwrap());
+            (sorter, directory)
+        };
+        let whole = lengths(&filled().0);
+        assert_eq!(whole.len(), 3);
+        for (run, length) in whole.into_iter().enumerate() {
+            for cut in 1..length {
+                let (sorter, _directory) = filled();
+                sorter.runs[run].file.set_len(cut).unwrap();
+                let error = sorter.finish(|_, _| Ok(())).unwrap_err().to_string();
+                assert!(error.contains("sorted cells"), "run {run} cut at {cut}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn runs_have_at_most_the_stated_bytes() {
+        for cells in [1_usize, 50, 700] {
+            let directory = tempfile::tempdir().unwrap();
+            let mut sorter = Sorter::new(directory.path(), 1000, FLAT_KEYS);
+            let mut bytes = 0;
+            for at in 0..cells {
+                sorter.add(&key(at), b"value").unwrap();
+                bytes += key(at).len() as u64 + 5;
+            }
+            sorter.spill().unwrap();
+            let on_disk: u64 =
+                sorter.runs.iter().map(|run| run.file.metadata().unwrap().len()).sum();
+            let stated = max_run_bytes(1000, bytes, cells as u64);
+            assert!(cells == 1 && stated == 0 || on_disk == stated, "{on_disk} of {stated}");
+        }
     }
 }
