@@ -18,12 +18,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::column::{Bounds, Column, MAX_BOUND_BYTES, MAX_BUCKETS};
+use crate::column::{Bounds, Column, MAX_BOUND_BYTES, MAX_BUCKETS, MAX_TIME_MS};
 use crate::metric::{Load, METRICS, Metric};
 
 const VERSION: u8 = 1;
-/// Latest time of a column, in milliseconds: sums of two times do not overflow.
-const MAX_TIME_MS: i64 = 1 << 60;
 /// Sections of a column: loads and peaks of each metric.
 const SECTIONS: usize = 2 * METRICS;
 

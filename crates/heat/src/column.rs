@@ -157,6 +157,9 @@ impl Column {
     }
 }
 
+/// Latest time of a column or a query, in milliseconds: sums of two times do not overflow.
+pub(crate) const MAX_TIME_MS: i64 = 1 << 60;
+
 /// Span of the shortest columns, in milliseconds.
 pub const BASE_MS: i64 = 10_000;
 

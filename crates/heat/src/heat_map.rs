@@ -4,15 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::codec::PackedColumn;
-use crate::column::{BASE_MS, Bounds, MAX_BUCKETS, parts, thinned};
+use crate::column::{BASE_MS, Bounds, MAX_BUCKETS, MAX_TIME_MS, parts, thinned};
 use crate::history::{History, LAYERS};
 use crate::metric::Metric;
 
 /// Maximum number of columns of a picture.
 pub const MAX_COLUMNS: usize = 1024;
-
-/// Latest time of a query, in milliseconds: sums of two times do not overflow.
-const MAX_TIME_MS: i64 = 1 << 60;
 
 /// Requested part of a history.
 #[derive(Clone, Debug)]

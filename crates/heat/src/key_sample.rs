@@ -3,6 +3,8 @@
 //! Where the keys lie tells where half of the load is; in which order they came tells whether they
 //! grow. Counters per key range tell neither.
 
+use halite_types::rng::SplitMix64;
+
 /// Keys of a sample.
 pub(crate) const MAX_KEYS: usize = 128;
 /// Bytes of a key that are kept.
@@ -15,8 +17,7 @@ pub struct KeySample {
     most: usize,
     keys: Vec<SampledKey>,
     seen: u64,
-    /// State of the generator of random numbers.
-    state: u64,
+    random: SplitMix64,
 }
 
 /// Operation of a sample.
@@ -42,15 +43,14 @@ impl KeySample {
     /// Returns a sample of at most `most` keys.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self { most, keys: Vec::new(), seen: 0, state: 0 }
+        Self { most, keys: Vec::new(), seen: 0, random: SplitMix64::new(0) }
     }
 
     /// Adds an operation.
     pub fn add(&mut self, row: &[u8], is_write: bool, is_scan: bool) {
         let arrival = self.seen;
         self.seen += 1;
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let random = split_mix(self.state);
+        let random = self.random.next_u64();
         let row = &row[..row.len().min(MAX_KEY_BYTES)];
         if self.keys.len() < self.most {
             self.keys.push(SampledKey { row: row.to_vec(), arrival, is_write, is_scan });
@@ -89,13 +89,6 @@ impl KeySample {
     pub fn seen(&self) -> u64 {
         self.seen
     }
-}
-
-/// Mixes a number as the generator `SplitMix64` does.
-fn split_mix(state: u64) -> u64 {
-    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@
 //! the golden ratio spreads the chosen numbers evenly, and without a period that a client's
 //! batches could have too.
 
+// 2^64 divided by the golden ratio.
+use halite_types::rng::SPLIT_MIX_INCREMENT;
+
 /// Operations per sampled operation of the sub-range counters.
 pub const SUB_RANGE_RATE: u64 = 8;
 /// Operations per sampled operation of frequent rows and key samples.
@@ -12,15 +15,12 @@ pub const ROW_RATE: u64 = 16;
 /// Operations per record of the operation log.
 pub const LOG_RATE: u64 = 1024;
 
-/// 2^64 divided by the golden ratio.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// Returns the position of an operation in the sample, from 0: an operation is in the sample of
 /// every rate that is a power of two and at most `2^64 / position`.
 #[inline]
 #[must_use]
 pub fn position(number: u64) -> u64 {
-    number.wrapping_mul(GOLDEN)
+    number.wrapping_mul(SPLIT_MIX_INCREMENT)
 }
 
 /// Returns `true` if an operation at this position is one of the sampled ones. `rate` is a power of

@@ -1,6 +1,10 @@
 //! Most frequent rows in bounded memory: the Space-Saving algorithm (Metwally, Agrawal, El Abbadi,
 //! "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005).
 
+use std::hash::Hasher as _;
+
+use rustc_hash::FxHasher;
+
 /// Number of rows that are counted.
 pub(crate) const COUNTERS: usize = 64;
 /// Bytes of a row that are kept. Longer rows that begin equally are counted as one.
@@ -109,23 +113,12 @@ impl SpaceSaving {
     }
 }
 
-/// Hash of a row, in steps of eight bytes. Rows that were chosen to collide cost time, not
-/// correctness: the rows themselves are compared.
+/// Hash of a row. Rows that were chosen to collide cost time, not correctness: the rows themselves
+/// are compared.
 fn hash(row: &[u8]) -> u64 {
-    let mut hash = row.len() as u64;
-    let mut chunks = row.chunks_exact(8);
-    for chunk in &mut chunks {
-        hash = mix(hash ^ u64::from_le_bytes(chunk.try_into().unwrap_or_default()));
-    }
-    let mut rest = [0_u8; 8];
-    let tail = chunks.remainder();
-    rest[..tail.len()].copy_from_slice(tail);
-    mix(hash ^ u64::from_le_bytes(rest))
-}
-
-fn mix(value: u64) -> u64 {
-    let product = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    product ^ (product >> 29)
+    let mut hasher = FxHasher::default();
+    hasher.write(row);
+    hasher.finish()
 }
 
 #[cfg(test)]

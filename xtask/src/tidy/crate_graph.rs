@@ -25,7 +25,7 @@ const fn edges(
 const ALLOWED: &[Edges] = &[
     edges("halite-types", &[], &[]),
     edges("halite-compression", &[], &[]),
-    edges("halite-heat", &[], &[]),
+    edges("halite-heat", &["halite-types"], &[]),
     edges("halite-engine", &["halite-types", "halite-compression", "halite-heat"], &[]),
     edges("halite-hbase-dir", &["halite-types"], &[]),
     edges("halite-wire", &["halite-types", "halite-compression"], &[]),

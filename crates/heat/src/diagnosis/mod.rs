@@ -180,8 +180,8 @@ pub fn diagnose(
     ];
     let found = checks.iter().find_map(|check| check());
     // A period shows over a longer time.
-    let whole = Evidence::gather(activity, i64::MIN, to_ms);
-    found.or_else(|| periodic(&whole)).unwrap_or_else(|| even(&evidence))
+    let period = || periodic(&Evidence::gather(activity, i64::MIN, to_ms));
+    found.or_else(period).unwrap_or_else(|| even(&evidence))
 }
 
 impl<'a> Evidence<'a> {

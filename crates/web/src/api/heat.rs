@@ -1,8 +1,6 @@
 //! Load of a table by key range and time.
 
-use std::collections::HashMap;
-
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use halite_heat::{BASE_MS, HeatMap, HeatQuery, LAYERS, MAX_BUCKETS, MAX_COLUMNS, Metric};
 use halite_rowkey::{KeyBuf, KeySchema};
 use halite_types::RegionInfo;
@@ -134,7 +132,6 @@ pub(crate) async fn heat(call: Call) -> Response {
         binary(&answer, &map)
     })
     .await
-    .into_response()
 }
 
 /// Returns the binary form: length of the header (u32, little-endian), header, zeros up to a
@@ -157,6 +154,34 @@ struct Asked {
     metrics: Vec<Metric>,
     metric: String,
     is_unsalted: bool,
+}
+
+/// Range of keys.
+struct KeyRange {
+    start: Box<[u8]>,
+    /// `None` for all after the start.
+    end: Option<Box<[u8]>>,
+}
+
+impl KeyRange {
+    /// Reads `k0` and `k1`.
+    fn of(params: &Params) -> Answered<Self> {
+        let key = |name: &'static str| -> Answered<Option<Box<[u8]>>> {
+            match params.get(name) {
+                None | Some("") => Ok(None),
+                Some(_) => params.hex(name).map(|key| Some(key.as_ref().into())),
+            }
+        };
+        let (start, end) = (key("k0")?.unwrap_or_default(), key("k1")?);
+        if end.as_ref().is_some_and(|end| *end <= start) {
+            return Err(Problem::field("k1", "k1 is not after k0"));
+        }
+        Ok(Self { start, end })
+    }
+
+    fn contains(&self, row: &[u8]) -> bool {
+        *row >= *self.start && self.end.as_ref().is_none_or(|end| *row < **end)
+    }
 }
 
 impl Asked {
@@ -194,15 +219,7 @@ impl Asked {
                 return Err(Problem::field("order", text));
             }
         };
-        let key = |name: &'static str| match params.get(name) {
-            None | Some("") => Ok(None),
-            Some(_) => params.hex(name).map(Some),
-        };
-        let start: Box<[u8]> = key("k0")?.as_deref().unwrap_or_default().into();
-        let end: Option<Box<[u8]>> = key("k1")?.map(|end| end.as_ref().into());
-        if end.as_ref().is_some_and(|end| *end <= start) {
-            return Err(Problem::field("k1", "k1 is not after k0"));
-        }
+        let KeyRange { start, end } = KeyRange::of(params)?;
         let query = HeatQuery {
             from_ms,
             to_ms,
@@ -230,7 +247,11 @@ fn answer(call: &Call, has_cells: bool) -> Answered<(HeatAnswer, HeatMap)> {
         let maps = draw(call, &table, &asked, std::slice::from_ref(&asked.query))?;
         maps.into_iter().next().ok_or_else(Problem::defect)?
     };
-    let regions = if asked.is_unsalted { Vec::new() } else { shown_regions(&table, &asked.query)? };
+    let regions = if asked.is_unsalted {
+        Vec::new()
+    } else {
+        shown_regions(&table, &asked.query.start, asked.query.end.as_deref())?
+    };
     if !call.site.config.shows_rows {
         hide_rows(&mut map, &regions);
     }
@@ -344,11 +365,15 @@ fn columns(count: usize) -> i64 {
 }
 
 /// Regions of the shown keys, in key order.
-fn shown_regions(table: &KnownTable, query: &HeatQuery) -> Answered<Vec<RegionInfo>> {
+fn shown_regions(
+    table: &KnownTable,
+    start: &[u8],
+    end: Option<&[u8]>,
+) -> Answered<Vec<RegionInfo>> {
     let mut regions = halite_types::block_on(table.table.regions())?;
     regions.retain(|region| {
-        let begins_before_end = query.end.as_ref().is_none_or(|end| *region.start < **end);
-        begins_before_end && (region.end.is_empty() || *region.end > *query.start)
+        let begins_before_end = end.is_none_or(|end| *region.start < *end);
+        begins_before_end && (region.end.is_empty() || *region.end > *start)
     });
     Ok(regions)
 }
@@ -469,7 +494,7 @@ fn cell_answer(call: &Call, _: Deadline) -> Answered<CellAnswer> {
         .params
         .optional_number("at")?
         .ok_or_else(|| Problem::field("at", "give at, a time in milliseconds since 1970"))?;
-    let asked = Asked::of(&Params(cell_params(&call.params)), i64::try_from(now).unwrap_or(0))?;
+    let range = KeyRange::of(&call.params)?;
     let dt_ms = call.params.number("dt_ms", BASE_MS..=MAX_CELL_MS, BASE_MS)?;
     call.check_rows()?;
     let table = call.table()?;
@@ -478,10 +503,7 @@ fn cell_answer(call: &Call, _: Deadline) -> Answered<CellAnswer> {
     let from = at.saturating_sub(at.rem_euclid(BASE_MS));
     let span = (from, from.saturating_add(dt_ms));
     let (rows, _) = call.site.extension().hot_rows(table.name(), span)?;
-    let is_inside = |row: &[u8]| {
-        *row >= *asked.query.start && asked.query.end.as_ref().is_none_or(|end| *row < **end)
-    };
-    let top_rows = rows.iter().filter(|row| is_inside(&row.row)).take(MAX_ROWS).map(|row| {
+    let top_rows = rows.iter().filter(|row| range.contains(&row.row)).take(MAX_ROWS).map(|row| {
         let (per_s, error) = super::hot_keys::rates(row, span);
         TopRow { key: style.key(&row.row), per_s, error }
     });
@@ -492,17 +514,11 @@ fn cell_answer(call: &Call, _: Deadline) -> Answered<CellAnswer> {
         clients: Vec::new(),
         statements: Vec::new(),
         sampled: super::hot_keys::SAMPLED,
-        regions: shown_regions(&table, &asked.query)?
+        regions: shown_regions(&table, &range.start, range.end.as_deref())?
             .into_iter()
             .take(MAX_ROWS)
             .map(|region| region.encoded_name)
             .collect(),
         p99_ms: None,
     })
-}
-
-/// Returns the parameters of a cell that a map has too.
-fn cell_params(params: &Params) -> Vec<(String, String)> {
-    let of_both = params.0.iter().filter(|(name, _)| name == "k0" || name == "k1");
-    of_both.cloned().collect::<HashMap<_, _>>().into_iter().collect()
 }

@@ -173,7 +173,8 @@ impl Engine {
         limit: usize,
     ) -> Result<(Vec<HotRow>, u64)> {
         self.check_heat(table)?;
-        Ok(self.heat_of(table).activity.hot_rows(from_ms, to_ms, limit))
+        let activity = self.with_heat(table, |heat| heat.activity.clone());
+        Ok(activity.hot_rows(from_ms, to_ms, limit))
     }
 
     /// Names the shape of the load of a table in a span of time of the last ten minutes, in
@@ -188,14 +189,16 @@ impl Engine {
         salt: Option<Salt<'_>>,
     ) -> Result<Finding> {
         self.check_heat(table)?;
-        let heat = self.heat_of(table);
-        let columns = heat.history.columns(0, from_ms, to_ms);
-        Ok(diagnose(&heat.activity, &columns, (from_ms, to_ms), salt))
+        let (activity, columns) = self.with_heat(table, |heat| {
+            (heat.activity.clone(), heat.history.columns(0, from_ms, to_ms))
+        });
+        Ok(diagnose(&activity, &columns, (from_ms, to_ms), salt))
     }
 
-    /// Returns a copy of the recorded load of a table, which shares its columns.
-    fn heat_of(&self, table: &TableName) -> TableHeat {
-        self.heat.recorded.lock().tables.get(table).cloned().unwrap_or_default()
+    /// Returns a part of the recorded load of a table. Copies share what is recorded, so that the
+    /// recorder does not wait for those who examine it.
+    fn with_heat<T: Default>(&self, table: &TableName, part: impl FnOnce(&TableHeat) -> T) -> T {
+        self.heat.recorded.lock().tables.get(table).map(part).unwrap_or_default()
     }
 
     fn check_heat(&self, table: &TableName) -> Result<()> {

@@ -33,8 +33,7 @@ impl Recorded {
     /// Forgets the histories of tables without load for the longest time while all take too much
     /// memory. They return from the store at the next open.
     pub(super) fn limit_memory(&mut self) {
-        // An estimate from the number of columns would not know their sizes: every table is asked,
-        // which takes microseconds.
+        // Bounds are most of the memory, and columns share them: their number alone says little.
         let sizes = self.tables.iter().map(|(name, heat)| {
             let newest = heat.history.newest(1).first().map_or(i64::MIN, |column| column.to_ms);
             (newest, heat.history.memory_bytes(), name.clone())
@@ -55,8 +54,8 @@ impl Recorded {
     }
 }
 
-/// Recorded load of one table. Copies share the columns.
-#[derive(Clone, Default)]
+/// Recorded load of one table.
+#[derive(Default)]
 pub(super) struct TableHeat {
     pub(super) history: History,
     pub(super) activity: Activity,
