@@ -111,6 +111,7 @@ impl Data {
     }
 }
 
+#[inline(never)] // A profile names it.
 fn scan(reader: &Arc<Reader>) -> usize {
     let mut cursor = Cursor::new(Arc::clone(reader), DirectBlocks);
     cursor.seek_to_first().unwrap();

@@ -245,25 +245,42 @@ pub(super) struct CellSpan {
 }
 
 impl CellSpan {
+    /// Reads the lengths of a cell; `None` if it does not fit the payload. A scan calls this twice for
+    /// each cell, therefore the lengths are added first and compared with the payload once.
     #[inline]
     fn read(payload: &[u8], start: u32, layout: CellLayout) -> Option<Self> {
-        let mut input = ByteReader::starting_at(payload, start as usize);
-        let key_bytes = input.length()?;
-        let value_bytes = input.length()?;
-        input.take(key_bytes)?;
-        input.take(value_bytes)?;
-        let tags_bytes = if layout.tags { input.u16()? } else { 0 };
-        input.take(usize::from(tags_bytes))?;
-        let sequence = if layout.sequence_ids { u64::try_from(input.vlong()?).ok()? } else { 0 };
-        Some(Self {
-            start,
-            key_bytes: u32::try_from(key_bytes).ok()?,
-            value_bytes: u32::try_from(value_bytes).ok()?,
-            tags_bytes: u32::from(tags_bytes),
-            end: u32::try_from(input.position()).ok()?,
-            sequence,
-        })
+        let &[k0, k1, k2, k3, v0, v1, v2, v3] = payload.get(start as usize..)?.first_chunk()?;
+        let key_bytes = length(u32::from_be_bytes([k0, k1, k2, k3]))?;
+        let value_bytes = length(u32::from_be_bytes([v0, v1, v2, v3]))?;
+        // Four numbers of 32 bits: their sum fits into 64.
+        let mut end = u64::from(start)
+            .wrapping_add(8)
+            .wrapping_add(u64::from(key_bytes))
+            .wrapping_add(u64::from(value_bytes));
+        let mut tags_bytes = 0;
+        if layout.tags {
+            let tags = payload.get(usize::try_from(end).ok()?..)?.first_chunk()?;
+            tags_bytes = u32::from(u16::from_be_bytes(*tags));
+            end = end.wrapping_add(2).wrapping_add(u64::from(tags_bytes));
+        }
+        let mut sequence = 0;
+        if layout.sequence_ids {
+            let mut input = ByteReader::starting_at(payload, usize::try_from(end).ok()?);
+            sequence = u64::try_from(input.vlong()?).ok()?;
+            end = input.position() as u64;
+        }
+        if end > payload.len() as u64 {
+            return None;
+        }
+        let end = u32::try_from(end).ok()?;
+        Some(Self { start, key_bytes, value_bytes, tags_bytes, end, sequence })
     }
+}
+
+/// Returns a stored length; `None` if it is negative as Java's `int`.
+#[inline]
+fn length(stored: u32) -> Option<u32> {
+    (stored <= i32::MAX.cast_unsigned()).then_some(stored)
 }
 
 fn broken_cell(number: u32, at: u32, what: &str) -> Error {

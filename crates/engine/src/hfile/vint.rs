@@ -121,17 +121,25 @@ impl<'a> ByteReader<'a> {
         None
     }
 
+    #[inline]
     fn vlong_tail(&mut self, first: i8) -> Option<i64> {
         let (is_negative, count) = vlong_form(first);
-        let word = self.chunk::<8>();
-        let part = self.take(count)?;
-        let magnitude = match word {
-            // One load instead of a loop.
-            Some(word) => u64::from_be_bytes(*word) >> (64_usize.saturating_sub(count << 3) & 63),
-            None => part.iter().fold(0_u64, |value, &byte| (value << 8) | u64::from(byte)),
+        let magnitude = match self.chunk::<8>() {
+            // One load instead of a loop. At most 8 bytes are taken, which are there.
+            Some(word) => {
+                self.position = self.position.wrapping_add(count);
+                u64::from_be_bytes(*word) >> (64_usize.wrapping_sub(count << 3) & 63)
+            }
+            None => self.vlong_at_end(count)?,
         }
         .cast_signed();
         Some(if is_negative { !magnitude } else { magnitude })
+    }
+
+    #[cold]
+    fn vlong_at_end(&mut self, count: usize) -> Option<u64> {
+        let part = self.take(count)?;
+        Some(part.iter().fold(0_u64, |value, &byte| (value << 8) | u64::from(byte)))
     }
 }
 
