@@ -32,6 +32,12 @@ impl Clip {
     }
 }
 
+/// Files of fewer bytes have an index and Bloom filters of a few blocks, which the first gets read.
+const MIN_INDEX_PREFETCH_BYTES: u64 = 8 << 20;
+/// Part of the cache that index and Bloom filters may fill before a read asks for them, as 1 of
+/// this.
+const INDEX_PREFETCH_SHARE: u64 = 4;
+
 /// File on disk with its open reader.
 pub(crate) struct PhysicalFile {
     /// Distinguishes its blocks in the cache from those of other files.
@@ -40,6 +46,8 @@ pub(crate) struct PhysicalFile {
     cache: Arc<BlockCache>,
     /// `true` once its blocks were read into the cache.
     is_prefetched: AtomicBool,
+    /// `true` once its index and Bloom filters were read into the cache, or found no room there.
+    is_index_prefetched: AtomicBool,
     /// `true` once a block of its Bloom filters could not be read; they are then ignored.
     is_bloom_faulty: AtomicBool,
     bloom_failures: Arc<RankedMutex<BloomFailures>>,
@@ -174,6 +182,22 @@ impl StoreFile {
         self.fill_cache(BlockClasses::ALL, in_memory, || cache.has_room(in_memory) && go_on());
     }
 
+    /// Returns `true` if [`StoreFile::prefetch_index`] was not called for a large file.
+    pub(crate) fn needs_index_prefetch(&self) -> bool {
+        self.reader().bytes() >= MIN_INDEX_PREFETCH_BYTES
+            && !self.physical.is_index_prefetched.load(Ordering::Relaxed)
+    }
+
+    /// Reads Bloom filters and index into the cache, once, while `go_on` returns `true` and the
+    /// cache is not filled beyond [`INDEX_PREFETCH_SHARE`].
+    pub(crate) fn prefetch_index(&self, in_memory: bool, go_on: impl Fn() -> bool) {
+        self.physical.is_index_prefetched.store(true, Ordering::Relaxed);
+        let cache = &self.physical.cache;
+        let most = cache.share_bytes(in_memory) / INDEX_PREFETCH_SHARE;
+        let classes = BlockClasses { data: false, index: true, bloom: true };
+        self.fill_cache(classes, in_memory, || cache.bytes() < most && go_on());
+    }
+
     /// Reads blocks into the cache, as many as have room in it, while `go_on` returns `true`. Damage
     /// is left to the reads that need the block.
     pub(crate) fn fill_cache(
@@ -303,6 +327,7 @@ impl StoreFiles {
             reader,
             cache: Arc::clone(&self.cache),
             is_prefetched: AtomicBool::new(false),
+            is_index_prefetched: AtomicBool::new(false),
             is_bloom_faulty: AtomicBool::new(false),
             bloom_failures: Arc::clone(&self.bloom_failures),
         });
