@@ -14,7 +14,7 @@ use crate::params::{MAX_KEY_BYTES, Params};
 use crate::problem::Answered;
 
 /// Row key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct Key {
     /// Its bytes in hexadecimal digits, at most `key_bytes_max` of them.
     pub(crate) hex: String,
@@ -97,6 +97,12 @@ impl DeclaredKey {
         Some(Self { schema, dictionary })
     }
 
+    /// Returns a declared key without dictionaries.
+    #[cfg(test)]
+    pub(crate) fn of_schema(schema: KeySchema) -> Self {
+        Self { schema: Arc::new(schema), dictionary: None }
+    }
+
     /// Returns the options for planning queries on the key.
     pub(crate) fn plan_options(&self) -> PlanOptions {
         let resolver = self.dictionary.clone().map(|dictionary| dictionary as _);
@@ -119,6 +125,56 @@ impl DeclaredKey {
                 let known = ranges.iter().filter(|range| range.start < prefix.len()).count();
                 return Some(fields.into_iter().take(known).collect());
             }
+        }
+        None
+    }
+
+    /// Returns the names of the fields that have segments, in the order of these.
+    pub(crate) fn field_names(&self) -> Vec<String> {
+        let fields = self.schema.segments().iter().filter_map(|segment| segment.kind.field());
+        fields
+            .filter_map(|id| self.schema.fields().get(id))
+            .map(|field| field.name.clone())
+            .collect()
+    }
+
+    /// Returns the segment that has the values of a field; `None` if the key has no such field, or not
+    /// its values.
+    pub(crate) fn segment_of(&self, field: &str) -> Option<usize> {
+        let id = self.schema.field_id(field)?;
+        self.schema.segments().iter().position(|segment| segment.kind.field() == Some(id))
+    }
+
+    /// Returns the value of one segment of a key, as bytes and as text.
+    pub(crate) fn value_of(&self, key: &[u8], segment: usize) -> Option<(Vec<u8>, String)> {
+        let text = self.fields(key)?.get(segment)?.clone();
+        let range = self.schema.split_segments(key).ok()?.get(segment)?.clone();
+        Some((key.get(range)?.to_vec(), text))
+    }
+
+    /// Returns the value of one segment that all keys of a range have, if the bytes that its bounds
+    /// share determine it.
+    pub(crate) fn common_value(
+        &self,
+        start: &[u8],
+        end: &[u8],
+        segment: usize,
+    ) -> Option<(Vec<u8>, String)> {
+        let shared = start.iter().zip(end).take_while(|(one, other)| one == other).count();
+        let key = self.least_key(start)?;
+        let range = self.schema.split_segments(&key).ok()?.get(segment)?.clone();
+        (range.end <= shared).then(|| self.value_of(&key, segment)).flatten()
+    }
+
+    /// Returns the least key that begins with a prefix, or equals it.
+    fn least_key(&self, prefix: &[u8]) -> Option<Vec<u8>> {
+        let filler = if self.schema.profile() == Profile::Text { b'0' } else { 0 };
+        let mut key = prefix.to_vec();
+        for _ in 0..=MAX_FILLED_BYTES {
+            if !key.is_empty() && self.schema.split_segments(&key).is_ok() {
+                return Some(key);
+            }
+            key.push(filler);
         }
         None
     }
