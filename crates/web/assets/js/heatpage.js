@@ -277,12 +277,23 @@ export class HeatPage {
     }));
     this.view.show(model);
     this.legend.show(model);
+    if (model.diff && model.shown.every(value => Number.isNaN(value))) this.nothingBefore();
     this.bar.view(heat.h.from, heat.h.to, this.now);
     this.view.over.setAttribute(
       'aria-label',
       `Heat map of ${this.page.table}: ${model.metric.name}, ${model.rows} key ranges, ` +
         `${model.cols} columns from ${clock(heat.h.from)} to ${clock(heat.h.to)}. ` +
         'Arrows move, Enter pins, t shows values as a table, Tab leaves.',
+    );
+  }
+
+  nothingBefore() {
+    this.message(
+      empty(
+        'Nothing to compare with',
+        h('p', null, 'The period before this one was not recorded, or had other values.'),
+        button('Show the values', () => this.toggleDiff()),
+      ),
     );
   }
 

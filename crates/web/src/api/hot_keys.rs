@@ -74,6 +74,7 @@ pub(crate) struct HotKey {
     clients: Vec<String>,
     first_seen: i64,
     last_seen: i64,
+    /// Server of the region that has the row, or the first rows of the prefix.
     server: Option<String>,
 }
 
@@ -133,6 +134,13 @@ fn answer(call: &Call) -> Answered<HotKeysAnswer> {
         "reads" => row.writes * 2 <= row.count,
         _ => true,
     };
+    let status = call.site.status()?;
+    let (loads, _) = status.of_table(table.name());
+    let server_of = |row: &[u8]| {
+        let next = loads.partition_point(|load| *load.region.start <= *row);
+        let load = next.checked_sub(1).and_then(|at| loads.get(at))?;
+        call.site.extension().server_of(&load.region)
+    };
     let found = rows.iter().filter(is_wanted).take(limit).enumerate();
     let rows = found.map(|(at, row)| {
         let (per_s, error) = rates(row, span);
@@ -146,11 +154,12 @@ fn answer(call: &Call) -> Answered<HotKeysAnswer> {
             clients: Vec::new(),
             first_seen: row.first_seen_ms,
             last_seen: row.last_seen_ms,
-            server: None,
+            server: server_of(&row.row),
         }
     });
-    let rows = rows.collect();
-    let missing = vec!["clients", "server"];
+    let rows: Vec<HotKey> = rows.collect();
+    let mut missing = vec!["clients"];
+    missing.extend(rows.iter().any(|row| row.server.is_none()).then_some("server"));
     Ok(HotKeysAnswer {
         as_of: now,
         missing,

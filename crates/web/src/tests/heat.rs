@@ -16,7 +16,7 @@ use crate::{Extension, Token, WebConfig, WebSources, router};
 const NOW_MS: i64 = 1_700_000_000_000;
 
 /// Table with writes of 60 columns: each of 4 ranges of keys has as many per second as its number.
-struct Recorded;
+pub(super) struct Recorded;
 
 impl Recorded {
     fn histories() -> (History, History) {

@@ -30,6 +30,9 @@ async fn region_has_its_sub_ranges_and_best_split() {
 #[tokio::test]
 async fn tables_have_shape_skew_and_thumbnail() {
     let web = web(|_| ());
+    // Tables without requests have no findings.
+    let put = halite_types::Put::new("row").add("f", "q", "v");
+    web.store().table("t").unwrap().put(put).unwrap();
     for query in ["thumb=20x4", "thumb=20x4&show=bad", "thumb=20x4&sort=-shape&q=hot+row"] {
         let tables = web.get(&format!("/api/tables?{query}")).await.json();
         let table = &tables["tables"][0];
