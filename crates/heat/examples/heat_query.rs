@@ -1,5 +1,5 @@
-//! Time and memory of heat maps of a table with 100,000 regions whose history is full: all 888
-//! columns of the six layers.
+//! Time and memory of heat maps of a table with 100,000 regions whose history is full: all columns
+//! of the six layers.
 //!
 //! `cargo run --release -p halite-heat --example heat_query [REGIONS [ROUNDS]]` prints the median
 //! time of a query of 1,024 ranges of keys for each span of time. The load moves, so that the
