@@ -334,7 +334,7 @@ fn drawn(
             if !call.site.config.shows_rows {
                 hide_rows(&mut map, &[]);
             }
-            let row = rows(&map, asked, &style.undeclared(), &[]);
+            let row = rows(&map, asked, style, &[]);
             Ok(Drawn { map, row, regions: Vec::new(), missing })
         }
         Order::Pivot(field) => {
@@ -452,6 +452,10 @@ fn shown_regions(
 fn rows(map: &HeatMap, asked: &Asked, style: &KeyStyle, regions: &[RegionInfo]) -> Vec<HeatRow> {
     let last = asked.query.end.as_deref().unwrap_or_default();
     let ends = map.bounds.iter().skip(1).map(|bound| &**bound).chain([last]);
+    let key = |bound: &[u8]| match asked.order {
+        Order::Unsalted => style.unsalted_boundary(bound),
+        _ => style.boundary(bound),
+    };
     let mut region = 0;
     map.bounds
         .iter()
@@ -461,8 +465,8 @@ fn rows(map: &HeatMap, asked: &Asked, style: &KeyStyle, regions: &[RegionInfo]) 
                 region += 1;
             }
             HeatRow {
-                start: style.boundary(start),
-                end: style.boundary(end),
+                start: key(start),
+                end: key(end),
                 region: regions.get(region).map(|region| region.encoded_name.clone()),
                 ..HeatRow::default()
             }
