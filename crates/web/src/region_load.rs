@@ -128,7 +128,7 @@ impl InnerLoad {
         let left = match next.checked_sub(1).and_then(|last| self.points.get(last)) {
             None => 0.0,
             // Half of a part of which no row is known.
-            Some(last) if !is_known && !last.is_sampled => (last.before + before(next)) / 2.0,
+            Some(last) if !is_known && !last.is_sampled => f64::midpoint(last.before, before(next)),
             Some(_) => before(next),
         };
         [round(left), round(1.0 - left)]
@@ -176,6 +176,7 @@ impl InnerLoad {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the shares are rounded")]
 mod tests {
     use super::*;
 
@@ -186,14 +187,10 @@ mod tests {
         InnerLoad::new(ranges.iter().map(range).collect(), &rows, false, Box::default())
     }
 
-    fn same(row: &Bytes) -> Option<Bytes> {
-        Some(row.clone())
-    }
-
     #[test]
     fn even_load_is_halved_at_sub_range() {
         let even = load(&[("", 0.25), ("b", 0.25), ("c", 0.25), ("d", 0.25)], &[]);
-        let half = even.half_load(same);
+        let half = even.half_load(|row| Some(row.clone()));
         assert_eq!((half.row.unwrap().as_ref(), half.parts), (&b"c"[..], Some([0.5, 0.5])));
         assert_eq!(half.indivisible, None);
         assert_eq!(even.divided_at(b"b5"), [0.375, 0.625]);
@@ -205,7 +202,7 @@ mod tests {
         let rows: Vec<(String, f64)> = (0..10).map(|at| (format!("b{at}"), 2.0)).collect();
         let rows: Vec<(&str, f64)> = rows.iter().map(|(row, load)| (row.as_str(), *load)).collect();
         let crowded = load(&[("", 0.1), ("b", 0.8), ("c", 0.1)], &rows);
-        let half = crowded.half_load(same);
+        let half = crowded.half_load(|row| Some(row.clone()));
         assert_eq!((half.row.unwrap().as_ref(), half.parts), (&b"b5"[..], Some([0.5, 0.5])));
         assert_eq!(crowded.divided_at(b"b05"), [0.18, 0.82]);
         assert_eq!(half.indivisible, None);
@@ -214,11 +211,12 @@ mod tests {
     #[test]
     fn loaded_row_cannot_be_divided() {
         let one = load(&[("", 0.1), ("b", 0.8), ("c", 0.1)], &[("b3", 97.0), ("b7", 3.0)]);
-        let half = one.half_load(same);
+        let half = one.half_load(|row| Some(row.clone()));
         assert_eq!(half.indivisible.as_deref(), Some("one row has 78 % of the load"));
-        let range = load(&[("", 0.1), ("b", 0.8), ("c", 0.1)], &[]).half_load(same);
+        let range =
+            load(&[("", 0.1), ("b", 0.8), ("c", 0.1)], &[]).half_load(|row| Some(row.clone()));
         assert_eq!(range.indivisible.as_deref(), Some("one sub-range has 80 % of the load"));
-        assert!(load(&[("", 1.0)], &[]).half_load(same).row.is_none());
+        assert!(load(&[("", 1.0)], &[]).half_load(|row| Some(row.clone())).row.is_none());
     }
 
     #[test]
@@ -226,7 +224,7 @@ mod tests {
         let mut rising = load(&[("", 0.5), ("b", 0.5)], &[]);
         assert!(rising.half_load(|_| None).indivisible.unwrap().contains("policy"));
         rising.is_frontier = true;
-        let half = rising.half_load(same);
+        let half = rising.half_load(|row| Some(row.clone()));
         assert!(half.row.is_some() && half.indivisible.unwrap().contains("rise with time"));
     }
 }

@@ -12,6 +12,7 @@ use crate::options::Options;
 /// Nothing.
 pub(crate) struct RegionHeat;
 
+#[expect(clippy::unused_self, reason = "they stand for the methods of heat.rs")]
 impl RegionHeat {
     pub(super) fn new(_options: &Options) -> Self {
         Self

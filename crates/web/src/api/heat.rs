@@ -188,14 +188,14 @@ impl Order {
         match params.get("order").filter(|order| !order.is_empty()).unwrap_or("physical") {
             "physical" => Ok(Self::Physical),
             "unsalted" => Ok(Self::Unsalted),
-            order => match order.strip_prefix("pivot:") {
-                Some(field) => Ok(Self::Pivot(field.to_owned())),
-                None => {
+            order => {
+                let field = order.strip_prefix("pivot:").map(str::to_owned);
+                field.map(Self::Pivot).ok_or_else(|| {
                     let order = crate::params::short(order);
                     let text = format!("order is physical, unsalted or pivot:FIELD, not {order:?}");
-                    Err(Problem::field("order", text))
-                }
-            },
+                    Problem::field("order", text)
+                })
+            }
         }
     }
 }
@@ -343,7 +343,7 @@ fn drawn(
             let mut whole = asked.clone();
             whole.query.max_rows = MAX_BUCKETS;
             let map = physical(&whole)?;
-            let (map, row) = pivot.rows(call, table, &map, &asked.query)?;
+            let (map, row) = pivot.rows(call, table, &map, &asked.query);
             Ok(Drawn { map, row, regions: Vec::new(), missing })
         }
         Order::Physical => {

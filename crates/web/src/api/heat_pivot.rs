@@ -25,6 +25,9 @@ pub(crate) struct Pivot<'a> {
     segment: usize,
 }
 
+/// Weights and texts of the sampled values of one range, by their bytes.
+type Sampled = HashMap<Option<Vec<u8>>, (f64, String)>;
+
 /// Values of the ranges of keys.
 #[derive(Default)]
 struct Values {
@@ -72,19 +75,18 @@ impl<'a> Pivot<'a> {
         table: &KnownTable,
         map: &HeatMap,
         query: &HeatQuery,
-    ) -> Answered<(HeatMap, Vec<HeatRow>)> {
+    ) -> (HeatMap, Vec<HeatRow>) {
         let extension = call.site.extension();
         let to_ms = i64::try_from(extension.now_ms()).unwrap_or(i64::MAX);
         let span = (to_ms.saturating_sub(SPAN_MS), to_ms);
         let sample = extension.sampled_keys(table.name(), span).unwrap_or_default();
         let values = self.values(map, query.end.as_deref(), sample);
-        Ok(regrouped(map, values, query.max_rows))
+        regrouped(map, &values, query.max_rows)
     }
 
     /// Returns the values of the keys of each range.
     fn values(&self, map: &HeatMap, end: Option<&[u8]>, sample: Vec<WeightedKey>) -> Values {
-        let mut sampled: Vec<HashMap<Option<Vec<u8>>, (f64, String)>> =
-            map.bounds.iter().map(|_| HashMap::new()).collect();
+        let mut sampled: Vec<Sampled> = map.bounds.iter().map(|_| Sampled::new()).collect();
         for WeightedKey { key, weight, .. } in sample {
             let is_after = end.is_some_and(|end| *key.row >= *end);
             let at = map.bounds.partition_point(|bound| **bound <= *key.row).checked_sub(1);
@@ -111,7 +113,7 @@ impl<'a> Pivot<'a> {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a share")]
-fn shares_of(values: &mut Values, sampled: HashMap<Option<Vec<u8>>, (f64, String)>) -> RowShares {
+fn shares_of(values: &mut Values, sampled: Sampled) -> RowShares {
     let total: f64 = sampled.values().map(|(weight, _)| weight).sum();
     let share = |(bytes, (weight, text)): (Option<Vec<u8>>, (f64, String))| {
         let number = values.number(bytes.map(|bytes| (bytes, text)));
@@ -122,7 +124,7 @@ fn shares_of(values: &mut Values, sampled: HashMap<Option<Vec<u8>>, (f64, String
 
 /// Returns the map of the values with the most load, in the order of their bytes, and a last row of
 /// all others if they have load.
-fn regrouped(map: &HeatMap, values: Values, max_rows: usize) -> (HeatMap, Vec<HeatRow>) {
+fn regrouped(map: &HeatMap, values: &Values, max_rows: usize) -> (HeatMap, Vec<HeatRow>) {
     let of_ranges = map.mean.chunks(map.columns.max(1)).map(|row| row.iter().sum::<f32>());
     let mut loads = vec![0.0_f32; values.found.len()];
     for (load, shares) in of_ranges.zip(&values.shares) {
@@ -215,7 +217,7 @@ mod tests {
             sampled(key("y", 3), 5.0),
             sampled(vec![0xff], 5.0),
         ];
-        let (grouped, rows) = regrouped(&map, pivot.values(&map, None, sample), 100);
+        let (grouped, rows) = regrouped(&map, &pivot.values(&map, None, sample), 100);
         let labels: Vec<&str> =
             rows.iter().map(|row| row.label.as_ref().unwrap()[0].as_str()).collect();
         assert_eq!(labels, ["(not in schema)", "c", "d", "m", "y", "(other)"]);
@@ -231,7 +233,7 @@ mod tests {
         let pivot = Pivot::of(Some(&declared), "b").unwrap();
         let map = map(vec![Vec::new()]);
         let sample = (0..50).map(|value| sampled(key("c", value), f64::from(value))).collect();
-        let (grouped, rows) = regrouped(&map, pivot.values(&map, None, sample), 4);
+        let (grouped, rows) = regrouped(&map, &pivot.values(&map, None, sample), 4);
         assert_eq!((rows.len(), rows[2].label.as_ref().unwrap()[0].as_str()), (4, "49"));
         let sum: f32 = grouped.mean.iter().sum();
         assert!((sum - 10.0).abs() < 1e-4, "{sum}");
