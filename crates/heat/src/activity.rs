@@ -18,7 +18,7 @@ const KEPT_COLUMNS: usize = 60;
 const MAX_COLUMN_KEYS: usize = 512;
 /// Frequent rows of a column.
 const MAX_COLUMN_ROWS: usize = 64;
-/// Requests for each region from which the skew of a column is not chance.
+/// Requests for each region from which the skew of a column is not accidental.
 const MIN_WINDOW_REQUESTS: u64 = 8;
 /// Tables that have all rows and keys each.
 const FULL_TABLES: usize = 16;
@@ -281,7 +281,7 @@ impl Activity {
 
     /// Returns the skew of the requests over regions in the base columns of a span of time, at the
     /// 99th percentile: the maximum load of a region divided by the mean. Columns with fewer than
-    /// eight requests for each region are left out, since chance alone makes them uneven; `None` if
+    /// eight requests for each region are left out, since they are uneven by accident; `None` if
     /// there are no others.
     #[must_use]
     pub fn window_skew(&self, from_ms: i64, to_ms: i64) -> Option<f64> {

@@ -98,7 +98,8 @@ impl Prefixes {
         }
     }
 
-    /// Returns at most `most` prefixes of each length, and begins anew with other parts and numbers.
+    /// Returns at most `most` prefixes of each length, and starts again with other parts and
+    /// numbers.
     pub(crate) fn take(
         &mut self,
         most: usize,

@@ -3,12 +3,12 @@
 /// Number of buckets.
 pub const LATENCY_BUCKETS: usize = 96;
 
-/// Binary logarithm of the durations in the first bucket, in nanoseconds: up to 1 µs.
+/// Binary logarithm of the durations in the first bucket, in nanoseconds: up to 1 us.
 const FIRST_BITS: u32 = 10;
 /// Buckets per doubling: a bucket's end is at most a quarter above its beginning.
 const STEPS: u32 = 4;
 
-/// Counts of durations in buckets that widen with the durations, from 1 µs to 17 s. Only the buckets
+/// Counts of durations in buckets that widen with the durations, from 1 us to 17 s. Only buckets
 /// with counts take memory, about fifteen of them on a busy region.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Latencies {
@@ -61,8 +61,8 @@ impl Latencies {
         self.counts.iter().map(|(_, count)| u64::from(*count)).sum()
     }
 
-    /// Returns the duration in nanoseconds below which a share of the durations is, from 0 to 1: the
-    /// end of its bucket, at most a quarter above it. `None` without durations.
+    /// Returns the duration in nanoseconds below which a share of the durations is, from 0 to 1:
+    /// the end of its bucket, at most a quarter above it. `None` without durations.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,

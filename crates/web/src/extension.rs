@@ -252,8 +252,8 @@ pub trait Extension: Send + Sync {
         unknown("loads by prefix are")
     }
 
-    /// Returns the lengths of the prefixes that were counted in a span of time in milliseconds since
-    /// 1970.
+    /// Returns the lengths of the prefixes that were counted in a span of time in milliseconds
+    /// since 1970.
     ///
     /// # Errors
     /// As [`Extension::heat_maps`].
@@ -279,8 +279,8 @@ pub trait Extension: Send + Sync {
         unknown("loads of regions by time are")
     }
 
-    /// Returns the row at which a split of a region at `row` would divide it by the split policy of
-    /// its table; `None` if that is not inside of the region.
+    /// Returns the row at which a split of a region at `row` would divide it by the split policy
+    /// of its table; `None` if that is not inside of the region.
     ///
     /// # Errors
     /// `Unsupported`; `NoSuchRegion`.

@@ -141,8 +141,8 @@ fn draw(extension: &dyn Extension, table: &TableName, size: ThumbSize) -> Option
     (map.columns > 0 && map.max.iter().any(|max| *max > 0.0)).then(|| thumb_of(&map))
 }
 
-/// Returns the steps of the colour ramp: the mean of all cells is at about a third of it, so that an
-/// even load is pale. A column that was not recorded is 0.
+/// Returns the steps of the colour ramp: the mean of all cells is at about a third of it, so that
+/// an even load is pale. A column that was not recorded is 0.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

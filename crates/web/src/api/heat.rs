@@ -311,7 +311,7 @@ fn answer(call: &Call, has_cells: bool) -> Answered<(HeatAnswer, HeatMap)> {
 struct Drawn {
     map: HeatMap,
     row: Vec<HeatRow>,
-    /// Regions whose borders are rows of the map.
+    /// Regions whose boundaries are rows of the map.
     regions: Vec<RegionInfo>,
     missing: Vec<&'static str>,
 }

@@ -8,8 +8,9 @@ use crate::call::Call;
 use crate::problem::Answered;
 use crate::site::KnownTable;
 
-/// Adds estimates of the rows and bytes of each range: those of a region are divided evenly over the
-/// ranges in it, which have about equal numbers of rows. Returns the names of what is not known.
+/// Adds estimates of the rows and bytes of each range: those of a region are divided evenly over
+/// the ranges in it, which have about equal numbers of rows. Returns the names of what is not
+/// known.
 pub(crate) fn add_sizes(
     call: &Call,
     table: &KnownTable,

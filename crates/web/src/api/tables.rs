@@ -191,7 +191,7 @@ fn is_bad(row: &TableRow) -> bool {
     matches!(row.severity, Some("bad" | "warn"))
 }
 
-/// Returns the figures that no table of a list has.
+/// Returns the metrics that no table of a list has.
 pub(crate) fn missing(tables: &[TableRow], has_thumbs: bool) -> Vec<&'static str> {
     let unknown = |is_known: fn(&TableRow) -> bool| !tables.iter().any(is_known);
     let missing = [
