@@ -3,7 +3,9 @@
 use halite_engine::Engine;
 pub use halite_engine::HeatLevel;
 use halite_engine::heat::Salt;
-pub use halite_engine::heat::{Finding, HeatMap, HeatQuery, HotRow, LAYERS, Layer, Metric, Shape};
+pub use halite_engine::heat::{
+    Finding, HeatMap, HeatQuery, HotRow, LAYERS, Layer, Metric, PrefixLevel, Shape, WeightedKey,
+};
 use halite_rowkey::KeySchema;
 use halite_rowkey::schema::SegmentKind;
 use halite_types::{Result, TableName};
@@ -78,6 +80,53 @@ impl<'a> Heat<'a> {
         limit: usize,
     ) -> Result<(Vec<HotRow>, u64)> {
         self.engine.hot_rows(table, span_ms, limit)
+    }
+
+    /// As [`Heat::hot_rows`], for prefixes of rows that end after a field of the declared key, or
+    /// have a number of bytes ([`Heat::prefix_levels`]).
+    ///
+    /// # Errors
+    /// As [`Heat::map`].
+    pub fn hot_prefixes(
+        &self,
+        table: &TableName,
+        level: PrefixLevel,
+        span_ms: (i64, i64),
+        limit: usize,
+    ) -> Result<(Vec<HotRow>, u64)> {
+        self.engine.hot_prefixes(table, level, span_ms, limit)
+    }
+
+    /// Returns the lengths of the prefixes that were counted in a span of time of the last ten
+    /// minutes, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Heat::map`].
+    pub fn prefix_levels(
+        &self,
+        table: &TableName,
+        span_ms: (i64, i64),
+    ) -> Result<Vec<PrefixLevel>> {
+        self.engine.prefix_levels(table, span_ms)
+    }
+
+    /// Returns the sampled operations of a table in a span of time of the last ten minutes, in
+    /// milliseconds since 1970: at most about 500 for each ten seconds.
+    ///
+    /// # Errors
+    /// As [`Heat::map`].
+    pub fn sampled_keys(&self, table: &TableName, span_ms: (i64, i64)) -> Result<Vec<WeightedKey>> {
+        self.engine.sampled_keys(table, span_ms)
+    }
+
+    /// Returns the load of the most loaded region divided by the mean in windows of ten seconds, at
+    /// the 99th percentile of the windows of a span of time of the last ten minutes; `None` if none
+    /// has enough requests.
+    ///
+    /// # Errors
+    /// As [`Heat::map`].
+    pub fn window_skew(&self, table: &TableName, span_ms: (i64, i64)) -> Result<Option<f64>> {
+        self.engine.window_skew(table, span_ms)
     }
 
     /// Names the shape of the load of a table in a span of time of the last ten minutes, in

@@ -1,13 +1,14 @@
 //! What happened in the last ten minutes of a table beyond counts: frequent rows, sampled keys, and
 //! how the load was distributed over regions.
 
-use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::column::Region;
+use crate::hot_rows::{HotRow, Listed, RegionPrefixes, hot_rows, table_prefixes};
 use crate::key_sample::SampledKey;
-use crate::metric::Load;
+use crate::metric::{Load, Metric};
+use crate::prefixes::{FrequentPrefixes, PrefixLevel};
 use crate::recorder::RegionColumn;
 use crate::space_saving::FrequentRow;
 
@@ -17,6 +18,8 @@ const KEPT_COLUMNS: usize = 60;
 const MAX_COLUMN_KEYS: usize = 512;
 /// Frequent rows of a column.
 const MAX_COLUMN_ROWS: usize = 64;
+/// Requests for each region from which the skew of a column is not accidental.
+const MIN_WINDOW_REQUESTS: u64 = 8;
 /// Tables that have all rows and keys each.
 const FULL_TABLES: usize = 16;
 
@@ -127,6 +130,8 @@ pub struct ActivityColumn {
     pub rows: Vec<FrequentRow>,
     /// Upper bound of the weight of a row that is not among them.
     pub missed: u64,
+    /// Most frequent prefixes of each length.
+    pub prefixes: Vec<FrequentPrefixes>,
     /// Sample of the operations, region by region in their order of arrival.
     pub keys: Vec<WeightedKey>,
 }
@@ -157,8 +162,24 @@ impl ActivityColumn {
         missed = missed.max(rows.get(limits.rows).map_or(0, |row| row.count));
         rows.truncate(limits.rows);
         let load = regions.iter().fold(Load::default(), |sum, region| sum + region.load);
-        let (reads, writes) = (skew(Reads), skew(Writes));
-        Self { from_ms, to_ms, load, reads, writes, rows, missed, keys: thinned(keys, limits.keys) }
+        let prefixes: Vec<RegionPrefixes<'_>> = regions
+            .iter()
+            .map(|region| RegionPrefixes {
+                start: &region.start,
+                prefixes: &region.column.prefixes,
+            })
+            .collect();
+        Self {
+            from_ms,
+            to_ms,
+            load,
+            reads: skew(Reads),
+            writes: skew(Writes),
+            rows,
+            missed,
+            prefixes: table_prefixes(&prefixes, limits.rows),
+            keys: thinned(keys, limits.keys),
+        }
     }
 }
 
@@ -193,25 +214,6 @@ pub struct Activity {
     columns: VecDeque<Arc<ActivityColumn>>,
 }
 
-/// Row with its load over several columns.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HotRow {
-    /// Row, or its first 1,024 bytes.
-    pub row: Vec<u8>,
-    /// Upper bound of the number of operations.
-    pub count: u64,
-    /// The number is at least `count - error`.
-    pub error: u64,
-    /// Writes among the operations, at least.
-    pub writes: u64,
-    /// Bytes of the operations, at least.
-    pub bytes: u64,
-    /// Beginning of the first column with the row.
-    pub first_seen_ms: i64,
-    /// End of the last column with the row.
-    pub last_seen_ms: i64,
-}
-
 impl Activity {
     /// Adds the newest column.
     pub fn push(&mut self, column: ActivityColumn) {
@@ -233,41 +235,67 @@ impl Activity {
     /// number of all operations in it.
     #[must_use]
     pub fn hot_rows(&self, from_ms: i64, to_ms: i64, limit: usize) -> (Vec<HotRow>, u64) {
-        let mut rows: HashMap<&[u8], HotRow> = HashMap::new();
-        let mut total = 0_u64;
-        for column in self.columns(from_ms, to_ms) {
-            total = total.saturating_add(column.load.requests());
-            for row in &column.rows {
-                let hot = rows.entry(&row.row).or_insert_with(|| HotRow {
-                    row: row.row.clone(),
-                    first_seen_ms: column.from_ms,
-                    ..HotRow::default()
-                });
-                hot.count = hot.count.saturating_add(row.count);
-                hot.error = hot.error.saturating_add(row.error);
-                hot.writes = hot.writes.saturating_add(row.writes);
-                hot.bytes = hot.bytes.saturating_add(row.bytes);
-                hot.last_seen_ms = column.to_ms;
-            }
-        }
-        // A row that a column does not list may have had as much as its last listed one.
-        for column in self.columns(from_ms, to_ms) {
-            let listed: std::collections::HashSet<&[u8]> =
-                column.rows.iter().map(|row| &*row.row).collect();
-            for (row, hot) in &mut rows {
-                if column.missed > 0 && !listed.contains(row) {
-                    hot.count = hot.count.saturating_add(column.missed);
-                    hot.error = hot.error.saturating_add(column.missed);
-                }
-            }
-        }
-        let mut rows: Vec<HotRow> = rows.into_values().collect();
-        let least = |row: &HotRow| row.count.saturating_sub(row.error);
-        rows.sort_by(|one, other| {
-            least(other).cmp(&least(one)).then_with(|| one.row.cmp(&other.row))
+        self.hot(from_ms, to_ms, limit, |column| Some((&column.rows, column.missed)))
+    }
+
+    /// As [`Activity::hot_rows`], for prefixes of one length.
+    #[must_use]
+    pub fn hot_prefixes(
+        &self,
+        level: PrefixLevel,
+        (from_ms, to_ms): (i64, i64),
+        limit: usize,
+    ) -> (Vec<HotRow>, u64) {
+        self.hot(from_ms, to_ms, limit, |column| {
+            let found = column.prefixes.iter().find(|prefixes| prefixes.level == level)?;
+            Some((&found.top, found.missed))
+        })
+    }
+
+    /// Returns the lengths of the prefixes that are counted in a span of time.
+    #[must_use]
+    pub fn prefix_levels(&self, from_ms: i64, to_ms: i64) -> Vec<PrefixLevel> {
+        let columns = self.columns(from_ms, to_ms);
+        let mut levels: Vec<PrefixLevel> =
+            columns.flat_map(|column| &column.prefixes).map(|prefixes| prefixes.level).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        levels
+    }
+
+    fn hot<'a>(
+        &'a self,
+        from_ms: i64,
+        to_ms: i64,
+        limit: usize,
+        of: impl Fn(&'a ActivityColumn) -> Option<(&'a Vec<FrequentRow>, u64)>,
+    ) -> (Vec<HotRow>, u64) {
+        let requests = self.columns(from_ms, to_ms).map(|column| column.load.requests());
+        let total = requests.fold(0, u64::saturating_add);
+        let columns = self.columns(from_ms, to_ms).filter_map(|column| {
+            let (rows, missed) = of(column)?;
+            Some(Listed { column, rows, missed })
         });
-        rows.truncate(limit);
-        (rows, total)
+        (hot_rows(&columns.collect::<Vec<_>>(), limit), total)
+    }
+
+    /// Returns the skew of the requests over regions in the base columns of a span of time, at the
+    /// 99th percentile: the maximum load of a region divided by the mean. Columns with fewer than
+    /// eight requests for each region are left out, since they are uneven by accident; `None` if
+    /// there are no others.
+    #[must_use]
+    pub fn window_skew(&self, from_ms: i64, to_ms: i64) -> Option<f64> {
+        let of_column = |column: &ActivityColumn| {
+            let (reads, writes) = (column.load.get(Metric::Reads), column.load.get(Metric::Writes));
+            let (skew, load) =
+                if reads > writes { (column.reads?, reads) } else { (column.writes?, writes) };
+            let is_enough = load >= MIN_WINDOW_REQUESTS * skew.regions as u64;
+            is_enough.then_some(skew.max_over_mean)
+        };
+        let mut skews: Vec<f64> = self.columns(from_ms, to_ms).filter_map(of_column).collect();
+        skews.sort_by(f64::total_cmp);
+        // The smallest with at most one in a hundred above it.
+        skews.get((skews.len() * 99).div_ceil(100).checked_sub(1)?).copied()
     }
 }
 
@@ -334,6 +362,22 @@ mod tests {
         let of_hot: f64 =
             column.keys.iter().filter(|key| key.region == 7).map(|key| key.weight).sum();
         assert!((of_hot - 90_000.0).abs() < 1000.0, "{of_hot}");
+    }
+
+    #[test]
+    fn window_skew_leaves_out_columns_of_few_requests() {
+        let mut activity = Activity::default();
+        assert_eq!(activity.window_skew(i64::MIN, i64::MAX), None);
+        for at in 0..20 {
+            let loads = if at == 3 { [10, 0] } else { [400, 200] };
+            let regions = loads.map(|load| region("", load, &[]));
+            activity.push(ActivityColumn::new(at, at + 1, &regions, LIMITS));
+        }
+        assert_eq!(activity.window_skew(i64::MIN, i64::MAX), Some(4.0 / 3.0));
+        let uneven = [region("", 90, &[]), region("m", 10, &[])];
+        activity.push(ActivityColumn::new(20, 21, &uneven, LIMITS));
+        assert_eq!(activity.window_skew(i64::MIN, i64::MAX), Some(1.8));
+        assert_eq!(activity.window_skew(3, 4), None);
     }
 
     #[test]

@@ -55,6 +55,15 @@ pub struct HeatMap {
     pub gaps: Vec<Range<usize>>,
 }
 
+/// Rows of a regrouped map that the load of a range of keys goes to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowShares {
+    /// Rows and shares, which add up to 1.
+    pub rows: Vec<(usize, f32)>,
+    /// `true` if the shares are not exact.
+    pub is_estimated: bool,
+}
+
 impl HeatMap {
     /// Draws a part of a history. Columns without load are missing in it; `recorded` has a column
     /// for all times at which any would have been recorded, whose reads are that time in
@@ -134,6 +143,39 @@ impl HeatMap {
             sum.gaps.retain(|gap| map.gaps.contains(gap));
         }
         sum
+    }
+
+    /// Returns the map with other rows: the load of each range of keys is divided over the rows and
+    /// shares that `shares` has for it, which add up to 1, so that the sums of the columns stay the
+    /// same. A range that is divided over several rows, or whose rows are `estimated`, is estimated.
+    /// The largest amounts are added, which gives an upper bound. The bounds are empty.
+    ///
+    /// # Panics
+    /// If a row is not below `rows`, or there are not as many shares as ranges.
+    #[must_use]
+    pub fn regrouped(&self, rows: usize, shares: &[RowShares]) -> Self {
+        assert_eq!(shares.len(), self.bounds.len(), "each range has its shares");
+        let mut grouped = Self {
+            bounds: vec![Box::default(); rows],
+            mean: vec![0.0; rows * self.columns],
+            max: vec![0.0; rows * self.columns],
+            estimated: vec![false; rows * self.columns],
+            gaps: self.gaps.clone(),
+            ..*self
+        };
+        for (range, shares) in shares.iter().enumerate() {
+            for &(row, share) in &shares.rows {
+                for column in 0..self.columns {
+                    let (from, to) = (range * self.columns + column, row * self.columns + column);
+                    grouped.mean[to] += self.mean[from] * share;
+                    grouped.max[to] += self.max[from] * share;
+                    let was_estimated = self.estimated.get(from).copied().unwrap_or(false);
+                    let is_estimated = was_estimated || shares.is_estimated;
+                    grouped.estimated[to] |= self.mean[from] > 0.0 && is_estimated;
+                }
+            }
+        }
+        grouped
     }
 
     /// Distributes a row of another map evenly over rows of this one.
@@ -453,6 +495,22 @@ mod tests {
         assert_eq!((sum.mean.iter().sum::<f32>(), sum.gaps.len()), (56.0, 1));
         assert!(sum.estimated.iter().all(|is_estimated| *is_estimated));
         assert_eq!(HeatMap::sum(&[], 9), HeatMap::default());
+    }
+
+    #[test]
+    fn regrouped_map_has_same_sums() {
+        let map = draw(&history(0..3, 4), &query(0, 3));
+        let shares = [
+            RowShares { rows: vec![(0, 1.0)], is_estimated: false },
+            RowShares { rows: vec![(1, 1.0)], is_estimated: false },
+            RowShares { rows: vec![(0, 0.25), (1, 0.75)], is_estimated: true },
+            RowShares { rows: vec![(0, 1.0)], is_estimated: false },
+        ];
+        let grouped = map.regrouped(2, &shares);
+        assert_eq!(grouped.mean, [3.5, 3.5, 3.5, 2.5, 2.5, 2.5]);
+        assert_eq!(grouped.estimated, [true; 6]);
+        let sum = |map: &HeatMap| map.mean.iter().step_by(3).sum::<f32>();
+        assert!((sum(&map) - sum(&grouped)).abs() < 1e-6);
     }
 
     #[test]

@@ -5,9 +5,11 @@
 //! sampler.rs       which operations are sampled    history.rs   columns of five weeks
 //! sub_ranges.rs    counters of parts of a region   codec.rs     columns as bytes
 //! space_saving.rs  most frequent rows              heat_map.rs  part of a history as a picture
+//! prefixes.rs      most frequent beginnings        durations.rs durations of the last minute
 //! key_sample.rs    sample of keys, in their order of arrival
 //! recorder.rs      all of them for one region
-//! activity.rs      frequent rows and sampled keys of the last ten minutes
+//! activity.rs      frequent rows, prefixes and sampled keys of the last ten minutes
+//! hot_rows.rs      sums of them
 //! diagnosis/       the shape of a load, and whether splitting helps
 //! ```
 //!
@@ -24,25 +26,29 @@ mod activity;
 mod codec;
 mod column;
 mod diagnosis;
+mod durations;
 mod heat_map;
 mod history;
+mod hot_rows;
 mod key_sample;
 mod metric;
+mod prefixes;
 mod recorder;
 pub mod sampler;
 mod space_saving;
 mod sub_ranges;
 
-pub use activity::{
-    Activity, ActivityColumn, ColumnLimits, HotRow, RegionActivity, Skew, WeightedKey,
-};
+pub use activity::{Activity, ActivityColumn, ColumnLimits, RegionActivity, Skew, WeightedKey};
 pub use codec::{NotAColumn, PackedColumn};
 pub use column::{BASE_MS, Bounds, Column, MAX_BUCKETS, Region};
 pub use diagnosis::{Finding, Salt, Shape, diagnose};
-pub use heat_map::{HeatMap, HeatQuery, MAX_COLUMNS};
+pub use durations::{Durations, ReadsAndWrites};
+pub use heat_map::{HeatMap, HeatQuery, MAX_COLUMNS, RowShares};
 pub use history::{History, LAYERS, Layer};
+pub use hot_rows::HotRow;
 pub use key_sample::{KeySample, SampledKey};
 pub use metric::{Load, METRICS, Metric};
+pub use prefixes::{FrequentPrefixes, PREFIX_BYTES, PrefixLevel};
 pub use recorder::{OperationKind, RegionColumn, RegionRecorder, TablePart};
 pub use space_saving::{FrequentRow, SpaceSaving};
 pub use sub_ranges::MAX_SUB_RANGES;

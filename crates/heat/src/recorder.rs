@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use arc_swap::ArcSwap;
+use halite_types::KeyParts;
 
 use crate::key_sample::{KeySample, MAX_KEYS, SampledKey};
 use crate::metric::{Load, METRICS, Metric};
+use crate::prefixes::{FrequentPrefixes, PREFIX_COUNTERS, Prefixes};
 use crate::sampler::{self, ROW_RATE, SUB_RANGE_RATE};
 use crate::space_saving::{COUNTERS, FrequentRow, SpaceSaving};
 use crate::sub_ranges::{MAX_SUB_RANGES, SubRanges};
@@ -29,8 +31,9 @@ const FILE_KEY_WEIGHT: usize = 3;
 /// Regions of a table that have all sub-ranges, counters and keys each. More regions share what
 /// these have: a column of the table has no more buckets.
 const FULL_REGIONS: usize = 16;
-/// Counters of frequent rows that every region has.
+/// Counters of frequent rows, and of prefixes of one length, that every region has.
 const MIN_COUNTERS: usize = 8;
+const MIN_PREFIX_COUNTERS: usize = 4;
 /// Sampled keys that every region has.
 const MIN_KEYS: usize = 16;
 
@@ -81,6 +84,7 @@ pub struct RegionRecorder {
 #[derive(Debug, Default)]
 struct Rows {
     frequent: SpaceSaving,
+    prefixes: Prefixes,
     sample: KeySample,
     /// Operations that were recorded in the current column.
     recorded: u32,
@@ -101,6 +105,8 @@ pub struct RegionColumn {
     pub top_rows: Vec<FrequentRow>,
     /// Upper bound of the weight of a row that is not among them.
     pub missed_weight: u64,
+    /// Most frequent prefixes of each length.
+    pub prefixes: Vec<FrequentPrefixes>,
     /// Sample of the operations, in their order of arrival.
     pub sample: Vec<SampledKey>,
 }
@@ -162,7 +168,9 @@ impl RegionRecorder {
             Err(TryLockError::Poisoned(rows)) => rows.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        rows.frequent.add(row, weight, kind.is_write(), bytes.saturating_mul(weight));
+        let bytes = bytes.saturating_mul(weight);
+        rows.frequent.add(row, weight, kind.is_write(), bytes);
+        rows.prefixes.add(row, (weight, bytes), kind.is_write(), shift > 0);
         let is_scan = kind == OperationKind::ScannedRow;
         rows.sample.add(row, kind.is_write(), is_scan);
         rows.recorded += 1;
@@ -181,13 +189,15 @@ impl RegionRecorder {
     pub fn drain(
         &self,
         exact: &Load,
-        part: TablePart,
+        part: TablePart<'_>,
         file_keys: impl FnOnce() -> Vec<Vec<u8>>,
     ) -> RegionColumn {
         let mut rows = self.rows();
         let ranges = self.ranges.load_full();
         let mut loads = ranges.take();
         let exact = &with_deletes(*exact, &loads);
+        let is_busy = exact.requests() >= BUSY_OPERATIONS;
+        let part_of = |most, least| if is_busy { most } else { part.of(most, least) };
         let crowded = crowded_range(&loads);
         scale(&mut loads, exact);
         let column = RegionColumn {
@@ -195,10 +205,13 @@ impl RegionRecorder {
             loads,
             top_rows: rows.frequent.top(TOP_ROWS),
             missed_weight: missed(&rows.frequent),
+            prefixes: rows.prefixes.take(
+                TOP_ROWS,
+                part.key_parts,
+                part_of(PREFIX_COUNTERS, MIN_PREFIX_COUNTERS),
+            ),
             sample: rows.sample.take(),
         };
-        let is_busy = exact.requests() >= BUSY_OPERATIONS;
-        let part_of = |most, least| if is_busy { most } else { part.of(most, least) };
         rows.frequent = SpaceSaving::new(part_of(COUNTERS, MIN_COUNTERS));
         rows.sample.limit(part_of(MAX_KEYS, MIN_KEYS));
         rows.recorded = 0;
@@ -213,7 +226,6 @@ impl RegionRecorder {
             rows.is_divided = chosen.len() >= most;
             rows.columns = 0;
         }
-        let is_busy = exact.requests() >= BUSY_OPERATIONS;
         self.range_shift.store(if is_busy { SUB_RANGE_RATE.trailing_zeros() } else { 0 }, Relaxed);
         column
     }
@@ -226,12 +238,14 @@ impl RegionRecorder {
 
 /// Part that a region has of its table's memory for recording.
 #[derive(Clone, Copy, Debug)]
-pub struct TablePart {
+pub struct TablePart<'a> {
     /// Number of regions of the table.
     pub regions: usize,
+    /// Declared parts of its keys.
+    pub key_parts: Option<&'a Arc<dyn KeyParts>>,
 }
 
-impl TablePart {
+impl TablePart<'_> {
     /// Returns a number that a table with few regions has for each of them, and one with many
     /// regions only once for [`FULL_REGIONS`] of them.
     fn of(self, most: usize, least: usize) -> usize {
@@ -325,12 +339,12 @@ fn dividing_keys(sample: &[SampledKey], files: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
 
-    const WHOLE: TablePart = TablePart { regions: 1 };
+    const WHOLE: TablePart<'_> = TablePart { regions: 1, key_parts: None };
 
     #[test]
     fn region_of_many_has_a_part_of_the_memory() {
         let recorder = RegionRecorder::default();
-        let part = TablePart { regions: 100_000 };
+        let part = TablePart { regions: 100_000, ..WHOLE };
         for round in 0..3 {
             for number in 0..500 {
                 recorder.record(number, OperationKind::Write, &row(number), 10);

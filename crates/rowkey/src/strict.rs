@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halite_types::{Error, Result, RowCheck, RowChecks, TableDescriptor};
+use halite_types::{Error, KeyParts, Result, RowCheck, RowChecks, TableDescriptor};
 
 use crate::schema::KeySchema;
 
@@ -52,6 +52,45 @@ impl RowChecks for StrictKeys {
         // A declaration that bypassed `check_table` and cannot be parsed rejects all rows.
         Some(Arc::new(Strict(Self::key_for_table(table).transpose()?)))
     }
+
+    fn key_parts(&self, table: &TableDescriptor) -> Option<Arc<dyn KeyParts>> {
+        let parts = FieldParts::new(KeySchema::from_descriptor(table)?.ok()?);
+        (!parts.fields.is_empty()).then(|| Arc::new(parts) as _)
+    }
+}
+
+/// Prefixes of keys that end after a field, the last one excepted.
+#[derive(Debug)]
+struct FieldParts {
+    schema: KeySchema,
+    /// Segments that the prefixes end with, in rising order.
+    segments: Vec<usize>,
+    /// Fields in each of them.
+    fields: Vec<usize>,
+}
+
+impl FieldParts {
+    fn new(schema: KeySchema) -> Self {
+        let all = schema.segments();
+        let has_field = |at: &usize| all[*at].kind.field().is_some();
+        let segments: Vec<usize> = (0..all.len().saturating_sub(1)).filter(has_field).collect();
+        let fields = (1..=segments.len()).collect();
+        Self { schema, segments, fields }
+    }
+}
+
+impl KeyParts for FieldParts {
+    fn fields(&self) -> &[usize] {
+        &self.fields
+    }
+
+    fn prefix_lengths(&self, row: &[u8], lengths: &mut [usize]) -> bool {
+        let Ok(ranges) = self.schema.split_segments(row) else { return false };
+        for (length, segment) in lengths.iter_mut().zip(&self.segments) {
+            *length = ranges[*segment].end;
+        }
+        true
+    }
 }
 
 /// Key of one table, or the reason why there is none.
@@ -100,6 +139,22 @@ mod tests {
                 && !error.contains("odd"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn prefixes_end_after_fields_but_last() {
+        let salted = table(None, Some("(SALT(16 BY a), a STRING, b U8, c U8)"));
+        let parts = StrictKeys.key_parts(&salted).unwrap();
+        assert_eq!(parts.fields(), [1, 2]);
+        let mut lengths = [0; 3];
+        assert!(!parts.prefix_lengths(b"", &mut lengths));
+        let schema = KeySchema::from_descriptor(&salted).unwrap().unwrap();
+        let values = schema.parse_values(["a=xy", "b=1", "c=2"]).unwrap();
+        let row = schema.encode(&values).unwrap();
+        assert!(parts.prefix_lengths(&row, &mut lengths));
+        assert_eq!((row.len() - lengths[0], row.len() - lengths[1], lengths[2]), (2, 1, 0));
+        assert!(StrictKeys.key_parts(&table(None, Some("(a STRING)"))).is_none());
+        assert!(StrictKeys.key_parts(&table(None, None)).is_none());
     }
 
     #[test]

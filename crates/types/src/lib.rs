@@ -14,6 +14,7 @@ pub mod filter;
 pub mod hash;
 pub mod hbase_names;
 pub mod key;
+pub mod latency;
 pub mod op;
 pub mod query;
 pub mod rng;
@@ -33,13 +34,14 @@ pub use compaction_filter::{CompactionFilter, CompactionFilterFactory};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{BitOp, Comparator, CompareOp, Filter, FuzzyKey, RegexString};
 pub use key::RowRange;
+pub use latency::Latencies;
 pub use op::{
     Append, CheckAndMutate, Condition, Delete, Durability, Increment, OpResult, Put, RowMutations,
     RowOp,
 };
 pub use query::{Get, ReadTier, Scan, Selection, TimeRange};
 pub use row::Row;
-pub use row_check::{RowCheck, RowChecks};
+pub use row_check::{KeyParts, RowCheck, RowChecks};
 pub use schema::{
     Attributes, BloomType, FamilyDescriptor, KeepDeletedCells, RegionInfo, TableDescriptor,
     TableName,

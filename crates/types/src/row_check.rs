@@ -17,6 +17,21 @@ pub trait RowChecks: fmt::Debug + Send + Sync {
     /// Returns the row check of a table; `None` if the table accepts every row, so that writes to
     /// it have no extra cost.
     fn for_table(&self, table: &TableDescriptor) -> Option<Arc<dyn RowCheck>>;
+
+    /// Returns the declared parts of a table's keys; `None` if it declares no key of several fields.
+    fn key_parts(&self, _table: &TableDescriptor) -> Option<Arc<dyn KeyParts>> {
+        None
+    }
+}
+
+/// Parts of the keys of a table, for statistics of rows that begin alike.
+pub trait KeyParts: fmt::Debug + Send + Sync {
+    /// Returns the number of fields after which a prefix ends, in their order; at least 1.
+    fn fields(&self) -> &[usize];
+
+    /// Writes the length of the prefix of a row up to each of [`KeyParts::fields`], as far as there
+    /// is room. Returns `false` if the row is no key of the declaration.
+    fn prefix_lengths(&self, row: &[u8], lengths: &mut [usize]) -> bool;
 }
 
 /// Check of rows before cells are added to them. Deletes are not checked: existing cells can always

@@ -1,5 +1,6 @@
 //! Statistics of regions and of the whole store, exact from the first request on.
 
+use crate::latency::Latencies;
 use crate::schema::RegionInfo;
 
 /// Requested and running compactions of a region (HBase's `CompactionState`).
@@ -62,6 +63,15 @@ pub struct RegionLoad {
     pub memstore_data_bytes: u64,
     /// Cells in the store files.
     pub store_file_cells: u64,
+    /// Estimate of the rows: those of the family with most of them. A row that is in several files,
+    /// or deleted in one of them, counts in each; where a file does not tell its rows, they are
+    /// estimated from its cells. `None` if it is not reported.
+    pub rows: Option<u64>,
+    /// Durations of reads of the last minute, a sample of them in a busy region; empty if none is
+    /// reported.
+    pub read_latencies: Latencies,
+    /// Durations of writes until they are durable, as those of reads.
+    pub write_latencies: Latencies,
     /// Flushes finished.
     pub flushes: u64,
     /// In-memory compactions of memstores, which remove cells that are no longer visible.
@@ -114,6 +124,9 @@ impl RegionLoad {
             memstore_bytes: 0,
             memstore_data_bytes: 0,
             store_file_cells: 0,
+            rows: None,
+            read_latencies: Latencies::default(),
+            write_latencies: Latencies::default(),
             flushes: 0,
             in_memory_compactions: 0,
             compactions: 0,

@@ -53,6 +53,7 @@ static ASSETS: &[Asset] = &[
     asset!("js/heatexport.js", JS),
     asset!("js/heatlegend.js", JS),
     asset!("js/heatpage.js", JS),
+    asset!("js/heattools.js", JS),
     asset!("js/heatview.js", JS),
     asset!("js/hotkeys.js", JS),
     asset!("js/jump.js", JS),

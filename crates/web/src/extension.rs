@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use halite_heat::{Finding, HeatMap, HeatQuery, HotRow};
+use halite_heat::{Finding, HeatMap, HeatQuery, HotRow, PrefixLevel, WeightedKey};
 use halite_types::{Bytes, Cluster, Error, ErrorKind, RegionInfo, Result, TableName};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -237,6 +237,55 @@ pub trait Extension: Send + Sync {
     /// As [`Extension::heat_maps`].
     fn hot_rows(&self, _table: &TableName, _span_ms: (i64, i64)) -> Result<(Vec<HotRow>, u64)> {
         unknown("loads by row are")
+    }
+
+    /// As [`Extension::hot_rows`], for prefixes of rows of one length.
+    ///
+    /// # Errors
+    /// As [`Extension::heat_maps`].
+    fn hot_prefixes(
+        &self,
+        _table: &TableName,
+        _level: PrefixLevel,
+        _span_ms: (i64, i64),
+    ) -> Result<(Vec<HotRow>, u64)> {
+        unknown("loads by prefix are")
+    }
+
+    /// Returns the lengths of the prefixes that were counted in a span of time in milliseconds
+    /// since 1970.
+    ///
+    /// # Errors
+    /// As [`Extension::heat_maps`].
+    fn prefix_levels(&self, _table: &TableName, _span_ms: (i64, i64)) -> Result<Vec<PrefixLevel>> {
+        unknown("loads by prefix are")
+    }
+
+    /// Returns a sample of the operations of a table in a span of time in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Extension::heat_maps`].
+    fn sampled_keys(&self, _table: &TableName, _span_ms: (i64, i64)) -> Result<Vec<WeightedKey>> {
+        unknown("sampled operations are")
+    }
+
+    /// Returns the load of the most loaded region divided by the mean in short windows, at the 99th
+    /// percentile of those of a span of time in milliseconds since 1970; `None` if none has enough
+    /// requests.
+    ///
+    /// # Errors
+    /// As [`Extension::heat_maps`].
+    fn window_skew(&self, _table: &TableName, _span_ms: (i64, i64)) -> Result<Option<f64>> {
+        unknown("loads of regions by time are")
+    }
+
+    /// Returns the row at which a split of a region at `row` would divide it by the split policy
+    /// of its table; `None` if that is not inside of the region.
+    ///
+    /// # Errors
+    /// `Unsupported`; `NoSuchRegion`.
+    fn split_point(&self, _encoded_name: &str, _row: &Bytes) -> Result<Option<Bytes>> {
+        unknown("split points of policies are")
     }
 
     /// Names the shape of the load of a table in a span of time in milliseconds since 1970.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use halite_rowkey::plan::PlanOptions;
 use halite_rowkey::schema::{Profile, SegmentKind};
-use halite_rowkey::{DecodedKey, Dictionary, KeyResolver, KeySchema, NoResolver};
+use halite_rowkey::{DecodedKey, Dictionary, KeyBuf, KeyResolver, KeySchema, NoResolver};
 use halite_types::key::{to_hex, to_string_binary};
 use halite_types::{Cluster, TableDescriptor, block_on};
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::params::{MAX_KEY_BYTES, Params};
 use crate::problem::Answered;
 
 /// Row key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct Key {
     /// Its bytes in hexadecimal digits, at most `key_bytes_max` of them.
     pub(crate) hex: String,
@@ -56,7 +56,7 @@ impl KeyStyle {
         let key = self.key(bytes);
         match &self.declared {
             Some(declared) if key.fields.is_none() => {
-                Key { fields: declared.fields_of_prefix(bytes), ..key }
+                Key { fields: declared.fields_of_prefix(bytes, Salts::Checked), ..key }
             }
             _ => key,
         }
@@ -65,6 +65,12 @@ impl KeyStyle {
     /// Returns the same form for bytes that are no row keys.
     pub(crate) fn undeclared(&self) -> Self {
         Self { declared: None, ..*self }
+    }
+
+    /// As [`KeyStyle::boundary`], of a key without its salt.
+    pub(crate) fn unsalted_boundary(&self, bytes: &[u8]) -> Key {
+        let fields = self.declared.as_ref().and_then(|declared| declared.fields_unsalted(bytes));
+        Key { fields, ..self.undeclared().key(bytes) }
     }
 
     /// Returns a key in this form.
@@ -77,6 +83,14 @@ impl KeyStyle {
             escaped: self.is_escaped.then(|| to_string_binary(shown)),
         }
     }
+}
+
+/// Salts of keys that are decoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Salts {
+    /// Those of the fields.
+    Checked,
+    Any,
 }
 
 /// Declared key of a table, with its dictionaries.
@@ -97,6 +111,12 @@ impl DeclaredKey {
         Some(Self { schema, dictionary })
     }
 
+    /// Returns a declared key without dictionaries.
+    #[cfg(test)]
+    pub(crate) fn of_schema(schema: KeySchema) -> Self {
+        Self { schema: Arc::new(schema), dictionary: None }
+    }
+
     /// Returns the options for planning queries on the key.
     pub(crate) fn plan_options(&self) -> PlanOptions {
         let resolver = self.dictionary.clone().map(|dictionary| dictionary as _);
@@ -105,7 +125,7 @@ impl DeclaredKey {
 
     /// Returns the segments of which a prefix of keys has at least one byte, with the values of the
     /// least key that begins with it; `None` if none is found.
-    fn fields_of_prefix(&self, prefix: &[u8]) -> Option<Vec<String>> {
+    fn fields_of_prefix(&self, prefix: &[u8], salts: Salts) -> Option<Vec<String>> {
         if prefix.is_empty() {
             return None;
         }
@@ -114,11 +134,75 @@ impl DeclaredKey {
         let mut key = prefix.to_vec();
         for _ in 0..MAX_FILLED_BYTES {
             key.push(filler);
-            if let Some(fields) = self.fields(&key) {
+            if let Some(fields) = self.fields_as(&key, salts) {
                 let ranges = self.schema.split_segments(&key).ok()?;
                 let known = ranges.iter().filter(|range| range.start < prefix.len()).count();
                 return Some(fields.into_iter().take(known).collect());
             }
+        }
+        None
+    }
+
+    /// Returns the segments but the salt of a key without its salt, or of its beginning.
+    fn fields_unsalted(&self, bytes: &[u8]) -> Option<Vec<String>> {
+        if bytes.is_empty() {
+            return None;
+        }
+        let mut salt = KeyBuf::default();
+        self.schema.encode_salt(0, 0, &mut salt).ok()?;
+        let key = [&salt[..], bytes].concat();
+        let whole = self.fields_as(&key, Salts::Any);
+        let mut fields = whole.or_else(|| self.fields_of_prefix(&key, Salts::Any))?;
+        fields.remove(0);
+        Some(fields)
+    }
+
+    /// Returns the names of the fields that have segments, in the order of these.
+    pub(crate) fn field_names(&self) -> Vec<String> {
+        let fields = self.schema.segments().iter().filter_map(|segment| segment.kind.field());
+        fields
+            .filter_map(|id| self.schema.fields().get(id))
+            .map(|field| field.name.clone())
+            .collect()
+    }
+
+    /// Returns the segment that has the values of a field; `None` if the key has no such field, or not
+    /// its values.
+    pub(crate) fn segment_of(&self, field: &str) -> Option<usize> {
+        let id = self.schema.field_id(field)?;
+        self.schema.segments().iter().position(|segment| segment.kind.field() == Some(id))
+    }
+
+    /// Returns the value of one segment of a key, as bytes and as text.
+    pub(crate) fn value_of(&self, key: &[u8], segment: usize) -> Option<(Vec<u8>, String)> {
+        let text = self.fields(key)?.get(segment)?.clone();
+        let range = self.schema.split_segments(key).ok()?.get(segment)?.clone();
+        Some((key.get(range)?.to_vec(), text))
+    }
+
+    /// Returns the value of one segment that all keys of a range have, if the bytes that its bounds
+    /// share determine it.
+    pub(crate) fn common_value(
+        &self,
+        start: &[u8],
+        end: &[u8],
+        segment: usize,
+    ) -> Option<(Vec<u8>, String)> {
+        let shared = start.iter().zip(end).take_while(|(one, other)| one == other).count();
+        let key = self.least_key(start)?;
+        let range = self.schema.split_segments(&key).ok()?.get(segment)?.clone();
+        (range.end <= shared).then(|| self.value_of(&key, segment)).flatten()
+    }
+
+    /// Returns the least key that begins with a prefix, or equals it.
+    fn least_key(&self, prefix: &[u8]) -> Option<Vec<u8>> {
+        let filler = if self.schema.profile() == Profile::Text { b'0' } else { 0 };
+        let mut key = prefix.to_vec();
+        for _ in 0..=MAX_FILLED_BYTES {
+            if !key.is_empty() && self.schema.split_segments(&key).is_ok() {
+                return Some(key);
+            }
+            key.push(filler);
         }
         None
     }
@@ -135,6 +219,10 @@ impl DeclaredKey {
 
     /// Returns the segments of a key as text; `None` if it is no key of this declaration.
     pub(crate) fn fields(&self, key: &[u8]) -> Option<Vec<String>> {
+        self.fields_as(key, Salts::Checked)
+    }
+
+    fn fields_as(&self, key: &[u8], salts: Salts) -> Option<Vec<String>> {
         // Regions of a salted table begin with a salt alone.
         if self.salt_bytes() == Some(key.len()) {
             return Some(vec![number(key)]);
@@ -143,7 +231,10 @@ impl DeclaredKey {
             Some(dictionary) => &**dictionary,
             None => &NoResolver,
         };
-        let decoded = self.schema.decode_with(key, resolver).ok()?;
+        let decoded = match salts {
+            Salts::Checked => self.schema.decode_with(key, resolver).ok()?,
+            Salts::Any => self.schema.decode_unchecked(key, resolver).ok()?,
+        };
         let ranges = self.schema.split_segments(key).ok()?;
         let texts = ranges
             .into_iter()
@@ -206,5 +297,10 @@ mod tests {
         assert_eq!(fields[1..], ["s1", "2024-03-15T08:00:00Z"]);
         assert_eq!(key.fields(&bytes[..1]), Some(vec![fields[0].clone()]));
         assert_eq!(key.fields(b"no key of this declaration"), None);
+        let style = style(&[], Some(key));
+        let unsalted = style.unsalted_boundary(&bytes[1..]);
+        assert_eq!(unsalted.fields.unwrap(), ["s1", "2024-03-15T08:00:00Z"]);
+        assert_eq!(style.unsalted_boundary(b"s1\0\x01").fields.unwrap(), ["s1"]);
+        assert_eq!(style.unsalted_boundary(b"").fields, None);
     }
 }

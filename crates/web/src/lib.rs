@@ -25,10 +25,12 @@ mod guard;
 mod key_view;
 mod params;
 mod problem;
+mod region_load;
 mod samples;
 mod site;
 mod statistics;
 mod status;
+mod table_load;
 mod tasks;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use crate::params::short;
 use crate::problem::{Answered, Problem};
 use crate::samples::SAMPLE_PERIOD;
 use crate::status::{Status, StatusHistory};
+use crate::table_load::TableLoads;
 use crate::tasks::Tasks;
 
 /// Share of the time that the samples may take, as a divisor.
@@ -23,12 +24,20 @@ pub(crate) struct Site {
     pub(crate) gate: Gate,
     pub(crate) statuses: StatusHistory,
     pub(crate) tasks: Tasks,
+    pub(crate) table_loads: TableLoads,
 }
 
 impl Site {
     pub(crate) fn new(sources: WebSources, config: WebConfig) -> Self {
         let statuses = StatusHistory::new(sources.clone(), config.status_max_age);
-        Self { sources, config, gate: Gate::default(), statuses, tasks: Tasks::default() }
+        Self {
+            sources,
+            config,
+            gate: Gate::default(),
+            statuses,
+            tasks: Tasks::default(),
+            table_loads: TableLoads::default(),
+        }
     }
 
     pub(crate) fn extension(&self) -> &dyn Extension {

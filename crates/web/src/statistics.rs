@@ -1,5 +1,7 @@
 //! Statistics in answers: shares and rates from counts.
 
+use halite_types::{Latencies, RegionLoad};
+
 /// Returns a count as a number for shares and rates.
 #[expect(clippy::cast_precision_loss, reason = "a statistic has a few digits")]
 pub(crate) fn float(count: u64) -> f64 {
@@ -19,6 +21,20 @@ pub(crate) fn share(part: f64, whole: f64) -> Option<f64> {
 /// Rounds to six digits after the point, which is more than a figure on the page has.
 pub(crate) fn round(figure: f64) -> f64 {
     (figure * 1e6).round() / 1e6
+}
+
+/// Returns the duration in milliseconds below which 99 in a hundred are; `None` without durations.
+pub(crate) fn p99_ms(latencies: &Latencies) -> Option<f64> {
+    latencies.quantile_ns(0.99).map(|nanoseconds| round(float(nanoseconds) / 1e6))
+}
+
+/// Returns the durations of the reads and writes of several regions together.
+pub(crate) fn all_latencies<'a>(loads: impl IntoIterator<Item = &'a RegionLoad>) -> Latencies {
+    loads.into_iter().fold(Latencies::default(), |mut sum, load| {
+        sum.add(&load.read_latencies);
+        sum.add(&load.write_latencies);
+        sum
+    })
 }
 
 /// Load of several parts compared with an even one.

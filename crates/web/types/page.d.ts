@@ -150,6 +150,9 @@ interface RegionExtra {
   half_size?: [number, number] | null;
   half_size_key?: Key | null;
   divisible?: boolean | null;
+  indivisible_because?: string | null;
+  read_p99_ms?: Figure;
+  write_p99_ms?: Figure;
   store_file_list?: { family: string; name: string; size_bytes: number; cells?: Figure }[] | null;
   flushes?: number;
   compactions?: number;
@@ -223,6 +226,7 @@ interface HeatRow {
   rows_est: Figure;
   bytes: Figure;
   other?: boolean;
+  estimated?: boolean;
   label?: string[];
 }
 interface HeatHeader {
@@ -266,7 +270,15 @@ type HotKey = {
   last_seen: Figure;
   server: string | null;
 };
-type HotKeysAnswer = { as_of: number; rows: HotKey[]; sampled: string; counters: number };
+type PrefixLength = { field?: string; bytes?: number };
+type HotKeysAnswer = {
+  as_of: number;
+  rows: HotKey[];
+  sampled: string;
+  counters: number;
+  level?: PrefixLength;
+  levels?: PrefixLength[];
+};
 type Delta = { now: Figure; then: Figure; source?: string; ci?: [number, number] };
 type Candidate = { id?: string; ddl: string; note?: string };
 interface WhatIfAnswer {

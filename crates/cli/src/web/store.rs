@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use halite::heat::{Finding, HeatMap, HeatQuery, HotRow};
+use halite::heat::{Finding, HeatMap, HeatQuery, HotRow, PrefixLevel, WeightedKey};
 use halite::{Bytes, CompactionKind, RegionInfo, Result, Store, TableName};
 use halite_web::{About, Extension, Mode};
 
@@ -61,6 +61,31 @@ impl Extension for StoreExtension {
 
     fn hot_rows(&self, table: &TableName, span_ms: (i64, i64)) -> Result<(Vec<HotRow>, u64)> {
         self.store.heat().hot_rows(table, span_ms, MAX_HOT_ROWS)
+    }
+
+    fn hot_prefixes(
+        &self,
+        table: &TableName,
+        level: PrefixLevel,
+        span_ms: (i64, i64),
+    ) -> Result<(Vec<HotRow>, u64)> {
+        self.store.heat().hot_prefixes(table, level, span_ms, MAX_HOT_ROWS)
+    }
+
+    fn prefix_levels(&self, table: &TableName, span_ms: (i64, i64)) -> Result<Vec<PrefixLevel>> {
+        self.store.heat().prefix_levels(table, span_ms)
+    }
+
+    fn sampled_keys(&self, table: &TableName, span_ms: (i64, i64)) -> Result<Vec<WeightedKey>> {
+        self.store.heat().sampled_keys(table, span_ms)
+    }
+
+    fn window_skew(&self, table: &TableName, span_ms: (i64, i64)) -> Result<Option<f64>> {
+        self.store.heat().window_skew(table, span_ms)
+    }
+
+    fn split_point(&self, encoded_name: &str, row: &Bytes) -> Result<Option<Bytes>> {
+        Ok(self.store.engine().region(encoded_name)?.split_point(row))
     }
 
     fn diagnose_load(&self, table: &TableName, span_ms: (i64, i64)) -> Result<Finding> {

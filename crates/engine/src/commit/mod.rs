@@ -8,3 +8,4 @@ mod ticket;
 pub(crate) use mvcc::Mvcc;
 pub(crate) use pipeline::{CommitEnv, CommitGuard, CommitPipeline, Committed, Refusal};
 pub use ticket::CommitTicket;
+pub(crate) use ticket::Held;

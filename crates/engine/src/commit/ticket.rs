@@ -18,7 +18,12 @@ use crate::wal::Wal;
 pub struct CommitTicket {
     /// `None` if there is nothing to wait for.
     target: Option<SyncTarget>,
+    /// Dropped with the ticket, when the write has been waited for.
+    held: Option<Held>,
 }
+
+/// Value whose end means that a write is durable.
+pub(crate) type Held = Arc<dyn Send + Sync>;
 
 #[derive(Clone)]
 struct SyncTarget {
@@ -30,22 +35,32 @@ struct SyncTarget {
 impl CommitTicket {
     /// Returns a fulfilled ticket.
     pub fn ready() -> Self {
-        Self { target: None }
+        Self { target: None, held: None }
     }
 
     pub(crate) fn new(wal: &Arc<Wal>, position: u64, fsync: bool) -> Self {
-        Self { target: Some(SyncTarget { wal: Arc::clone(wal), position, fsync }) }
+        Self { target: Some(SyncTarget { wal: Arc::clone(wal), position, fsync }), held: None }
+    }
+
+    /// Returns the ticket with a value that is dropped when the write has been waited for.
+    pub(crate) fn holding(self, held: Option<Held>) -> Self {
+        Self { held, ..self }
     }
 
     /// Returns a ticket that is fulfilled when both are.
     pub fn later(self, other: Self) -> Self {
-        match (self.target, other.target) {
+        let held = match (self.held, other.held) {
+            (Some(a), Some(b)) => Some(Arc::new((a, b)) as Held),
+            (a, b) => a.or(b),
+        };
+        let target = match (self.target, other.target) {
             (Some(a), Some(b)) => {
                 let (position, fsync) = (a.position.max(b.position), a.fsync || b.fsync);
-                Self { target: Some(SyncTarget { position, fsync, ..a }) }
+                Some(SyncTarget { position, fsync, ..a })
             }
-            (pending, None) | (None, pending) => Self { target: pending },
-        }
+            (pending, None) | (None, pending) => pending,
+        };
+        Self { target, held }
     }
 
     /// Returns the result if the write is durable and visible, for tasks that would otherwise wait

@@ -155,7 +155,7 @@ impl MetaView {
             read_point: READ_POINT,
             clock: Arc::clone(&self.env.clock),
             stats: Arc::new(ReadStats::default()),
-            report: Box::new(|_, _| ()),
+            report: Box::new(|_, _, _| ()),
         })
     }
 }

@@ -120,6 +120,12 @@ impl Reader {
         self.info.long(info_key::DELETE_FAMILY_COUNT).and_then(|count| u64::try_from(count).ok())
     }
 
+    /// Returns the number of rows, or of columns or prefixes of rows, that its bloom filter has by
+    /// its type; `None` without one.
+    pub fn row_count(&self) -> Option<u64> {
+        self.bloom.as_ref().map(BloomMeta::key_count)
+    }
+
     /// Returns the type of its bloom filter.
     pub fn bloom_type(&self) -> BloomType {
         self.bloom_type

@@ -67,6 +67,7 @@ impl Region {
     }
 
     fn commit_prepared(&self, write: &PreparedWrite<'_>) -> Result<CommitTicket> {
+        let timer = self.heat.start_write(self.counters.write_requests(), &self.shared.env.clock);
         let mut commit = self.commits.lock();
         self.check_committing(&commit)?;
         let snapshot = self.state.load();
@@ -91,7 +92,7 @@ impl Region {
         Ok(match committed {
             Committed::Visible => CommitTicket::ready(),
             Committed::Pending { position, fsync } => {
-                CommitTicket::new(&self.shared.wal, position, fsync)
+                CommitTicket::new(&self.shared.wal, position, fsync).holding(timer)
             }
         })
     }

@@ -51,6 +51,18 @@ impl Counters {
         self.write_requests.fetch_add(requests, Ordering::Relaxed)
     }
 
+    /// Returns the number of read requests so far.
+    #[inline]
+    pub(crate) fn read_requests(&self) -> u64 {
+        self.read_requests.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of write requests so far.
+    #[inline]
+    pub(crate) fn write_requests(&self) -> u64 {
+        self.write_requests.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn add_refused_row(&self) {
         self.rows_refused.fetch_add(1, Ordering::Relaxed);
     }

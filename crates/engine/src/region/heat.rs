@@ -1,11 +1,15 @@
 //! Sampled operations of a region, for the heat map.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use halite_heat::{Load, Metric, OperationKind, RegionColumn, RegionRecorder, TablePart};
+use halite_heat::{
+    Durations, Load, Metric, OperationKind, ReadsAndWrites, RegionColumn, RegionRecorder, TablePart,
+};
 use halite_types::Row;
 
 use super::prepared_write::{PreparedWrite, cells_of};
+use crate::commit::Held;
+use crate::env::Clock;
 use crate::options::{HeatLevel, Options};
 use crate::ranked_lock::RankedMutex;
 
@@ -13,6 +17,10 @@ use crate::ranked_lock::RankedMutex;
 pub(crate) struct RegionHeat {
     /// `true` if keys are recorded.
     has_keys: bool,
+    /// `true` if durations are recorded.
+    has_durations: bool,
+    /// Created by the first operation, as the recorder.
+    durations: OnceLock<Arc<Durations>>,
     /// Created by the first operation: most regions of a large table have none for long.
     recorder: OnceLock<Box<RegionRecorder>>,
     /// Exact load at the end of the last column.
@@ -23,6 +31,8 @@ impl RegionHeat {
     pub(super) fn new(options: &Options) -> Self {
         Self {
             has_keys: options.heat_level >= HeatLevel::Sub,
+            has_durations: options.heat_level >= HeatLevel::Region,
+            durations: OnceLock::new(),
             recorder: OnceLock::new(),
             counted: RankedMutex::default(),
         }
@@ -31,6 +41,47 @@ impl RegionHeat {
     #[inline]
     fn recorder(&self) -> Option<&RegionRecorder> {
         self.has_keys.then(|| &**self.recorder.get_or_init(Box::default))
+    }
+
+    #[inline]
+    fn durations(&self, number: u64) -> Option<&Arc<Durations>> {
+        let durations = self.has_durations.then(|| self.durations.get_or_init(Arc::default))?;
+        durations.is_timed(number).then_some(durations)
+    }
+
+    /// Returns the time at which a get begins if it is timed. `number` is about that of the read
+    /// requests before it.
+    #[inline]
+    pub(super) fn start_get(&self, number: u64, clock: &dyn Clock) -> Option<u64> {
+        self.durations(number).map(|_| clock.monotonic_ns())
+    }
+
+    /// Records the duration of a get that began then.
+    #[inline]
+    pub(super) fn finish_get(&self, started: Option<u64>, clock: &dyn Clock) {
+        if let (Some(started), Some(durations)) = (started, self.durations.get()) {
+            durations.add_read(clock.monotonic_ns().saturating_sub(started));
+        }
+    }
+
+    /// Records the duration of a call for rows of a scan, in nanoseconds.
+    pub(super) fn record_scan_time(&self, number: u64, elapsed_ns: u64) {
+        if let Some(durations) = self.durations(number) {
+            durations.add_read(elapsed_ns);
+        }
+    }
+
+    /// Returns a value that records, when it is dropped, the duration of a write that begins now.
+    #[inline]
+    pub(super) fn start_write(&self, number: u64, clock: &Arc<dyn Clock>) -> Option<Held> {
+        let durations = Arc::clone(self.durations(number)?);
+        let started_ns = clock.monotonic_ns();
+        Some(Arc::new(WriteTimer { durations, clock: Arc::clone(clock), started_ns }))
+    }
+
+    /// Returns the durations of the last minute.
+    pub(super) fn recent_durations(&self) -> ReadsAndWrites {
+        self.durations.get().map(|durations| durations.recent()).unwrap_or_default()
     }
 
     /// Records a get. `number` is that of the read requests before it.
@@ -79,9 +130,12 @@ impl RegionHeat {
     pub(super) fn take(
         &self,
         now: Load,
-        part: TablePart,
+        part: TablePart<'_>,
         file_rows: impl FnOnce() -> Vec<Vec<u8>>,
     ) -> (Load, RegionColumn) {
+        if let Some(durations) = self.durations.get() {
+            durations.close_column();
+        }
         let before = std::mem::replace(&mut *self.counted.lock(), now);
         let mut load = Load::default();
         for metric in Metric::ALL {
@@ -97,5 +151,18 @@ impl RegionHeat {
         // The deletes are those of the sample.
         let load = column.loads.iter().fold(Load::default(), |sum, load| sum + *load);
         (load, column)
+    }
+}
+
+/// Write that is timed until it is dropped.
+struct WriteTimer {
+    durations: Arc<Durations>,
+    clock: Arc<dyn Clock>,
+    started_ns: u64,
+}
+
+impl Drop for WriteTimer {
+    fn drop(&mut self) {
+        self.durations.add_write(self.clock.monotonic_ns().saturating_sub(self.started_ns));
     }
 }

@@ -147,6 +147,15 @@ impl Region {
         Ok(None)
     }
 
+    /// Returns the row at which a split at `row` would divide the region by the table's split policy,
+    /// which may keep rows together that begin alike; `None` if it is not inside of the region.
+    pub fn split_point(&self, row: &Bytes) -> Option<Bytes> {
+        let most = layout::max_region_start_bytes(&self.info.table);
+        let row = self.split_policy().split_point(row);
+        let is_inside = *row > *self.info.start && self.info.contains(&row);
+        (row.len() <= most && is_inside).then_some(row)
+    }
+
     fn middle_row_of(&self, store: &StoreSnapshot, family: &Family) -> Result<Option<Bytes>> {
         let files = oldest_first(store);
         let row = match family.store_policy.split(&file_stats(&files, &[])) {

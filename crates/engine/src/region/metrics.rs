@@ -3,24 +3,27 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use halite_types::{RegionInfo, RegionLoad};
+use halite_types::{BloomType, RegionInfo, RegionLoad};
 
 use super::Region;
-use crate::store::StoreFile;
+use crate::memstore::MemTable;
+use crate::store::{StoreFile, StoreSnapshot};
+
+/// Cells of a memstore from which the rows of all its cells are estimated: a status of very many
+/// regions asks each.
+const SAMPLED_CELLS: usize = 64;
 
 /// Rows of store files that divide a region for its sub-ranges, at most.
 #[cfg(feature = "heat")]
 const FILE_ROWS: usize = 64;
 
 impl Region {
-    /// Returns the load since the last call, which is exact, and what was recorded of its keys. The
-    /// table has `regions` regions.
+    /// Returns the load since the last call, which is exact, and what was recorded of its keys.
     #[cfg(feature = "heat")]
     pub(crate) fn take_heat(
         &self,
-        regions: usize,
+        part: halite_heat::TablePart<'_>,
     ) -> (halite_heat::Load, halite_heat::RegionColumn) {
-        let part = halite_heat::TablePart { regions };
         self.heat.take(self.counters.heat_load(), part, || self.file_rows())
     }
 
@@ -41,7 +44,7 @@ impl Region {
         let snapshot = self.snapshot_ref();
         let files = || snapshot.stores.iter().flat_map(|store| &store.files);
         let sum = |figure: fn(&StoreFile) -> u64| files().map(|file| figure(file)).sum();
-        let memstores = || snapshot.stores.iter().flat_map(crate::store::StoreSnapshot::memstores);
+        let memstores = || snapshot.stores.iter().flat_map(StoreSnapshot::memstores);
         let damaged: usize = snapshot.stores.iter().map(|store| store.damaged.len()).sum();
         let flushed = self.flushed.load(Ordering::Acquire);
         let mut load = RegionLoad {
@@ -64,6 +67,12 @@ impl Region {
             ),
             ..RegionLoad::new(RegionInfo::clone(&self.info))
         };
+        load.rows = snapshot.stores.iter().map(rows_of).max();
+        #[cfg(feature = "heat")]
+        {
+            let durations = self.heat.recent_durations();
+            (load.read_latencies, load.write_latencies) = (durations.reads, durations.writes);
+        }
         self.compactions.fill(&mut load);
         self.counters.fill(&mut load);
         load
@@ -95,4 +104,57 @@ impl Region {
 
 fn oldest<'a>(files: impl Iterator<Item = &'a StoreFile>) -> i64 {
     files.filter_map(|file| file.reader().created_ms()).min().unwrap_or(0)
+}
+
+/// Returns an estimate of the rows of a store: those of its files and memstores together, so that a
+/// row in two of them counts twice. A file with a bloom filter of rows tells their number; others
+/// are assumed to have as many cells for each row as those.
+fn rows_of(store: &StoreSnapshot) -> u64 {
+    let (mut known, mut unknown) = ((0_u64, 0_u64), 0_u64);
+    for file in &store.files {
+        // A reference is to about half of its file.
+        let half = |count: u64| if file.is_reference() { count / 2 } else { count };
+        let reader = file.reader();
+        match reader.row_count().filter(|_| reader.bloom_type() == BloomType::Row) {
+            Some(rows) => {
+                known = (known.0 + half(rows), known.1 + half(reader.entry_count()));
+            }
+            None => unknown += half(reader.entry_count()),
+        }
+    }
+    let (mut in_memory, mut sampled) = (0, (0, 0));
+    for memstore in store.memstores() {
+        let (rows, cells) = first_rows(memstore);
+        sampled = (sampled.0 + rows, sampled.1 + cells);
+        in_memory += part(memstore.len() as u64, rows, cells);
+    }
+    let of_unknown = match if known.1 > 0 { known } else { sampled } {
+        (_, 0) => unknown,
+        (rows, cells) => part(unknown, rows, cells),
+    };
+    known.0 + of_unknown + in_memory
+}
+
+/// Returns the rows of the first cells of a memstore, and the number of these cells.
+fn first_rows(memstore: &MemTable) -> (u64, u64) {
+    let mut cursor = memstore.cursor();
+    cursor.seek_to_first();
+    let (mut rows, mut cells) = (0, 0);
+    let mut last: Vec<u8> = Vec::new();
+    while let Some(cell) = cursor.peek().filter(|_| cells < SAMPLED_CELLS as u64) {
+        if rows == 0 || cell.row() != &last[..] {
+            rows += 1;
+            last.clear();
+            last.extend_from_slice(cell.row());
+        }
+        cells += 1;
+        cursor.next();
+    }
+    (rows, cells)
+}
+
+/// Returns `whole * rows / cells`.
+fn part(whole: u64, rows: u64, cells: u64) -> u64 {
+    let part = u128::from(whole) * u128::from(rows) / u128::from(cells.max(1));
+    u64::try_from(part).unwrap_or(u64::MAX)
 }

@@ -1,16 +1,37 @@
 //! In place of `heat.rs` in a build without the feature `heat`: nothing is recorded.
 
+use std::sync::Arc;
+
 use halite_types::Row;
 
 use super::prepared_write::PreparedWrite;
+use crate::commit::Held;
+use crate::env::Clock;
 use crate::options::Options;
 
 /// Nothing.
 pub(crate) struct RegionHeat;
 
+#[expect(clippy::unused_self, reason = "they stand for the methods of heat.rs")]
 impl RegionHeat {
     pub(super) fn new(_options: &Options) -> Self {
         Self
+    }
+
+    #[inline]
+    pub(super) fn start_get(&self, _number: u64, _clock: &dyn Clock) -> Option<u64> {
+        None
+    }
+
+    #[inline]
+    pub(super) fn finish_get(&self, _started: Option<u64>, _clock: &dyn Clock) {}
+
+    #[inline]
+    pub(super) fn record_scan_time(&self, _number: u64, _elapsed_ns: u64) {}
+
+    #[inline]
+    pub(super) fn start_write(&self, _number: u64, _clock: &Arc<dyn Clock>) -> Option<Held> {
+        None
     }
 
     #[inline]

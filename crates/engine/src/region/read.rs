@@ -158,9 +158,12 @@ impl Region {
         halite_types::op::check_row(get.row())?;
         self.check_row(get.row())?;
         self.check_open()?;
+        let clock = &*self.shared.env.clock;
+        let started = self.heat.start_get(self.counters.read_requests(), clock);
         let (snapshot, read_point) = self.snapshot_at(|| self.commits.mvcc().read_point());
         let row = self.read_row_of(&snapshot, get, read_point, tier, trace)?;
         self.record_get(trace, get.row());
+        self.heat.finish_get(started, clock);
         Ok(row)
     }
 
@@ -341,8 +344,11 @@ impl Region {
         }
         let region = Arc::clone(self);
         let mut reported = ReadStats::default();
-        let report = Box::new(move |stats: &ReadStats, rows: &[Row]| {
+        let report = Box::new(move |stats: &ReadStats, rows: &[Row], elapsed: Option<u64>| {
             region.record_scan(&stats.since(&reported), rows);
+            if let Some(elapsed) = elapsed {
+                region.heat.record_scan_time(region.counters.read_requests(), elapsed);
+            }
             reported = stats.copy();
         });
         RegionScanner::new(ScanPlan {

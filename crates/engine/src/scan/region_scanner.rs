@@ -15,9 +15,9 @@ use super::store_scanner::{CellSink, RowProgress, RowStop, StoreScanner};
 use crate::block_cache::BlockReadOptions;
 use crate::env::Clock;
 
-/// Receives the statistics so far and the newest rows after each call, and the statistics when the
-/// scanner is dropped.
-pub(crate) type ReportRead = Box<dyn FnMut(&ReadStats, &[Row]) + Send>;
+/// Receives the statistics so far, the newest rows and the duration in nanoseconds after each call,
+/// and the statistics when the scanner is dropped.
+pub(crate) type ReportRead = Box<dyn FnMut(&ReadStats, &[Row], Option<u64>) + Send>;
 
 /// Scan of one region, ready to run. Work is bounded: each [`RegionScanner::next_rows`] returns
 /// when its [`ScanLimits`] are used up.
@@ -49,6 +49,8 @@ pub struct RegionScanner {
     clock: Arc<dyn Clock>,
     stats: Arc<ReadStats>,
     report: ReportRead,
+    /// Monotonic time at the beginning of the newest call.
+    called_ns: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,6 +125,7 @@ impl RegionScanner {
             clock: plan.clock,
             stats: plan.stats,
             report: plan.report,
+            called_ns: 0,
         })
     }
 
@@ -183,7 +186,7 @@ impl RegionScanner {
         self.blocks.iter().for_each(|blocks| blocks.tier.set(ReadTier::Disk));
         match result {
             Ok(batch) if !(batch.in_row && batch.stopped == StopReason::Cells) => {
-                (self.report)(&self.stats, &batch.rows);
+                self.report_call(&batch.rows);
                 return Ok(Some(batch));
             }
             Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
@@ -202,6 +205,7 @@ impl RegionScanner {
     /// continue in that case.
     pub fn next_rows(&mut self, budget: ScanLimits) -> Result<ScanBatch> {
         let clock = Arc::clone(&self.clock);
+        self.called_ns = clock.monotonic_ns();
         let (cells_before, memstore_before) = (self.cells_examined(), self.memstore_bytes());
         let filter_cost = self.filter.as_ref().map_or(1, FilterState::cost);
         let mut meter =
@@ -243,9 +247,14 @@ impl RegionScanner {
         let batch = self.finish(answer, stopped.unwrap_or(StopReason::RegionEnd));
         // An attempt may be undone.
         if !self.is_tried {
-            (self.report)(&self.stats, &batch.rows);
+            self.report_call(&batch.rows);
         }
         Ok(batch)
+    }
+
+    fn report_call(&mut self, rows: &[Row]) {
+        let elapsed = self.clock.monotonic_ns().saturating_sub(self.called_ns);
+        (self.report)(&self.stats, rows, Some(elapsed));
     }
 
     fn finish(&mut self, mut answer: BatchBuilder, stopped: StopReason) -> ScanBatch {
@@ -496,6 +505,6 @@ fn drop_cells(filter: &mut FilterState, out: &mut CellsBuilder, start: (usize, u
 
 impl Drop for RegionScanner {
     fn drop(&mut self) {
-        (self.report)(&self.stats, &[]);
+        (self.report)(&self.stats, &[], None);
     }
 }

@@ -76,7 +76,11 @@ impl World {
             let own = &self.files[first..last];
             let keys = || own.iter().step_by((own.len() / 64).max(1)).cloned().collect();
             let load = std::mem::take(&mut self.loads[at]);
-            let column = recorder.drain(&load, TablePart { regions: self.starts.len() }, keys);
+            let column = recorder.drain(
+                &load,
+                TablePart { regions: self.starts.len(), key_parts: None },
+                keys,
+            );
             regions.push(RegionActivity { start: start.clone().into(), load, column });
         }
         let columns: Vec<Region> = regions

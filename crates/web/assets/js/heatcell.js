@@ -52,14 +52,15 @@ function figures(model, { i, c }, schema) {
       'dl',
       { class: 'kv' },
       model.diff ? pair('change', valueText(cell.shown, model.metric, unit)) : null,
-      pair(
-        'from',
-        row.label
-          ? row.label.join(' \u203a ')
-          : keyView(row.start, { schema, none: '(first)', form: 'decoded' }),
-      ),
+      row.label ? pair(row.other ? 'values' : 'value', row.label.join(' \u203a ')) : null,
+      row.label
+        ? null
+        : pair('from', keyView(row.start, { schema, none: '(first)', form: 'decoded' })),
       row.start.hex ? pair('', escapedKey(row.start), 'raw') : null,
-      pair('to', row.end.hex ? escapedKey(row.end) : '(last)', 'raw'),
+      row.label ? null : pair('to', row.end.hex ? escapedKey(row.end) : '(last)', 'raw'),
+      row.estimated
+        ? pair('estimated', 'some key ranges have several values; a sample divides them', 'muted')
+        : null,
       Number.isFinite(cell.peak)
         ? pair('peak', `${valueText(cell.peak, model.metric, unit)} in one sample`)
         : null,
@@ -141,7 +142,8 @@ export class CellCard {
     const schema = this.page.info()?.row_key || null;
     const [finding] = this.page.findings();
     const row = model.h.row[at.i];
-    const name = `${model.timeOf(at.c)} ${row?.start.hex}`;
+    const order = this.page.params.get('order') || '';
+    const name = `${model.timeOf(at.c)} ${order} ${row?.label ?? row?.start.hex}`;
     fill(this.more);
     fill(
       this.element,
@@ -164,7 +166,7 @@ export class CellCard {
       if (ready) fill(this.more, causes(ready, schema));
       return;
     }
-    if (!row || !(model.cell(at.i, at.c).value > 0)) return;
+    if (!row || row.other || !(model.cell(at.i, at.c).value > 0)) return;
     this.asked = new AbortController();
     // Asked when the cursor rests, not for every cell that it crosses.
     this.timer = setTimeout(async () => {
@@ -172,7 +174,15 @@ export class CellCard {
         /** @type {HeatCell} */
         const cell = await get(
           ofTable(this.page.table, '/heat/cell'),
-          { at: model.timeOf(at.c), dt_ms: model.h.dt_ms, k0: row.start.hex, k1: row.end.hex, metric: model.h.metric },
+          {
+            at: model.timeOf(at.c),
+            dt_ms: model.h.dt_ms,
+            metric: model.h.metric,
+            order,
+            ...(row.label
+              ? { value: row.label[0] }
+              : { k0: row.start.hex, k1: row.end.hex }),
+          },
           this.asked.signal,
         );
         this.keep(name, cell);

@@ -115,10 +115,11 @@ export class HeatModel {
   minus(before, divisor) {
     const { h, cols } = this;
     const old = blank(scaled(before.mean, before.h, divisor), before.h);
-    const rows = new Map(before.h.row.map((row, i) => [row.start.hex, i]));
+    const name = (/** @type {HeatRow} */ row) => row.label?.join('\u0000') ?? row.start.hex;
+    const rows = new Map(before.h.row.map((row, i) => [name(row), i]));
     const out = new Float32Array(this.mean.length).fill(NaN);
     h.row.forEach((row, i) => {
-      const j = rows.get(row.start.hex);
+      const j = rows.get(name(row));
       if (j === undefined) return;
       for (let c = 0; c < cols; c++) {
         const from = Math.floor(((c + 0.5) * h.dt_ms) / before.h.dt_ms);

@@ -1,33 +1,24 @@
 // Heat map of a table: where in its keys the load is, over time. The address holds its state.
 
 import { isAbort, problemOf } from './api.js';
-import { fill, h, icon } from './dom.js';
+import { fill, h } from './dom.js';
 import { clock, escaped } from './format.js';
 import { CellCard, cellSentence } from './heatcell.js';
 import { HeatModel, METRICS, loadHeat } from './heatdata.js';
-import { Legend, RANGES, RANGE_NAMES, RangeBar } from './heatlegend.js';
+import { Legend, RANGES, RangeBar } from './heatlegend.js';
+import { RECORDED, heatTools } from './heattools.js';
 import { HeatView } from './heatview.js';
 import { planHref, tableHref } from './place.js';
 import { isPhone, onPrefs } from './prefs.js';
 import { empty, failure, loading } from './states.js';
-import {
-  announce,
-  button,
-  copy,
-  iconButton,
-  linkButton,
-  segments,
-  select,
-  toast,
-} from './widgets.js';
+import { announce, button, copy, iconButton, linkButton, toast } from './widgets.js';
 
 /** @typedef {{i: number, c: number}} Cell */
 
-const SPEEDS = [1, 10, 60, 600];
 /** A new table has nothing older. */
 const DEFAULT_RANGE = '10m';
 
-class HeatPage {
+export class HeatPage {
   /** @param {TablePage} page */
   constructor(page) {
     this.page = page;
@@ -117,149 +108,21 @@ class HeatPage {
   }
 
   drawTools() {
-    const fields = this.page.info()?.row_key?.fields || [];
-    const salted = fields.some(field => field.derived);
-    const plain = fields.filter(field => !field.derived).map(field => field.name);
-    const zoomed = this.from > 0 || this.page.params.has('k0');
-    /** @type {(names: string[], text: (name: string) => string) => [string, string][]} */
-    const choices = (names, text) => names.map(name => [name, text(name)]);
-    const ranges = choices([...(this.from ? [''] : []), ...RANGES.map(([id]) => id)], id =>
-      id ? `Last ${RANGE_NAMES[id]}` : 'Zoomed',
-    );
-    const order = segments(
-      'Key order',
-      [
-        ['physical', 'Physical'],
-        ['unsalted', 'Unsalted'],
-      ],
-      this.order,
-      value => this.reorder(value),
-    );
-    const [, unsalted] = order.children;
-    if (unsalted instanceof HTMLButtonElement) {
-      unsalted.disabled = !salted;
-      if (!salted) unsalted.title = 'The key has no salt';
-    }
-    const menu = select(
-      'Save',
-      [
-        ['', ''],
-        ['png', 'PNG'],
-        ['svg', 'SVG'],
-        ['json', 'JSON'],
-      ],
-      '',
-      form => {
-        if (form) this.save(form);
-        menu.value = '';
-      },
-      { class: 'savemenu' },
-    );
-    fill(
-      this.toolbar,
-      select(
-        'Metric',
-        choices(Object.keys(METRICS), id => METRICS[id].name),
-        this.metric,
-        value => this.change({ metric: value }),
-      ),
-      order,
-      plain.length > 0 &&
-        select(
-          'Pivot',
-          choices(['', ...plain], name => (name ? `by ${name}` : 'Pivot by\u2026')),
-          this.order.startsWith('pivot:') ? this.order.slice(6) : '',
-          value => this.reorder(value ? `pivot:${value}` : 'physical'),
-        ),
-      h(
-        'label',
-        { class: 'field' },
-        'Height',
-        select(
-          'Height of rows',
-          [
-            ['region', 'region'],
-            ['rows', 'row'],
-            ['bytes', 'byte'],
-            ['load', 'load'],
-          ],
-          this.scale,
-          value => {
-            this.scale = value;
-            this.page.set({ scale: value === 'region' ? null : value });
-            this.restyle();
-          },
-        ),
-      ),
-      h(
-        'label',
-        { class: 'field' },
-        'Per',
-        select(
-          'Unit',
-          [
-            ['s', 'second'],
-            ['row', 'row'],
-            ['mb', 'MB'],
-          ],
-          this.unit,
-          value => {
-            this.unit = value;
-            this.page.set({ unit: value === 's' ? null : value });
-            this.restyle();
-          },
-        ),
-      ),
-      h('span', { class: 'sep' }),
-      select(
-        'Time',
-        ranges,
-        this.from ? '' : this.range,
-        value => value && this.choose(0, 0, value),
-      ),
-      !this.timer &&
-        h(
-          'button',
-          {
-            type: 'button',
-            class: 'btn',
-            'aria-pressed': String(this.live),
-            title: 'New columns appear by themselves (l)',
-            onclick: () => this.toggleLive(),
-          },
-          h('span', { class: this.live ? 'dot' : 'dot off' }),
-          'Live',
-        ),
-      iconButton('back', 'Zoom back (Backspace)', () => this.back(), { disabled: !zoomed }),
-      iconButton('whole', 'Whole (0)', () => this.whole(), { disabled: !zoomed }),
-      iconButton(this.timer ? 'pause' : 'play', 'Playback (Space)', () => this.playback(), {
-        'aria-pressed': String(Boolean(this.timer)),
-      }),
-      this.timer &&
-        select(
-          'Speed',
-          SPEEDS.map(speed => [String(speed), `${speed}\u00d7`]),
-          String(this.speed),
-          value => {
-            this.speed = Number(value);
-          },
-        ),
-      iconButton('diff', 'Difference to the period before (d)', () => this.toggleDiff(), {
-        'aria-pressed': String(this.diff),
-      }),
-      iconButton('layers', 'Borders and marks (b)', () => this.toggleMarks(), {
-        'aria-pressed': String(this.view.marks),
-      }),
-      h('span', { class: 'savehost', title: 'Save as PNG, SVG or JSON' }, icon('save'), menu),
-      h('span', { class: 'grow' }),
-      iconButton(
-        this.lock ? 'lock' : 'open',
-        'Lock the scale for comparison',
-        () => this.toggleLock(),
-        { 'aria-pressed': String(Boolean(this.lock)) },
-      ),
-      this.legend.element,
-    );
+    fill(this.toolbar, heatTools(this));
+  }
+
+  /** @param {string} value */
+  rescale(value) {
+    this.scale = value;
+    this.page.set({ scale: value === 'region' ? null : value });
+    this.restyle();
+  }
+
+  /** @param {string} value */
+  reunit(value) {
+    this.unit = value;
+    this.page.set({ unit: value === 's' ? null : value });
+    this.restyle();
   }
 
   /** @param {string} form */
@@ -278,7 +141,19 @@ class HeatPage {
   /** @param {string} order */
   reorder(order) {
     this.order = order;
-    this.page.set({ order: order === 'physical' ? null : order, k0: null, k1: null });
+    if (order !== 'physical') {
+      if (this.scale !== 'load') this.scale = 'region';
+      this.unit = 's';
+    }
+    this.page.set({
+      order: order === 'physical' ? null : order,
+      scale: this.scale === 'region' ? null : this.scale,
+      unit: this.unit === 's' ? null : this.unit,
+      k0: null,
+      k1: null,
+      cell: null,
+    });
+    this.unpin();
     this.drawTools();
     this.load();
   }
@@ -402,12 +277,23 @@ class HeatPage {
     }));
     this.view.show(model);
     this.legend.show(model);
+    if (model.diff && model.shown.every(value => Number.isNaN(value))) this.nothingBefore();
     this.bar.view(heat.h.from, heat.h.to, this.now);
     this.view.over.setAttribute(
       'aria-label',
       `Heat map of ${this.page.table}: ${model.metric.name}, ${model.rows} key ranges, ` +
         `${model.cols} columns from ${clock(heat.h.from)} to ${clock(heat.h.to)}. ` +
         'Arrows move, Enter pins, t shows values as a table, Tab leaves.',
+    );
+  }
+
+  nothingBefore() {
+    this.message(
+      empty(
+        'Nothing to compare with',
+        h('p', null, 'The period before this one was not recorded, or had other values.'),
+        button('Show the values', () => this.toggleDiff()),
+      ),
     );
   }
 
@@ -431,10 +317,10 @@ class HeatPage {
   /** Finds the cell of the address in a new picture. */
   restore() {
     const { model, view } = this;
-    const [time, hex = ''] = (this.page.params.get('cell') || '').split(',');
+    const [, time, hex = ''] = /^(-?\d+),([^]*)$/.exec(this.page.params.get('cell') || '') || [];
     if (!model || !time) return;
     const c = Math.floor((Number(time) - model.h.from) / model.h.dt_ms);
-    const i = model.h.row.findIndex(row => row.start.hex === hex);
+    const i = model.h.row.findIndex(row => rowId(row) === hex);
     if (c < 0 || c >= model.cols || i < 0) {
       view.pinned = null;
       return view.drawOver();
@@ -540,7 +426,7 @@ class HeatPage {
     if (inKeys && this.order === 'physical') {
       values.k0 = model.h.row[i0]?.start.hex || null;
       values.k1 = model.h.row[Math.min(model.rows, i1) - 1]?.end.hex || null;
-    } else if (inKeys && !inTime) return toast('Keys zoom in physical order');
+    } else if (inKeys && !inTime) return toast('Keys zoom in physical order; drag along the time axis to zoom the time');
     this.page.set(values, true);
     this.unpin();
     this.drawTools();
@@ -586,11 +472,6 @@ class HeatPage {
     if (!model || !row) return;
     view.pinned = cell;
     pinCard.show(model, cell);
-    const k0 = escaped(row.start.hex);
-    const k1 = escaped(row.end.hex);
-    const region = row.region || '';
-    const { table } = this.page;
-    const [finding] = this.page.findings();
     fill(
       side,
       h(
@@ -604,16 +485,7 @@ class HeatPage {
         }),
       ),
       h('div', { class: 'body' }, pinCard.element),
-      h(
-        'div',
-        { class: 'acts two2' },
-        linkButton('Scan here', tableHref(table, 'rows', { by: 'key', start: k0, stop: k1 })),
-        button('Copy key', () => copy(k0, 'Key copied as \\x text'), { icon: 'copy' }),
-        region && linkButton('Split here', tableHref(table, 'regions', { region }), 'split'),
-        row.start.fields
-          ? linkButton('Explain here', planHref(table, this.conditions(row)))
-          : finding && linkButton('What-if', tableHref(table, 'what-if')),
-      ),
+      h('div', { class: 'acts two2' }, this.pinActions(row)),
     );
     const hidden = side.hidden;
     side.hidden = false;
@@ -621,8 +493,37 @@ class HeatPage {
     if (hidden) view.draw();
     view.drawOver();
     if (quiet) return;
-    this.page.set({ cell: `${model.timeOf(cell.c)},${row.start.hex}` });
+    this.page.set({ cell: `${model.timeOf(cell.c)},${rowId(row)}` });
     announce(`Pinned: ${cellSentence(model, cell)}`);
+  }
+
+  /** What can be done with the keys of a row. @param {HeatRow} row */
+  pinActions(row) {
+    const { table } = this.page;
+    const [finding] = this.page.findings();
+    const whatIf = finding && linkButton('What-if', tableHref(table, 'what-if'));
+    if (row.label) {
+      const [value = ''] = row.label;
+      const field = this.order.slice(6);
+      const condition = `${field}='${value.replaceAll("'", "''")}'`;
+      return [
+        !row.other && linkButton('Explain here', planHref(table, condition)),
+        button('Copy value', () => copy(value, 'Value copied'), { icon: 'copy' }),
+        whatIf,
+      ];
+    }
+    const k0 = escaped(row.start.hex);
+    const k1 = escaped(row.end.hex);
+    const region = row.region || '';
+    return [
+      this.order === 'physical' &&
+        linkButton('Scan here', tableHref(table, 'rows', { by: 'key', start: k0, stop: k1 })),
+      button('Copy key', () => copy(k0, 'Key copied as \\x text'), { icon: 'copy' }),
+      region && linkButton('Split here', tableHref(table, 'regions', { region }), 'split'),
+      row.start.fields
+        ? linkButton('Explain here', planHref(table, this.conditions(row)))
+        : whatIf,
+    ];
   }
 
   /** Condition on the first field of a row's first key. @param {HeatRow} row */
@@ -790,7 +691,7 @@ class HeatPage {
   }
 
   cycle() {
-    const names = Object.keys(METRICS);
+    const names = RECORDED;
     const next = names[(names.indexOf(this.metric) + 1) % names.length] || 'writes';
     this.change({ metric: next });
     this.drawTools();
@@ -820,9 +721,13 @@ class HeatPage {
   copyKey() {
     const cell = this.view.cursor || this.view.pinned;
     const row = cell && this.model?.h.row[cell.i];
-    if (row) copy(escaped(row.start.hex), 'Key copied as \\x text');
+    if (row?.label) copy(row.label.join(' \u203a '), 'Value copied');
+    else if (row) copy(escaped(row.start.hex), 'Key copied as \\x text');
   }
 }
+
+/** What distinguishes a row of one map. @param {HeatRow} row */
+const rowId = row => (row.label ? `=${row.label.join('\u0000')}` : row.start.hex);
 
 /** @param {HeatModel} model @returns {Cell} */
 function loudest(model) {

@@ -92,8 +92,9 @@ function details(region, schema) {
     ['Requests', num(region.requests_total)],
     ['Reads', rate(region.reads_per_s)],
     ['Writes', rate(region.writes_per_s)],
-    ['p99', duration(region.p99_ms)],
-    ['Rows', num(region.rows)],
+    ['p99 of reads', duration(region.read_p99_ms)],
+    ['p99 of writes', duration(region.write_p99_ms)],
+    ['Rows', region.rows === null ? NONE : `\u2248 ${num(region.rows)}`],
     ['Size', bytes(region.size_bytes)],
     ['Store files', num(region.store_files)],
     ['Memstore', bytes(region.memstore_bytes)],
@@ -156,12 +157,34 @@ function details(region, schema) {
 function subRanges(region) {
   const ranges = region.sub_ranges;
   if (!ranges || !ranges.length) {
-    return h('p', { class: 'faint' }, 'Load by sub-range is not recorded here.');
+    return h('p', { class: 'faint' }, 'No load by sub-range is recorded of the last 10 min.');
   }
+  const many = ranges.length > 1 ? `${ranges.length} parts` : 'one part';
+  return h(
+    'section',
+    null,
+    h('h3', { class: 'two' }, 'Load by sub-range, last 10 min', h('span', null, many)),
+    subRangeBars(region, ranges),
+    splitText(region),
+  );
+}
+
+/**
+ * Bars of the sub-ranges; a full line where a split halves the load, a dotted one where it halves
+ * the size.
+ * @param {RegionAnswer} region @param {{start: Key, load: number}[]} ranges
+ */
+function subRangeBars(region, ranges) {
   const top = Math.max(1e-9, ...ranges.map(range => range.load));
   const w = 360 / ranges.length;
-  const half = ranges.findIndex(range => range.start.hex >= (region.half_load_key?.hex || 'g'));
-  const picture = svg(
+  const mark = (/** @type {Key | null | undefined} */ key, /** @type {string} */ look) => {
+    if (!key?.hex) return null;
+    const before = ranges.filter(range => range.start.hex <= key.hex).length;
+    const inside = ranges.some(range => range.start.hex === key.hex);
+    const x = (inside ? before - 1 : before - 0.5) * w;
+    return svg('path', { class: look, d: `M${x} 0V64` });
+  };
+  return svg(
     'svg',
     { viewBox: '0 0 360 64', preserveAspectRatio: 'none', class: 'subr', 'aria-hidden': 'true' },
     ranges.map((range, at) =>
@@ -173,33 +196,34 @@ function subRanges(region) {
         height: (range.load / top) * 56,
       }),
     ),
-    half >= 0 ? svg('path', { class: 'm1', d: `M${half * w} 0V64` }) : null,
-    svg('path', { class: 'm2', d: 'M180 0V64' }),
+    mark(region.half_load_key, 'm1'),
+    mark(region.half_size_key, 'm2'),
   );
-  const most = Math.max(...ranges.map(range => range.load));
-  const split = region.half_load;
-  const parts = split ? `${percent(split[0])} and ${percent(split[1])}` : '';
+}
+
+/** Shares of the load on both sides of a split. @param {[number, number] | null | undefined} parts */
+const sides = parts => (parts ? `${percent(parts[0])} and ${percent(parts[1])}` : '');
+
+/** What splits would do to the load. @param {RegionAnswer} region */
+function splitText(region) {
+  const size = sides(region.half_size);
+  const atSize = size && ` At half size: ${size}.`;
+  if (region.divisible === false)
+    return h(
+      'p',
+      null,
+      h('b', null, 'A split will not divide this load: '),
+      `${region.indivisible_because || 'too much of it is in one place'}.`,
+      region.half_load ? ` The best one gives ${sides(region.half_load)}.` : '',
+      atSize,
+    );
   return h(
-    'section',
+    'p',
     null,
-    h('h3', { class: 'two' }, 'Load by sub-range, last 10 min', h('span', null, 'equal rows each')),
-    picture,
-    region.divisible === false
-      ? h(
-          'p',
-          null,
-          h('b', null, 'A split will not divide this load: '),
-          `${percent(most)} is in one sub-range.`,
-          parts && ` Splitting there gives ${parts}.`,
-        )
-      : h(
-          'p',
-          null,
-          'A split at the half-load point gives ',
-          h('b', null, parts || NONE),
-          region.half_size &&
-            `; at half size ${percent(region.half_size[0])} and ${percent(region.half_size[1])}.`,
-        ),
+    'A split at the half-load point gives ',
+    h('b', null, sides(region.half_load) || NONE),
+    '.',
+    atSize,
   );
 }
 
@@ -240,21 +264,31 @@ function askSplit(path, region, changed) {
     value: best ? escaped(best.hex) : '',
     'aria-label': 'Split key',
   });
-  const from = region.half_load_key
-    ? 'the measured half-load point'
-    : best
-      ? 'the middle of the store files'
-      : 'no suggestion: the region has no middle';
+  const suggest = (
+    /** @type {string} */ name,
+    /** @type {Key | null | undefined} */ key,
+    /** @type {[number, number] | null | undefined} */ parts,
+  ) =>
+    key?.hex &&
+    button(parts ? `${name}: load ${sides(parts)}` : name, () => {
+      input.value = escaped(key.hex);
+      input.dispatchEvent(new Event('change'));
+    });
+  const load = suggest('Half load', region.half_load_key, region.half_load);
+  const size = suggest('Half size', region.half_size_key, region.half_size);
   action(
     `Split ${region.encoded_name.slice(0, 12)}`,
     `${path}/split`,
     () => (input.value ? { split_key: input.value } : {}),
     changed,
     h(
-      'label',
+      'div',
       { class: 'stack' },
-      h('span', { class: 'muted' }, `Split key as \\x text (${from})`),
-      input,
+      region.divisible === false && splitText(region),
+      h('label', { class: 'stack' }, h('span', { class: 'muted' }, 'Split key as \\x text'), input),
+      load || size
+        ? h('div', { class: 'acts' }, load, size)
+        : h('span', { class: 'muted' }, 'No suggestion: the region has no known middle.'),
     ),
     input,
   );

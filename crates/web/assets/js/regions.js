@@ -68,7 +68,7 @@ class RegionPage {
     fill(
       this.grid.foot,
       this.said,
-      h('span', { class: 'opt' }, 'Rates: last 10 s, sparklines 10 min'),
+      h('span', { class: 'opt' }, 'Rates: last 10 s, sparklines 10 min, p99: last minute, rows: estimate'),
       h('span', { class: 'grow' }),
       this.age.element,
     );
@@ -109,13 +109,13 @@ class RegionPage {
 
   /** @returns {Column<Region>[]} */
   columns() {
+    return [...this.keyColumns(), ...this.loadColumns(), ...this.storeColumns()];
+  }
+
+  /** @returns {Column<Region>[]} */
+  keyColumns() {
     const key = (/** @type {Key} */ value, /** @type {string} */ none) =>
       keyView(value, { schema: this.schema, none });
-    const spark = (
-      /** @type {Figure[] | undefined} */ series,
-      /** @type {string} */ look,
-      /** @type {Figure} */ value,
-    ) => h('span', { class: 'sp' }, series ? sparkline(series, look) : h('span'), num(value));
     return [
       {
         id: 'name',
@@ -145,6 +145,17 @@ class RegionPage {
         sort: 'end_key',
         cell: r => key(r.end_key, '(last)'),
       },
+    ];
+  }
+
+  /** @returns {Column<Region>[]} */
+  loadColumns() {
+    const spark = (
+      /** @type {Figure[] | undefined} */ series,
+      /** @type {string} */ look,
+      /** @type {Figure} */ value,
+    ) => h('span', { class: 'sp' }, series ? sparkline(series, look) : h('span'), num(value));
+    return [
       {
         id: 'locality',
         name: 'Locality',
@@ -201,8 +212,14 @@ class RegionPage {
         right: true,
         sort: 'rows',
         from: 1060,
-        cell: r => num(r.rows),
+        cell: r => h('span', { title: 'An estimate' }, num(r.rows)),
       },
+    ];
+  }
+
+  /** @returns {Column<Region>[]} */
+  storeColumns() {
+    return [
       {
         id: 'size',
         name: 'Size',

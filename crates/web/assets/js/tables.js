@@ -172,160 +172,187 @@ const card = r => [
 ];
 
 const CHUNK = 100;
+/** @type {Record<string, string>} */
+const NAMES = { all: 'Tables', bad: 'With findings', system: 'System' };
+/** @type {Record<string, string>} */
+const TOTALS = { all: 'tables', bad: 'tables with findings', system: 'system tables' };
 
-/** @param {Page} page */
-export function show(page) {
-  let q = page.params.get('q') || '';
-  let kind = page.choice('show', ['all', 'bad', 'system'], 'all');
-  let asOf = 0;
-  let serial = 0;
-  let busy = false;
-  const age = new Age(page.signal);
-  const said = h('span');
-  /** @type {Grid<TableRow>} */
-  const grid = new Grid({
-    label: 'Tables',
-    columns: COLUMNS,
-    signal: page.signal,
-    rowHeight: 30,
-    card,
-    sort: page.params.get('sort') || 'name',
-    onSort: sort => {
-      page.set({ sort: sort === 'name' ? null : sort });
-      restart();
-    },
-    onOpen: row => go(tableHref(row.name, 'regions')),
-    onNeed: first => {
-      if (asOf && !busy) ask(Math.max(0, first - 20), false);
-    },
-  });
-  const ask = async (/** @type {number} */ offset, /** @type {boolean} */ anew) => {
-    const mine = ++serial;
-    busy = true;
+class TablesPage {
+  /** @param {Page} page */
+  constructor(page) {
+    this.page = page;
+    this.q = page.params.get('q') || '';
+    this.kind = page.choice('show', ['all', 'bad', 'system'], 'all');
+    this.asOf = 0;
+    this.serial = 0;
+    this.busy = false;
+    this.age = new Age(page.signal);
+    this.said = h('span');
+    this.filter = h('input', {
+      type: 'search',
+      placeholder: 'Filter by name or shape',
+      value: this.q,
+      'data-filter': '',
+      class: 'filter',
+      'aria-label': 'Filter tables',
+      oninput: debounce(250, () => this.search()),
+    });
+    this.tabs = segments('Show', Object.entries(NAMES), this.kind, value => {
+      this.kind = value;
+      page.set({ show: value === 'all' ? null : value });
+      this.restart();
+    });
+    this.grid = this.makeGrid();
+    this.build();
+  }
+
+  makeGrid() {
+    const { page } = this;
+    /** @type {Grid<TableRow>} */
+    const grid = new Grid({
+      label: 'Tables',
+      columns: COLUMNS,
+      signal: page.signal,
+      rowHeight: 30,
+      card,
+      sort: page.params.get('sort') || 'name',
+      onSort: sort => {
+        page.set({ sort: sort === 'name' ? null : sort });
+        this.restart();
+      },
+      onOpen: row => go(tableHref(row.name, 'regions')),
+      onNeed: first => {
+        if (this.asOf && !this.busy) this.ask(Math.max(0, first - 20), false);
+      },
+    });
+    return grid;
+  }
+
+  build() {
+    const { grid, page } = this;
+    page.root.append(
+      h(
+        'div',
+        { class: 'tools' },
+        this.filter,
+        this.tabs,
+        h('span', { class: 'grow' }),
+        button('Copy as CSV', () => this.copyCsv()),
+      ),
+      grid.element,
+    );
+    fill(
+      grid.foot,
+      h(
+        'span',
+        { class: 'opt' },
+        'Rates: last 10 s. p99: last minute. Skew: windows of 10 s of the last 10 min \u00b7 whole time. Rows are estimates.',
+      ),
+      h('span', { class: 'grow' }),
+      this.said,
+      this.age.element,
+    );
+    grid.state(loading());
+    page.poll(() => this.ask(Math.max(0, (grid.range?.first || 0) - 20), true));
+  }
+
+  /** @param {number} offset @param {boolean} anew */
+  async ask(offset, anew) {
+    const mine = ++this.serial;
+    this.busy = true;
     try {
       const params = {
-        q,
-        show: kind,
-        sort: grid.sort,
+        q: this.q,
+        show: this.kind,
+        sort: this.grid.sort,
         offset,
         limit: CHUNK,
         thumb: '104x20',
-        as_of: anew ? null : asOf,
+        as_of: anew ? null : this.asOf,
       };
       /** @type {TablesAnswer} */
-      const answer = await get('/api/tables', params, page.signal);
-      if (mine !== serial) return;
-      if (anew) grid.rows.clear();
-      answer.tables.forEach((row, at) => grid.rows.set(offset + at, row));
-      asOf = answer.as_of;
-      age.now(asOf);
-      said.textContent = `${count(answer.total)} ${kind === 'system' ? 'system tables' : kind === 'bad' ? 'tables with findings' : 'tables'}`;
-      for (const tab of tabs.children) {
-        const total = answer.counts?.[tab.getAttribute('data-id') || ''];
-        if (total !== undefined)
-          tab.textContent = `${NAMES[tab.getAttribute('data-id') || '']} ${total}`;
-      }
-      grid.state(answer.total ? null : nothing());
-      busy = false;
-      grid.setTotal(answer.total);
+      const answer = await get('/api/tables', params, this.page.signal);
+      if (mine === this.serial) this.take(answer, offset, anew);
     } catch (error) {
-      if (isAbort(error) || mine !== serial) return;
-      if (!grid.total) grid.state(failure(error, restart));
+      if (isAbort(error) || mine !== this.serial) return;
+      if (!this.grid.total) this.grid.state(failure(error, () => this.restart()));
     } finally {
-      if (mine === serial) busy = false;
+      if (mine === this.serial) this.busy = false;
     }
-  };
-  const restart = () => {
-    grid.scroll.scrollTop = 0;
-    return ask(0, true);
-  };
-  const nothing = () => {
-    if (q)
+  }
+
+  /** @param {TablesAnswer} answer @param {number} offset @param {boolean} anew */
+  take(answer, offset, anew) {
+    const { grid } = this;
+    if (anew) grid.rows.clear();
+    answer.tables.forEach((row, at) => grid.rows.set(offset + at, row));
+    this.asOf = answer.as_of;
+    this.age.now(answer.as_of);
+    this.said.textContent = `${count(answer.total)} ${TOTALS[this.kind]}`;
+    for (const tab of this.tabs.children) {
+      const id = tab.getAttribute('data-id') || '';
+      const total = answer.counts?.[id];
+      if (total !== undefined) tab.textContent = `${NAMES[id]} ${total}`;
+    }
+    grid.state(answer.total ? null : this.nothing());
+    this.busy = false;
+    grid.setTotal(answer.total);
+  }
+
+  restart() {
+    this.grid.scroll.scrollTop = 0;
+    return this.ask(0, true);
+  }
+
+  nothing() {
+    if (this.q)
       return empty(
-        `No table fits "${q}"`,
+        `No table fits "${this.q}"`,
         button('Clear the filter', () => {
-          filter.value = '';
-          search();
+          this.filter.value = '';
+          this.search();
         }),
       );
-    if (kind === 'bad') return empty('No table has a finding');
+    if (this.kind === 'bad') return empty('No table has a finding');
     return empty(
       'No tables yet',
       h('pre', null, "create 'testtable', 'cf'\nput 'testtable', 'row1', 'cf:a', 'value'"),
     );
-  };
-  const search = () => {
-    q = filter.value.trim();
-    page.set({ q });
-    restart();
-  };
-  const filter = h('input', {
-    type: 'search',
-    placeholder: 'Filter by name or shape',
-    value: q,
-    'data-filter': '',
-    class: 'filter',
-    'aria-label': 'Filter tables',
-    oninput: debounce(250, search),
-  });
-  /** @type {Record<string, string>} */
-  const NAMES = { all: 'Tables', bad: 'With findings', system: 'System' };
-  const tabs = segments('Show', Object.entries(NAMES), kind, value => {
-    kind = value;
-    page.set({ show: value === 'all' ? null : value });
-    restart();
-  });
-  const csv = () =>
-    copy(
+  }
+
+  search() {
+    this.q = this.filter.value.trim();
+    this.page.set({ q: this.q });
+    this.restart();
+  }
+
+  copyCsv() {
+    const lines = [...this.grid.rows.values()].map(r =>
       [
-        'Table,Shape,Regions,Writes/s,Reads/s,p99 ms,Skew of windows,Static skew,Load lands on,Rows,Size',
-        ...[...grid.rows.values()].map(r =>
-          [
-            r.name,
-            r.shape,
-            r.regions,
-            r.writes_per_s,
-            r.reads_per_s,
-            r.p99_ms,
-            r.skew_window_p99,
-            r.skew_static,
-            r.effective_regions,
-            r.rows,
-            r.size_bytes,
-          ]
-            .map(cell)
-            .join(','),
-        ),
-      ].join('\n'),
-      'Copied as CSV',
+        r.name,
+        r.shape,
+        r.regions,
+        r.writes_per_s,
+        r.reads_per_s,
+        r.p99_ms,
+        r.skew_window_p99,
+        r.skew_static,
+        r.effective_regions,
+        r.rows,
+        r.size_bytes,
+      ]
+        .map(cell)
+        .join(','),
     );
-  page.root.append(
-    h(
-      'div',
-      { class: 'tools' },
-      filter,
-      tabs,
-      h('span', { class: 'grow' }),
-      button('Copy as CSV', csv),
-    ),
-    grid.element,
-  );
-  fill(
-    grid.foot,
-    h(
-      'span',
-      { class: 'opt' },
-      'Rates: last 10 s. Skew: one-minute windows of the last hour \u00b7 whole time.',
-    ),
-    h('span', { class: 'grow' }),
-    said,
-    age.element,
-  );
-  grid.state(loading());
-  page.poll(() => {
-    const first = grid.range?.first || 0;
-    return ask(Math.max(0, first - 20), true);
-  });
+    const heads =
+      'Table,Shape,Regions,Writes/s,Reads/s,p99 ms,Skew of windows,Static skew,Load lands on,Rows,Size';
+    copy([heads, ...lines].join('\n'), 'Copied as CSV');
+  }
+}
+
+/** @param {Page} page */
+export function show(page) {
+  new TablesPage(page);
 }
 
 /** Cell of CSV. One that begins like a formula gets an apostrophe. @param {unknown} value */

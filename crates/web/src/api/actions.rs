@@ -17,6 +17,7 @@ use crate::call::{Call, read_json};
 use crate::gate::Weight;
 use crate::params::{MAX_KEY_BYTES, short};
 use crate::problem::{Answered, Problem};
+use crate::region_load::InnerLoad;
 use crate::site::Site;
 
 /// Options of an action.
@@ -71,6 +72,12 @@ pub(crate) struct Step {
     /// Bytes that are written.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
+    /// Shares of the region's load of the last ten minutes in each of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load: Option<[f64; 2]>,
+    /// Reason why no split divides the load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
     /// Store files that are read.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<u64>,
@@ -188,14 +195,18 @@ pub(crate) async fn split(call: Call, body: Result<Body, BytesRejection>) -> Res
             // The cluster chooses the row.
             (None, Err(_)) => None,
         };
+        let inner = InnerLoad::of(call.site.extension(), &info.table, &info);
+        let load = inner.as_ref().zip(key.as_ref()).map(|(inner, key)| inner.divided_at(key));
+        let why = inner.and_then(|inner| inner.half_load(|row| Some(row.clone())).indivisible);
+        let text = why.map(|why| format!("a split will not divide the load: {why}"));
         let name = name_of(&info);
         let at = key.as_ref().map(|key| format!(", {}", quoted(key))).unwrap_or_default();
         Ok(Action {
             would: vec![
                 Step { what: "close", region: Some(name.clone()), ..Step::default() },
-                Step { what: "open", count: Some(2), ..Step::default() },
+                Step { what: "open", count: Some(2), load, text, ..Step::default() },
             ],
-            missing: vec!["ms", "load"],
+            missing: if load.is_none() { vec!["ms", "load"] } else { vec!["ms"] },
             statement: format!("split '{name}'{at}"),
             description: format!("Splitting region {}", info.display_name()),
             run: Box::new(move |site| block_on(site.admin().split_region(&name, asked))),

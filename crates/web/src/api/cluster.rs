@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::response::Response;
+use halite_types::Latencies;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -11,7 +12,7 @@ use crate::extension::Mode;
 use crate::gate::Weight;
 use crate::problem::Answered;
 use crate::site::Site;
-use crate::statistics::{Balance, float, round, share};
+use crate::statistics::{Balance, float, p99_ms, round, share};
 use crate::status::Status;
 
 /// Cluster.
@@ -53,6 +54,7 @@ pub(crate) struct Server {
     requests_total: u64,
     reads_per_s: Option<f64>,
     writes_per_s: Option<f64>,
+    /// Duration below which 99 in a hundred reads and writes of the last minute are.
     p99_ms: Option<f64>,
     store_file_bytes: u64,
     memstore_bytes: u64,
@@ -80,6 +82,7 @@ struct Totals {
     rates: Option<(f64, f64)>,
     store_file_bytes: u64,
     memstore_bytes: u64,
+    latencies: Latencies,
     /// Bytes and local bytes of the regions whose locality is known.
     locality: Option<(f64, f64)>,
 }
@@ -97,6 +100,8 @@ fn totals_of_servers(site: &Site, status: &Status) -> BTreeMap<Option<String>, T
         }
         totals.store_file_bytes += load.store_file_bytes;
         totals.memstore_bytes += load.memstore_data_bytes;
+        totals.latencies.add(&load.read_latencies);
+        totals.latencies.add(&load.write_latencies);
         if let Some(locality) = site.extension().locality_of(&load.region) {
             // An empty region counts as one byte, so that a new server has a locality too.
             let bytes = float(load.store_file_bytes + 1);
@@ -122,8 +127,9 @@ fn answer(site: &Site) -> Answered<ClusterAnswer> {
     let rate = |part: fn(&(f64, f64)) -> f64| {
         (!rates.is_empty()).then(|| round(rates.iter().map(part).sum()))
     };
-    let mut missing = vec!["p99_ms", "regions_in_transition"];
+    let mut missing = vec!["regions_in_transition"];
     let is_missing = [
+        ("p99_ms", totals.values().any(|totals| totals.latencies.count() == 0)),
         ("server", totals.contains_key(&None)),
         ("locality", totals.values().any(|totals| totals.locality.is_none())),
         ("memstore_limit_bytes", limit.is_none()),
@@ -165,7 +171,7 @@ impl Totals {
             requests_total: self.requests,
             reads_per_s: self.rates.map(|rates| round(rates.0)),
             writes_per_s: self.rates.map(|rates| round(rates.1)),
-            p99_ms: None,
+            p99_ms: p99_ms(&self.latencies),
             store_file_bytes: self.store_file_bytes,
             memstore_bytes: self.memstore_bytes,
             memstore_limit_bytes,

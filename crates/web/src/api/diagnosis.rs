@@ -151,6 +151,11 @@ struct Words {
     advice: Option<&'static str>,
 }
 
+/// Returns `ok`, `info`, `warn` or `bad`.
+pub(crate) fn severity(shape: Shape) -> &'static str {
+    words(shape).severity
+}
+
 fn words(shape: Shape) -> Words {
     let words = |severity, rule, text, why, advice| Words { severity, rule, text, why, advice };
     match shape {

@@ -9,6 +9,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::activity::{EventView, events_of};
+use super::cell_keys::CellKeys;
+use super::heat_pivot::Pivot;
+use super::heat_sizes::add_sizes;
 use crate::call::{Call, Document};
 use crate::gate::{Deadline, Weight};
 use crate::key_view::{DeclaredKey, Key, KeyStyle};
@@ -60,16 +63,27 @@ pub(crate) struct HeatAnswer {
     max: Option<Vec<Vec<Option<f32>>>>,
 }
 
-/// Range of keys.
-#[derive(Serialize, ToSchema)]
+/// Range of keys, or value of a field.
+#[derive(Default, Serialize, ToSchema)]
 pub(crate) struct HeatRow {
-    start: Key,
+    pub(crate) start: Key,
     /// Empty at the end of the table.
-    end: Key,
+    pub(crate) end: Key,
     /// Encoded name of the region that it begins in; `null` in an order that mixes regions.
-    region: Option<String>,
-    rows_est: Option<u64>,
-    bytes: Option<u64>,
+    pub(crate) region: Option<String>,
+    /// Rows and bytes of its keys: an even part of those of its regions.
+    pub(crate) rows_est: Option<u64>,
+    pub(crate) bytes: Option<u64>,
+    /// Value of the field by which the map is pivoted, whose keys are in many ranges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<Vec<String>>,
+    /// `true` for the row of all values that have none of their own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) other: bool,
+    /// `true` if some of its load is from ranges of keys with several values, and is divided by a
+    /// sample of the last ten minutes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) estimated: bool,
 }
 
 /// Region of the shown keys.
@@ -109,7 +123,8 @@ pub(crate) struct Span {
         ("metric" = Option<String>, Query,
             description = "writes, reads, deletes, examined, bytes, bytes_read, bytes_written"),
         ("order" = Option<String>, Query,
-            description = "physical, or unsalted: the parts of a declared salt are added"),
+            description = "physical; unsalted: the parts of a declared salt are added; \
+                           pivot:FIELD: one row for each value of a field of the declared key"),
         ("k0" = Option<String>, Query, description = "First key, hexadecimal"),
         ("k1" = Option<String>, Query, description = "End of the keys, hexadecimal"),
         ("rows" = Option<usize>, Query, description = "Maximum rows, 1024"),
@@ -149,15 +164,44 @@ fn binary(answer: &HeatAnswer, map: &HeatMap) -> Answered<Document> {
 }
 
 /// Request for a map.
+#[derive(Clone)]
 struct Asked {
     query: HeatQuery,
     metrics: Vec<Metric>,
     metric: String,
-    is_unsalted: bool,
+    order: Order,
+}
+
+/// Order of the rows of a map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// That of the keys.
+    Physical,
+    /// That of the keys without their salts, whose parts are added.
+    Unsalted,
+    /// One row for each value of a field.
+    Pivot(String),
+}
+
+impl Order {
+    pub(crate) fn of(params: &Params) -> Answered<Self> {
+        match params.get("order").filter(|order| !order.is_empty()).unwrap_or("physical") {
+            "physical" => Ok(Self::Physical),
+            "unsalted" => Ok(Self::Unsalted),
+            order => {
+                let field = order.strip_prefix("pivot:").map(str::to_owned);
+                field.map(Self::Pivot).ok_or_else(|| {
+                    let order = crate::params::short(order);
+                    let text = format!("order is physical, unsalted or pivot:FIELD, not {order:?}");
+                    Problem::field("order", text)
+                })
+            }
+        }
+    }
 }
 
 /// Range of keys.
-struct KeyRange {
+pub(crate) struct KeyRange {
     start: Box<[u8]>,
     /// `None` for all after the start.
     end: Option<Box<[u8]>>,
@@ -165,7 +209,7 @@ struct KeyRange {
 
 impl KeyRange {
     /// Reads `k0` and `k1`.
-    fn of(params: &Params) -> Answered<Self> {
+    pub(crate) fn of(params: &Params) -> Answered<Self> {
         let key = |name: &'static str| -> Answered<Option<Box<[u8]>>> {
             match params.get(name) {
                 None | Some("") => Ok(None),
@@ -179,7 +223,7 @@ impl KeyRange {
         Ok(Self { start, end })
     }
 
-    fn contains(&self, row: &[u8]) -> bool {
+    pub(crate) fn contains(&self, row: &[u8]) -> bool {
         *row >= *self.start && self.end.as_ref().is_none_or(|end| *row < **end)
     }
 }
@@ -206,19 +250,7 @@ impl Asked {
                 Problem::field("metric", format!("metric is one of {names}, not {name:?}"))
             })?,
         };
-        let is_unsalted = match params.get("order").unwrap_or("physical") {
-            "physical" => false,
-            "unsalted" => true,
-            order if order.starts_with("pivot:") => {
-                let text = "the load is recorded by ranges of keys, not by the values of a field";
-                return Err(Problem::missing_source(text).of("order"));
-            }
-            order => {
-                let order = crate::params::short(order);
-                let text = format!("order is physical or unsalted, not {order:?}");
-                return Err(Problem::field("order", text));
-            }
-        };
+        let order = Order::of(params)?;
         let KeyRange { start, end } = KeyRange::of(params)?;
         let query = HeatQuery {
             from_ms,
@@ -229,7 +261,7 @@ impl Asked {
             max_rows: params.number("rows", 1..=MAX_BUCKETS, 256)?,
             max_columns: params.number("cols", 1..=MAX_COLUMNS, 512)?,
         };
-        Ok(Self { query, metrics, metric: metric.to_owned(), is_unsalted })
+        Ok(Self { query, metrics, metric: metric.to_owned(), order })
     }
 }
 
@@ -240,24 +272,10 @@ fn answer(call: &Call, has_cells: bool) -> Answered<(HeatAnswer, HeatMap)> {
     let table = call.table()?;
     let declared = DeclaredKey::of(&*call.site.sources.cluster, &table.descriptor);
     let style = KeyStyle::of(&call.params, declared.clone())?;
-    let mut map = if asked.is_unsalted {
-        let declared = declared.as_ref().ok_or_else(no_salt)?;
-        unsalted(call, &table, &asked, &declared.schema)?
-    } else {
-        let maps = draw(call, &table, &asked, std::slice::from_ref(&asked.query))?;
-        maps.into_iter().next().ok_or_else(Problem::defect)?
-    };
-    let regions = if asked.is_unsalted {
-        Vec::new()
-    } else {
-        shown_regions(&table, &asked.query.start, asked.query.end.as_deref())?
-    };
-    if !call.site.config.shows_rows {
-        hide_rows(&mut map, &regions);
-    }
+    let Drawn { map, row, regions, missing } =
+        drawn(call, &table, &asked, &style, declared.as_ref())?;
     let from = map.from_ms;
     let to = from.saturating_add(map.column_ms.saturating_mul(columns(map.columns)));
-    let row = rows(&map, &asked, &style, &regions);
     let spans = |ranges: Vec<std::ops::Range<usize>>| {
         ranges.into_iter().map(move |range| {
             let time = |column| from.saturating_add(map.column_ms.saturating_mul(columns(column)));
@@ -268,7 +286,7 @@ fn answer(call: &Call, has_cells: bool) -> Answered<(HeatAnswer, HeatMap)> {
     let gaps = spans(map.gaps.clone());
     let answer = HeatAnswer {
         as_of: now,
-        missing: vec!["rows_est", "bytes"],
+        missing,
         from,
         to,
         dt_ms: map.column_ms,
@@ -287,6 +305,59 @@ fn answer(call: &Call, has_cells: bool) -> Answered<(HeatAnswer, HeatMap)> {
         max: has_cells.then(|| cells(&map, &map.max)),
     };
     Ok((answer, map))
+}
+
+/// Map with its rows.
+struct Drawn {
+    map: HeatMap,
+    row: Vec<HeatRow>,
+    /// Regions whose boundaries are rows of the map.
+    regions: Vec<RegionInfo>,
+    missing: Vec<&'static str>,
+}
+
+fn drawn(
+    call: &Call,
+    table: &KnownTable,
+    asked: &Asked,
+    style: &KeyStyle,
+    declared: Option<&DeclaredKey>,
+) -> Answered<Drawn> {
+    let physical = |asked: &Asked| {
+        let maps = draw(call, table, asked, std::slice::from_ref(&asked.query))?;
+        maps.into_iter().next().ok_or_else(Problem::defect)
+    };
+    let missing = vec!["rows_est", "bytes"];
+    match &asked.order {
+        Order::Unsalted => {
+            let mut map = unsalted(call, table, asked, &declared.ok_or_else(no_salt)?.schema)?;
+            if !call.site.config.shows_rows {
+                hide_rows(&mut map, &[]);
+            }
+            let row = rows(&map, asked, style, &[]);
+            Ok(Drawn { map, row, regions: Vec::new(), missing })
+        }
+        Order::Pivot(field) => {
+            call.check_rows()?;
+            let pivot = Pivot::of(declared, field)?;
+            let mut whole = asked.clone();
+            whole.query.max_rows = MAX_BUCKETS;
+            let map = physical(&whole)?;
+            let (map, row) = pivot.rows(call, table, &map, &asked.query);
+            Ok(Drawn { map, row, regions: Vec::new(), missing })
+        }
+        Order::Physical => {
+            let mut map = physical(asked)?;
+            let end = asked.query.end.as_deref();
+            let regions = shown_regions(table, &asked.query.start, end)?;
+            if !call.site.config.shows_rows {
+                hide_rows(&mut map, &regions);
+            }
+            let mut row = rows(&map, asked, style, &regions);
+            let missing = add_sizes(call, table, &map, end, &mut row)?;
+            Ok(Drawn { map, row, regions, missing })
+        }
+    }
 }
 
 /// Replaces bounds that are parts of rows by the start of their region, which is no secret.
@@ -380,8 +451,11 @@ fn shown_regions(
 
 fn rows(map: &HeatMap, asked: &Asked, style: &KeyStyle, regions: &[RegionInfo]) -> Vec<HeatRow> {
     let last = asked.query.end.as_deref().unwrap_or_default();
-    let style = if asked.is_unsalted { style.undeclared() } else { style.clone() };
     let ends = map.bounds.iter().skip(1).map(|bound| &**bound).chain([last]);
+    let key = |bound: &[u8]| match asked.order {
+        Order::Unsalted => style.unsalted_boundary(bound),
+        _ => style.boundary(bound),
+    };
     let mut region = 0;
     map.bounds
         .iter()
@@ -391,11 +465,10 @@ fn rows(map: &HeatMap, asked: &Asked, style: &KeyStyle, regions: &[RegionInfo]) 
                 region += 1;
             }
             HeatRow {
-                start: style.boundary(start),
-                end: style.boundary(end),
+                start: key(start),
+                end: key(end),
                 region: regions.get(region).map(|region| region.encoded_name.clone()),
-                rows_est: None,
-                bytes: None,
+                ..HeatRow::default()
             }
         })
         .collect()
@@ -479,6 +552,8 @@ pub(crate) struct TopRow {
         ("dt_ms" = Option<i64>, Query, description = "Length of the column, 10,000"),
         ("k0" = Option<String>, Query, description = "First key, hexadecimal"),
         ("k1" = Option<String>, Query, description = "End of the keys, hexadecimal"),
+        ("order" = Option<String>, Query, description = "As of the map"),
+        ("value" = Option<String>, Query, description = "Value of the field of a pivot"),
     ),
     responses((status = 200, body = CellAnswer), (status = 501, body = Problem))
 )]
@@ -494,16 +569,16 @@ fn cell_answer(call: &Call, _: Deadline) -> Answered<CellAnswer> {
         .params
         .optional_number("at")?
         .ok_or_else(|| Problem::field("at", "give at, a time in milliseconds since 1970"))?;
-    let range = KeyRange::of(&call.params)?;
     let dt_ms = call.params.number("dt_ms", BASE_MS..=MAX_CELL_MS, BASE_MS)?;
     call.check_rows()?;
     let table = call.table()?;
     let declared = DeclaredKey::of(&*call.site.sources.cluster, &table.descriptor);
+    let keys = CellKeys::of(&call.params, declared.as_ref())?;
     let style = KeyStyle::of(&call.params, declared)?;
     let from = at.saturating_sub(at.rem_euclid(BASE_MS));
     let span = (from, from.saturating_add(dt_ms));
     let (rows, _) = call.site.extension().hot_rows(table.name(), span)?;
-    let top_rows = rows.iter().filter(|row| range.contains(&row.row)).take(MAX_ROWS).map(|row| {
+    let top_rows = rows.iter().filter(|row| keys.contains(&row.row)).take(MAX_ROWS).map(|row| {
         let (per_s, error) = super::hot_keys::rates(row, span);
         TopRow { key: style.key(&row.row), per_s, error }
     });
@@ -514,11 +589,14 @@ fn cell_answer(call: &Call, _: Deadline) -> Answered<CellAnswer> {
         clients: Vec::new(),
         statements: Vec::new(),
         sampled: super::hot_keys::SAMPLED,
-        regions: shown_regions(&table, &range.start, range.end.as_deref())?
-            .into_iter()
-            .take(MAX_ROWS)
-            .map(|region| region.encoded_name)
-            .collect(),
+        regions: match keys.range() {
+            Some(range) => shown_regions(&table, &range.start, range.end.as_deref())?
+                .into_iter()
+                .take(MAX_ROWS)
+                .map(|region| region.encoded_name)
+                .collect(),
+            None => Vec::new(),
+        },
         p99_ms: None,
     })
 }

@@ -12,10 +12,13 @@
 
 mod actions;
 mod activity;
+mod cell_keys;
 mod cluster;
 mod csv;
 mod diagnosis;
 mod heat;
+mod heat_pivot;
+mod heat_sizes;
 mod hot_keys;
 mod keys;
 mod later;

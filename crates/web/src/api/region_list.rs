@@ -14,7 +14,7 @@ use crate::params::{Params, short};
 use crate::problem::{Answered, Problem};
 use crate::samples::Rates;
 use crate::site::{KnownTable, Site};
-use crate::statistics::{float, float_len, round, share};
+use crate::statistics::{all_latencies, float, float_len, p99_ms, round, share};
 use crate::status::Status;
 
 /// Region, with the names of HBase's metrics.
@@ -33,7 +33,9 @@ pub(crate) struct Region {
     pub(crate) write_requests_total: u64,
     pub(crate) reads_per_s: Option<f64>,
     pub(crate) writes_per_s: Option<f64>,
+    /// Duration below which 99 in a hundred reads and writes of the last minute are.
     pub(crate) p99_ms: Option<f64>,
+    /// Estimate.
     pub(crate) rows: Option<u64>,
     /// Bytes of store files and memstore.
     pub(crate) size_bytes: u64,
@@ -330,16 +332,16 @@ impl RegionList {
             name: region.display_name(),
             encoded_name: region.encoded_name.clone(),
             server: self.site.extension().server_of(region),
-            start_key: self.style.key(&region.start),
-            end_key: self.style.key(&region.end),
+            start_key: self.style.boundary(&region.start),
+            end_key: self.style.boundary(&region.end),
             locality: self.site.extension().locality_of(region),
             requests_total: requests_of(load),
             read_requests_total: load.read_requests,
             write_requests_total: load.write_requests,
             reads_per_s: rates.reads_per_s(),
             writes_per_s: rates.writes_per_s(),
-            p99_ms: None,
-            rows: None,
+            p99_ms: p99_of(load),
+            rows: load.rows,
             size_bytes: size_of(load),
             store_files: load.store_files,
             memstore_bytes: load.memstore_data_bytes,
@@ -374,9 +376,10 @@ impl RegionList {
             ("locality", some(|region| region.locality.is_none())),
             ("reads_per_s", some(|region| region.reads_per_s.is_none())),
             ("writes_per_s", some(|region| region.writes_per_s.is_none())),
+            ("p99_ms", some(|region| region.p99_ms.is_none())),
+            ("rows", some(|region| region.rows.is_none())),
         ];
-        let unknown = unknown.iter().filter(|(_, is)| *is).map(|(name, _)| *name);
-        ["p99_ms", "rows"].into_iter().chain(unknown).collect()
+        unknown.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect()
     }
 }
 
@@ -392,6 +395,10 @@ fn no_such_region(encoded_name: &str, table: &TableName, loads: &[RegionLoad]) -
     let near = near.map(|near| format!("; nearest: {near}")).unwrap_or_default();
     Problem::not_found("encoded", text)
         .detail(format!("{} regions are listed at /api/tables/{table}/regions{near}", loads.len()))
+}
+
+fn p99_of(load: &RegionLoad) -> Option<f64> {
+    p99_ms(&all_latencies([load]))
 }
 
 fn requests_of(load: &RegionLoad) -> u64 {
@@ -445,8 +452,10 @@ impl Figure {
             "compaction" => Value::Number(|_, load, _| {
                 f64::from(u8::from(load.compaction_state != CompactionState::None))
             }),
-            // The last two are not recorded here: the regions keep the order of their keys.
-            "start_key" | "p99_ms" | "rows" => Value::StartKey,
+            // A figure that is not known is below zero.
+            "p99_ms" => Value::Number(|_, load, _| p99_of(load).unwrap_or(-1.0)),
+            "rows" => Value::Number(|_, load, _| load.rows.map_or(-1.0, float)),
+            "start_key" => Value::StartKey,
             other => {
                 let text = format!("regions are not sorted by {:?}", short(other));
                 return Err(Problem::field("sort", text).detail("sort by a figure of the answer"));

@@ -108,7 +108,7 @@ fn answer(call: &Call) -> Answered<RegionsAnswer> {
     })
 }
 
-const HEADS: [&str; 20] = [
+const HEADS: [&str; 22] = [
     "Name",
     "Encoded name",
     "Region server",
@@ -122,6 +122,8 @@ const HEADS: [&str; 20] = [
     "Write requests",
     "Reads/s",
     "Writes/s",
+    "p99 (ms)",
+    "Rows (estimate)",
     "Size",
     "Files",
     "Memstore",
@@ -155,7 +157,7 @@ fn csv(call: &Call, deadline: Deadline) -> Answered<Document> {
     })
 }
 
-fn cells<'c>(region: &'c Region, start: &[u8], end: &[u8]) -> [Cow<'c, str>; 20] {
+fn cells<'c>(region: &'c Region, start: &[u8], end: &[u8]) -> [Cow<'c, str>; 22] {
     let number = |figure: Option<f64>| {
         Cow::Owned(figure.map(|figure| figure.to_string()).unwrap_or_default())
     };
@@ -174,6 +176,8 @@ fn cells<'c>(region: &'c Region, start: &[u8], end: &[u8]) -> [Cow<'c, str>; 20]
         count(region.write_requests_total),
         number(region.reads_per_s),
         number(region.writes_per_s),
+        number(region.p99_ms),
+        Cow::Owned(region.rows.map(|rows| rows.to_string()).unwrap_or_default()),
         count(region.size_bytes),
         count(region.store_files),
         count(region.memstore_bytes),

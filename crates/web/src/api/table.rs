@@ -11,7 +11,7 @@ use halite_types::{FamilyDescriptor, TableDescriptor, block_on};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::tables::{MISSING, TableRow, row};
+use super::tables::{TableRow, complete, missing, row};
 use crate::call::Call;
 use crate::gate::Weight;
 use crate::problem::{Answered, Problem};
@@ -102,10 +102,14 @@ fn answer(call: &Call) -> Answered<TableAnswer> {
         None => (None, None),
     };
     let declaration = TableDeclaration::from_descriptor(&found.descriptor).and_then(Result::ok);
+    let mut row = row(&found.descriptor, &status);
+    complete(&call.site, &mut row, None);
+    let mut missing = missing(std::slice::from_ref(&row), false);
+    missing.extend(["key_stats", "bytes_per_cell"]);
     Ok(TableAnswer {
         as_of: status.as_of,
-        missing: MISSING.into_iter().chain(["key_stats", "bytes_per_cell"]).collect(),
-        row: row(&found.descriptor, &status),
+        missing,
+        row,
         state: if is_enabled { "ENABLED" } else { "DISABLED" },
         row_key,
         row_key_error,

@@ -8,13 +8,14 @@ use halite_types::{
     RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName,
 };
 
-/// Cluster with the table `big`.
+/// Cluster with the table `big`, and others of one region.
 pub(super) struct Fake {
     inner: Arc<Inner>,
 }
 
 struct Inner {
     descriptor: Arc<TableDescriptor>,
+    others: Vec<Arc<TableDescriptor>>,
     status: ClusterStatus,
 }
 
@@ -39,7 +40,30 @@ impl Fake {
         let status =
             ClusterStatus { regions: (0..count).map(load).collect(), ..ClusterStatus::default() };
         let table = TableDescriptor::new(name).family(FamilyDescriptor::new("f"));
-        Self { inner: Arc::new(Inner { descriptor: Arc::new(table), status }) }
+        let inner = Inner { descriptor: Arc::new(table), others: Vec::new(), status };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Creates a cluster of `count` tables with one region each, which have requests.
+    pub(super) fn with_tables(count: u64) -> Self {
+        let name = |number: u64| -> TableName { format!("t{number:05}").parse().unwrap() };
+        let table = |number| {
+            Arc::new(TableDescriptor::new(name(number)).family(FamilyDescriptor::new("f")))
+        };
+        let load = |number: u64| {
+            let region = RegionInfo {
+                table: name(number),
+                start: Bytes::new(),
+                end: Bytes::new(),
+                region_id: 1,
+                encoded_name: format!("{number:032x}"),
+            };
+            RegionLoad { read_requests: 1 + number, ..RegionLoad::new(region) }
+        };
+        let status =
+            ClusterStatus { regions: (1..count).map(load).collect(), ..ClusterStatus::default() };
+        let others = (1..count).map(table).collect();
+        Self { inner: Arc::new(Inner { descriptor: table(0), others, status }) }
     }
 }
 
@@ -112,7 +136,8 @@ macro_rules! no_calls {
 
 impl Admin for FakeAdmin {
     fn list_tables(&self) -> BoxFuture<'_, Result<Vec<Arc<TableDescriptor>>>> {
-        ready(Ok(vec![Arc::clone(&self.0.descriptor)]))
+        let own = std::iter::once(&self.0.descriptor);
+        ready(Ok(own.chain(&self.0.others).cloned().collect()))
     }
 
     fn is_enabled(&self, _table: &TableName) -> BoxFuture<'_, Result<bool>> {

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::fake::Fake;
+use super::heat::Recorded;
 use super::{Web, texts};
+use crate::{WebConfig, WebSources, router};
 
 const REGIONS: u64 = 100_000;
 
@@ -39,4 +41,46 @@ async fn old_lists_of_large_table_are_dropped() {
     }
     let problem = web.get(&format!("{path}?as_of={first}")).await.problem();
     assert_eq!(problem, (409, "conflict".into(), "as_of".into()));
+}
+
+#[tokio::test]
+async fn page_of_ten_thousand_tables_has_shapes_and_thumbnails() {
+    let cluster = Arc::new(Fake::with_tables(10_000));
+    let web = Web::over(Arc::clone(&cluster) as _, |_| ());
+    let sources = WebSources { cluster, extension: Arc::new(Recorded) };
+    let web = Web { router: router(sources, WebConfig::default()), ..web };
+    for query in ["", "&sort=-shape", "&show=bad"] {
+        let began = Instant::now();
+        let path = format!("/api/tables?limit=100&thumb=104x20{query}");
+        let page = web.get(&path).await.json();
+        println!("{path}: {:?}", began.elapsed());
+        let tables = page["tables"].as_array().unwrap();
+        assert_eq!(tables.len(), 100);
+        assert!(tables.iter().all(|table| table["shape"] == "hot_row"), "{query}");
+        assert!(tables.iter().all(|table| table["thumb"]["w"].is_u64()), "{query}");
+        let expected = if query == "&show=bad" { 1000 } else { 10_000 };
+        assert_eq!(page["total"], expected, "those with the most requests are judged");
+    }
+}
+
+#[tokio::test]
+async fn heat_of_large_table_is_drawn() {
+    let cluster = Arc::new(Fake::new(REGIONS));
+    let web = Web::over(Arc::clone(&cluster) as _, |_| ());
+    let sources = WebSources { cluster, extension: Arc::new(Recorded) };
+    let web = Web { router: router(sources, WebConfig::default()), ..web };
+    let began = Instant::now();
+    let mut answer = web.get("/api/tables/big/heat?rows=1024&cols=886").await;
+    // The first request also asks the cluster, which takes long beside other tests.
+    for _ in 0..5 {
+        if answer.status.is_success() {
+            break;
+        }
+        answer = web.get("/api/tables/big/heat?rows=1024&cols=886").await;
+    }
+    let heat = answer.json();
+    println!("heat of {REGIONS} regions: {:?}", began.elapsed());
+    assert_eq!(heat["regions"].as_array().unwrap().len(), 2000, "no more can be seen");
+    let bytes = heat["row"].as_array().unwrap().iter().map(|row| row["bytes"].as_u64().unwrap());
+    assert!(bytes.sum::<u64>() > 0);
 }

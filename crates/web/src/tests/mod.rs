@@ -5,6 +5,7 @@ mod fake;
 mod heat;
 mod hostile;
 mod large;
+mod load;
 mod pages;
 mod regions;
 mod rows;

@@ -9,13 +9,15 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use halite_heat::{
     ActivityColumn, BASE_MS, Column, ColumnLimits, Finding, HeatMap, HeatQuery, History, HotRow,
-    RegionActivity, Salt, diagnose,
+    PrefixLevel, RegionActivity, Salt, TablePart, WeightedKey, diagnose,
 };
-use halite_types::{Error, ErrorKind, Result, TableName};
+use halite_types::{Error, ErrorKind, KeyParts, Result, TableDescriptor, TableName};
 
-use self::state::{ClosedColumns, Recorded, TableHeat};
+use self::state::{ClosedColumns, Recorded, TableHeat, TableKeyParts};
 use super::Engine;
 use crate::catalog::layout;
 use crate::options::HeatLevel;
@@ -80,11 +82,12 @@ impl Engine {
         let tables = self.tables.load();
         for (name, table) in tables.iter().filter(|(name, _)| !layout::is_hidden(name)) {
             let regions = table.regions();
-            let count = regions.len();
+            let key_parts = self.key_parts(name, &table.descriptor());
+            let part = TablePart { regions: regions.len(), key_parts: key_parts.as_ref() };
             let regions: Vec<RegionActivity> = regions
                 .iter()
                 .map(|region| {
-                    let (load, column) = region.take_heat(count);
+                    let (load, column) = region.take_heat(part);
                     RegionActivity { start: region.info().start.as_ref().into(), load, column }
                 })
                 .collect();
@@ -103,6 +106,25 @@ impl Engine {
             })
             .collect();
         self.add_columns((start, end), columns)
+    }
+
+    /// Returns the declared parts of the keys of a table, read again only after a change of the
+    /// table. A table without load yet has none.
+    fn key_parts(
+        &self,
+        name: &TableName,
+        descriptor: &Arc<TableDescriptor>,
+    ) -> Option<Arc<dyn KeyParts>> {
+        let checks = self.shared.options.row_checks.as_ref()?;
+        let known = self.with_heat(name, |heat| Some(heat.key_parts.clone()))?;
+        if let Some(known) = known.filter(|known| known.is_of(descriptor)) {
+            return known.parts;
+        }
+        let parts = checks.key_parts(descriptor);
+        if let Some(heat) = self.heat.recorded.lock().tables.get_mut(name) {
+            heat.key_parts = Some(TableKeyParts::new(descriptor, parts.clone()));
+        }
+        parts
     }
 
     /// Adds the columns of one time to the histories. Open columns of long layers are stored when a
@@ -175,6 +197,67 @@ impl Engine {
         self.check_heat(table)?;
         let activity = self.with_heat(table, |heat| heat.activity.clone());
         Ok(activity.hot_rows(from_ms, to_ms, limit))
+    }
+
+    /// As [`Engine::hot_rows`], for prefixes of rows of one length.
+    ///
+    /// # Errors
+    /// As [`Engine::heat_map`].
+    pub fn hot_prefixes(
+        &self,
+        table: &TableName,
+        level: PrefixLevel,
+        span_ms: (i64, i64),
+        limit: usize,
+    ) -> Result<(Vec<HotRow>, u64)> {
+        self.check_heat(table)?;
+        let activity = self.with_heat(table, |heat| heat.activity.clone());
+        Ok(activity.hot_prefixes(level, span_ms, limit))
+    }
+
+    /// Returns the lengths of the prefixes that were counted in a span of time of the last ten
+    /// minutes, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Engine::heat_map`].
+    pub fn prefix_levels(
+        &self,
+        table: &TableName,
+        (from_ms, to_ms): (i64, i64),
+    ) -> Result<Vec<PrefixLevel>> {
+        self.check_heat(table)?;
+        Ok(self.with_heat(table, |heat| heat.activity.prefix_levels(from_ms, to_ms)))
+    }
+
+    /// Returns the sampled operations of a table in a span of time of the last ten minutes, in
+    /// milliseconds since 1970: at most about 500 for each ten seconds.
+    ///
+    /// # Errors
+    /// As [`Engine::heat_map`].
+    pub fn sampled_keys(
+        &self,
+        table: &TableName,
+        (from_ms, to_ms): (i64, i64),
+    ) -> Result<Vec<WeightedKey>> {
+        self.check_heat(table)?;
+        let activity = self.with_heat(table, |heat| heat.activity.clone());
+        let columns = activity.columns(from_ms, to_ms);
+        Ok(columns.flat_map(|column| column.keys.iter().cloned()).collect())
+    }
+
+    /// Returns the skew of the requests over regions in windows of ten seconds, at the 99th
+    /// percentile of the windows of a span of time of the last ten minutes; `None` if none of them
+    /// has enough requests.
+    ///
+    /// # Errors
+    /// As [`Engine::heat_map`].
+    pub fn window_skew(
+        &self,
+        table: &TableName,
+        (from_ms, to_ms): (i64, i64),
+    ) -> Result<Option<f64>> {
+        self.check_heat(table)?;
+        Ok(self.with_heat(table, |heat| heat.activity.window_skew(from_ms, to_ms)))
     }
 
     /// Names the shape of the load of a table in a span of time of the last ten minutes, in

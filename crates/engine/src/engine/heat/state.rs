@@ -1,9 +1,10 @@
 //! Recorded load of all tables.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 
 use halite_heat::{Activity, History, PackedColumn};
-use halite_types::{Error, TableName};
+use halite_types::{Error, KeyParts, TableDescriptor, TableName};
 
 use crate::ranked_lock::RankedMutex;
 
@@ -59,6 +60,26 @@ impl Recorded {
 pub(super) struct TableHeat {
     pub(super) history: History,
     pub(super) activity: Activity,
+    pub(super) key_parts: Option<TableKeyParts>,
+}
+
+/// Declared parts of the keys of a table, as its descriptor has them.
+#[derive(Clone)]
+pub(super) struct TableKeyParts {
+    descriptor: Weak<TableDescriptor>,
+    /// `None` if the table declares no key.
+    pub(super) parts: Option<Arc<dyn KeyParts>>,
+}
+
+impl TableKeyParts {
+    pub(super) fn new(descriptor: &Arc<TableDescriptor>, parts: Option<Arc<dyn KeyParts>>) -> Self {
+        Self { descriptor: Arc::downgrade(descriptor), parts }
+    }
+
+    /// Returns `true` if they are those of this descriptor.
+    pub(super) fn is_of(&self, descriptor: &Arc<TableDescriptor>) -> bool {
+        std::ptr::eq(self.descriptor.as_ptr(), Arc::as_ptr(descriptor))
+    }
 }
 
 /// Columns to store.

@@ -1,6 +1,6 @@
 //! Recording of the load of a store whose clock the tests advance.
 
-use halite_heat::{BASE_MS, HeatMap, HeatQuery, Metric, Shape};
+use halite_heat::{BASE_MS, HeatMap, HeatQuery, Metric, PrefixLevel, Shape};
 use halite_types::{
     Bytes, Delete, FamilyDescriptor, Get, Put, ReadTier, RowOp, Scan, TableDescriptor, TableName,
 };
@@ -98,6 +98,49 @@ fn gets_scans_and_deletes_are_counted() {
     assert_eq!(total(&engine, Metric::Reads), 22);
     assert_eq!(total(&engine, Metric::RowsExamined), 22);
     assert!(total(&engine, Metric::BytesRead) > 400);
+}
+
+#[test]
+fn regions_have_durations_and_rows() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    (0..20).for_each(|row| put(&engine, &format!("row{row:02}")));
+    put(&engine, "row03");
+    let table = engine.table(&name()).unwrap();
+    table.get(&Get::new("row03"), ReadTier::Disk).unwrap();
+    let loads = || {
+        let regions = engine.status().regions.into_iter();
+        regions.filter(|load| load.region.table == name()).collect::<Vec<_>>()
+    };
+    let count = |of: fn(&halite_types::RegionLoad) -> u64| loads().iter().map(of).sum::<u64>();
+    assert_eq!(count(|load| load.rows.unwrap()), 20);
+    assert_eq!(count(|load| load.read_latencies.count()), 1);
+    assert_eq!(count(|load| load.write_latencies.count()), 21);
+    engine.flush(&name()).unwrap();
+    // The file knows its rows by its bloom filter; the row of the memstore is one of them.
+    put(&engine, "row05");
+    assert_eq!(count(|load| load.rows.unwrap()), 21);
+    (0..7).for_each(|_| tick(&sim, &engine));
+    assert_eq!(count(|load| load.write_latencies.count()), 0, "older than a minute");
+}
+
+#[test]
+fn frequent_prefixes_are_counted() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    (0..30).for_each(|row| {
+        put(&engine, &format!("{}{row:02}", if row < 20 { "user" } else { "item" }))
+    });
+    tick(&sim, &engine);
+    let times = (i64::MIN, i64::MAX);
+    let (rows, requests) = engine.hot_prefixes(&name(), PrefixLevel::Bytes(4), times, 9).unwrap();
+    let counts: Vec<_> =
+        rows.iter().map(|row| (row.row.as_slice(), row.count, row.error)).collect();
+    assert_eq!(counts, [(&b"user"[..], 20, 0), (&b"item"[..], 10, 0)]);
+    assert_eq!(requests, 30);
+    assert_eq!(engine.prefix_levels(&name(), times).unwrap(), [PrefixLevel::Bytes(4)]);
+    assert_eq!(engine.sampled_keys(&name(), times).unwrap().len(), 30);
+    assert_eq!(engine.window_skew(&name(), times).unwrap(), Some(4.0 / 3.0));
 }
 
 #[test]

@@ -1,0 +1,138 @@
+//! Durations of the operations of one region in the last minute.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use halite_types::Latencies;
+use halite_types::latency::{LATENCY_BUCKETS, latency_bucket};
+
+use crate::sampler::{self, SUB_RANGE_RATE};
+
+/// Columns whose durations are kept: one minute.
+const KEPT_COLUMNS: usize = 6;
+/// Operations of a column that are all timed; of those after them one in [`SUB_RANGE_RATE`].
+const WHOLE_OPERATIONS: u32 = 512;
+
+/// Counters of one kind of operation.
+#[derive(Debug)]
+struct Counters([AtomicU32; LATENCY_BUCKETS]);
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| AtomicU32::new(0)))
+    }
+}
+
+impl Counters {
+    fn add(&self, nanoseconds: u64) {
+        self.0[latency_bucket(nanoseconds)].fetch_add(1, Relaxed);
+    }
+
+    fn read(&self) -> Latencies {
+        Latencies::of_counts(self.0.iter().map(|count| count.load(Relaxed)))
+    }
+
+    fn take(&self) -> Latencies {
+        Latencies::of_counts(self.0.iter().map(|count| count.swap(0, Relaxed)))
+    }
+}
+
+/// Durations of reads and of writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadsAndWrites {
+    /// Of gets, and of calls for rows of scans.
+    pub reads: Latencies,
+    /// Of writes until they are durable.
+    pub writes: Latencies,
+}
+
+/// Durations of the operations of one region. All methods may be called at the same time.
+#[derive(Debug, Default)]
+pub struct Durations {
+    reads: Counters,
+    writes: Counters,
+    /// Operations that were timed in the current column.
+    timed: AtomicU32,
+    /// The last closed columns, oldest first.
+    closed: Mutex<VecDeque<ReadsAndWrites>>,
+}
+
+impl Durations {
+    /// Returns `true` if the operation with this number is to be timed.
+    #[inline]
+    #[must_use]
+    pub fn is_timed(&self, number: u64) -> bool {
+        self.timed.load(Relaxed) < WHOLE_OPERATIONS
+            || sampler::is_sampled(sampler::position(number), SUB_RANGE_RATE)
+    }
+
+    /// Counts a read.
+    pub fn add_read(&self, nanoseconds: u64) {
+        self.timed.fetch_add(1, Relaxed);
+        self.reads.add(nanoseconds);
+    }
+
+    /// Counts a write.
+    pub fn add_write(&self, nanoseconds: u64) {
+        self.timed.fetch_add(1, Relaxed);
+        self.writes.add(nanoseconds);
+    }
+
+    /// Closes the current column.
+    pub fn close_column(&self) {
+        self.timed.store(0, Relaxed);
+        let column = ReadsAndWrites { reads: self.reads.take(), writes: self.writes.take() };
+        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        if closed.len() >= KEPT_COLUMNS {
+            closed.pop_front();
+        }
+        closed.push_back(column);
+    }
+
+    /// Returns the durations of the kept columns and of the current one.
+    #[must_use]
+    pub fn recent(&self) -> ReadsAndWrites {
+        let mut sum = ReadsAndWrites { reads: self.reads.read(), writes: self.writes.read() };
+        for column in &*self.closed.lock().unwrap_or_else(PoisonError::into_inner) {
+            sum.reads.add(&column.reads);
+            sum.writes.add(&column.writes);
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_of_last_minute_are_counted_exactly() {
+        let durations = Durations::default();
+        for column in 0..20 {
+            (0..99).for_each(|_| durations.add_read(100_000));
+            durations.add_read(9_000_000);
+            durations.add_write(50_000);
+            let recent = durations.recent();
+            let columns = 1 + column.min(KEPT_COLUMNS as u64);
+            assert_eq!((recent.reads.count(), recent.writes.count()), (100 * columns, columns));
+            durations.close_column();
+        }
+        let reads = durations.recent().reads;
+        assert!(reads.quantile_ns(0.985).unwrap() < 130_000);
+        assert!(reads.quantile_ns(0.995).unwrap() > 9_000_000);
+        (0..KEPT_COLUMNS).for_each(|_| durations.close_column());
+        assert_eq!(durations.recent(), ReadsAndWrites::default());
+    }
+
+    #[test]
+    fn busy_region_times_one_operation_of_eight() {
+        let durations = Durations::default();
+        for number in 0..u64::from(WHOLE_OPERATIONS) {
+            assert!(durations.is_timed(number));
+            durations.add_write(1000);
+        }
+        let timed = (0..80_000).filter(|number| durations.is_timed(*number)).count();
+        assert!((9_800..10_200).contains(&timed), "{timed}");
+    }
+}
