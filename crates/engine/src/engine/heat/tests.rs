@@ -284,7 +284,6 @@ fn events_are_recorded_and_survive_restart() {
     assert!(before[2].bytes > Some(0) && before[2].duration_ms.is_some());
     drop(region);
     engine.close().unwrap();
-    drop(engine);
     sim.clock.advance_ms(60_000);
 
     let engine = open(&sim, HeatLevel::Sub);
