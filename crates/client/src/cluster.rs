@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use halite_types::{Admin, Cluster, Result, Table, TableName};
+use halite_types::{Admin, Cluster, CompactionKind, Result, ServerName, Table, TableName};
 
-use crate::admin::RemoteAdmin;
+use crate::admin::report::{self, ClusterReport};
+use crate::admin::{RemoteAdmin, single_region};
 use crate::config::Config;
 use crate::error::RpcError;
 use crate::net::{Connector, Network};
@@ -62,6 +63,40 @@ impl RemoteCluster {
     /// Returns the cluster's id, which stays the same for the lifetime of its data.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Returns what the master reports of its servers.
+    ///
+    /// # Errors
+    /// `Io` if it does not answer in time.
+    pub async fn report(&self) -> Result<ClusterReport> {
+        self.shared.runtime.run(report::read(&self.shared)).await
+    }
+
+    /// Flushes all families of a region.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`; `Io` if a server does not answer in time.
+    pub async fn flush_region(&self, encoded_name: &str) -> Result<()> {
+        self.shared.runtime.run(single_region::flush(&self.shared, encoded_name)).await
+    }
+
+    /// Compacts all families of a region and returns after completion.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`; `Io` if a server does not answer in time, or if the compaction has not ended
+    /// in the time of an operation, in which case it continues.
+    pub async fn compact_region(&self, encoded_name: &str, kind: CompactionKind) -> Result<()> {
+        self.shared.runtime.run(single_region::compact(&self.shared, encoded_name, kind)).await
+    }
+
+    /// Moves a region to a server and returns when it is open there.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`; the master's reason if it does not move the region; `Io` if a server does
+    /// not answer in time.
+    pub async fn move_region(&self, encoded_name: &str, server: &ServerName) -> Result<()> {
+        self.shared.runtime.run(single_region::move_to(&self.shared, encoded_name, server)).await
     }
 }
 

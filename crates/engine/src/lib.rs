@@ -13,6 +13,7 @@ mod compaction;
 mod disk_room;
 mod engine;
 pub mod env;
+mod events;
 mod heal;
 mod health;
 pub mod hfile;
@@ -42,6 +43,7 @@ pub use engine::{
     Engine, ExportFile, ImportFile, ImportRegion, ImportReport, MetaView, OpenReport,
     SnapshotExport, Table, TableScanner,
 };
+pub use events::{Event, EventFilter, EventKind};
 #[cfg(feature = "heat")]
 pub use halite_heat as heat;
 pub use health::{Health, StoreState};

@@ -11,6 +11,7 @@ use crate::catalog::{FileOrigin, Manifest};
 use crate::compaction::CompactionPace;
 use crate::disk_room::DiskRoom;
 use crate::env::Env;
+use crate::events::{EventLog, NewEvent};
 use crate::maintenance_stats::MaintenanceStats;
 use crate::memstore::MemTable;
 use crate::options::Options;
@@ -42,6 +43,8 @@ pub(crate) struct EngineInner {
     pub(crate) flushed_bytes: AtomicU64,
     pub(crate) compacted_bytes: AtomicU64,
     pub(crate) maintenance_stats: MaintenanceStats,
+    /// Newest events, for the owner of the engine.
+    pub(crate) events: EventLog,
     /// Rate limit of automatic compactions.
     pub(crate) compaction_pace: CompactionPace,
     /// Lock of the directory: another process cannot open the directory while this exists. Every
@@ -50,6 +53,11 @@ pub(crate) struct EngineInner {
 }
 
 impl EngineInner {
+    /// Records an event at the current time.
+    pub(crate) fn record(&self, event: NewEvent<'_>) {
+        self.events.add(&self.env, event);
+    }
+
     /// Moves the files as the current manifest requires ([`FileArchiver::archive_or_delete`]). Must
     /// be called after the change of the manifest that releases the files, or after one that
     /// failed. Returns `true` if all moves are certain to be durable.

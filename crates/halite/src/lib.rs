@@ -138,12 +138,13 @@ mod store;
 pub use blocking::{BlockingCluster, BlockingRows, BlockingTable, IntoTableName};
 #[cfg(feature = "client")]
 pub use halite_client::{
-    Config as ClientConfig, RemoteCluster, Retry, RetryObserver, connect, connect_with,
+    ClusterReport, Config as ClientConfig, RegionReport, RemoteCluster, Retry, RetryObserver,
+    connect, connect_with,
 };
 pub use halite_engine::env::DiskSpace;
 pub use halite_engine::{
-    FlushPolicyClass, Health, OpenReport, Options, PartReads, StoreState, WalRecovery, WalSync,
-    WalTruncation,
+    Event, EventFilter, EventKind, FlushPolicyClass, Health, OpenReport, Options, PartReads,
+    StoreState, WalRecovery, WalSync, WalTruncation,
 };
 pub use halite_rowkey as rowkey;
 #[cfg(feature = "derive")]

@@ -65,6 +65,8 @@ pub struct Config {
     pub advertise_host: Advertise,
     /// Limits for clients.
     pub limits: Limits,
+    /// Calls that are recorded because they are slow or large.
+    pub slow_calls: SlowCallLimits,
     /// Threads on which calls are executed.
     pub dispatch_mode: DispatchMode,
     /// Directories, by absolute paths, from which clients may bulk load files, in addition to the
@@ -84,6 +86,31 @@ pub struct Config {
     /// Router of the HTTP endpoint for all paths that the server does not answer itself, and for
     /// the page at `/` if a client accepts HTML. Default: none.
     pub web: Option<axum::Router>,
+}
+
+/// Calls that are recorded because they are slow or large. The defaults are HBase's, except that
+/// HBase records none unless told (`hbase.regionserver.slowlog.buffer.enabled`).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct SlowCallLimits {
+    /// Records calls. Default: true.
+    pub is_enabled: bool,
+    /// Calls that take longer are slow, without their wait for a thread
+    /// (`hbase.ipc.warn.response.time`), in
+    /// milliseconds. Default: 10 seconds.
+    pub slow_ms: u64,
+    /// Calls with a response of more bytes are large (`hbase.ipc.warn.response.size`). Default:
+    /// 100 MiB.
+    pub large_bytes: u64,
+    /// Recorded calls, of which the newest are kept
+    /// (`hbase.regionserver.slowlog.ringbuffer.size`). All take at most about 4 MiB. Default: 256.
+    pub max_calls: usize,
+}
+
+impl Default for SlowCallLimits {
+    fn default() -> Self {
+        Self { is_enabled: true, slow_ms: 10_000, large_bytes: 100 << 20, max_calls: 256 }
+    }
 }
 
 /// Limits for clients.
@@ -169,6 +196,7 @@ impl Default for Config {
             znode_parent: "/hbase".to_string(),
             advertise_host: Advertise::Auto,
             limits: Limits::default(),
+            slow_calls: SlowCallLimits::default(),
             dispatch_mode: DispatchMode::default(),
             bulkload_dirs: Vec::new(),
             quota_enabled: false,

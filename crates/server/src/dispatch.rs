@@ -34,6 +34,7 @@ const ROOM_WAIT: Duration = Duration::from_secs(10);
 
 /// Response on its way to the connection.
 pub(crate) struct CallResponse {
+    pub(crate) call: Arc<Call>,
     pub(crate) call_id: u32,
     pub(crate) method: Method,
     pub(crate) received: Instant,
@@ -147,7 +148,7 @@ enum Progress {
 
 /// Runs one step of a call. A panic in it must not end the other calls of the connection, nor leave
 /// this call without a response.
-fn advance(call: &Call, work: impl FnOnce() -> CallStep) -> Progress {
+fn advance(call: &Arc<Call>, work: impl FnOnce() -> CallStep) -> Progress {
     let done = catch_unwind(AssertUnwindSafe(|| match work() {
         CallStep::Done(outcome) => Progress::Answered(encode(call, outcome)),
         CallStep::Deferred(rest) => Progress::Deferred(rest),
@@ -328,7 +329,7 @@ impl QueuedCall {
 }
 
 /// Encodes the response frame of an outcome.
-fn encode(call: &Call, outcome: CallOutcome) -> CallResponse {
+fn encode(call: &Arc<Call>, outcome: CallOutcome) -> CallResponse {
     let (result, ticket) = match outcome {
         CallOutcome::Ready(result) => (result, None),
         CallOutcome::AfterCommit(ticket, reply) => (Ok(reply), Some(ticket)),
@@ -344,6 +345,7 @@ fn encode(call: &Call, outcome: CallOutcome) -> CallResponse {
     let mut reservation = reservation.unwrap_or_else(|| MemoryReservation::new(&call.peer.account));
     reservation.set(frame.len());
     CallResponse {
+        call: Arc::clone(call),
         call_id: call.id,
         method: call.method,
         received: call.received,
@@ -396,8 +398,9 @@ mod tests {
     fn inline_call_panic_is_returned_as_do_not_retry() {
         let rig = TestServer::new();
         let call = testing::call::<service::ClientGet>(&rig.peer, &pb::GetRequest::default());
-        let progress =
-            advance(&call, || std::panic::resume_unwind(Box::new("expected by this test")));
+        let progress = advance(&Arc::new(call), || {
+            std::panic::resume_unwind(Box::new("expected by this test"))
+        });
         let Progress::Answered(answer) = progress else { panic!("it is not answered") };
         let (call_id, refused) = refusal(answer);
         assert_eq!((call_id, refused.is_do_not_retry()), (1, true));

@@ -33,8 +33,10 @@ mod services;
 mod testing;
 mod zookeeper;
 
+pub use base::slow_calls::{SlowCall, SlowCallLog};
 pub use config::{
-    Addresses, Advertise, Config, DispatchMode, Limits, check_engine_options, default_io_threads,
+    Addresses, Advertise, Config, DispatchMode, Limits, SlowCallLimits, check_engine_options,
+    default_io_threads,
 };
 pub use http::WebListener;
 pub use server::{Server, ServerHandle};

@@ -8,6 +8,7 @@ use halite_types::{Error, Result};
 use tokio::task::JoinHandle;
 
 use crate::base::shutdown::{self, Shutdown, ShutdownSender};
+use crate::base::slow_calls::SlowCallLog;
 use crate::config::{Addresses, Config, check_engine_options};
 use crate::master_service::log_unwritten_codecs;
 use crate::net::listener;
@@ -110,6 +111,11 @@ impl ServerHandle {
     pub fn server_name(&self) -> String {
         let context = &self.services.context;
         context.identity(context.addresses.regionserver).region_server_text()
+    }
+
+    /// Returns the newest slow and large calls.
+    pub fn slow_calls(&self) -> Arc<SlowCallLog> {
+        Arc::clone(&self.services.context.slow_calls)
     }
 
     /// Returns the number of open scanners.

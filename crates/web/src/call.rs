@@ -12,6 +12,7 @@ use halite_types::hash::murmur3;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::extension::Mode;
 use crate::gate::{Deadline, Weight};
 use crate::params::Params;
 use crate::problem::{Answered, Kind, Problem};
@@ -130,7 +131,14 @@ impl Call {
         match body.await {
             Ok(body) if status == StatusCode::OK => self.tagged(JSON, body),
             Ok(body) => (status, [(header::CONTENT_TYPE, JSON)], body).into_response(),
-            Err(problem) => problem.into_response(),
+            Err(problem) => self.failed(problem),
+        }
+    }
+
+    fn failed(&self, problem: Problem) -> Response {
+        match self.site.extension().about().mode {
+            Mode::Attached => problem.of_cluster_elsewhere().into_response(),
+            Mode::Standalone => problem.into_response(),
         }
     }
 
@@ -144,7 +152,7 @@ impl Call {
         let made = self.site.gate.run(weight, move |deadline| work(&call, deadline)).await;
         let document = match made {
             Ok(document) => document,
-            Err(problem) => return problem.into_response(),
+            Err(problem) => return self.failed(problem),
         };
         let content_type = HeaderValue::from_static(document.content_type);
         let mut response = self.tagged(content_type, document.bytes);

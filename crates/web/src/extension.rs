@@ -59,25 +59,37 @@ pub struct EventQuery {
     pub to: Option<u64>,
     /// Table.
     pub table: Option<TableName>,
-    /// Kind.
-    pub kind: Option<String>,
+    /// With a table, also events of the whole store.
+    pub with_store: bool,
+    /// Kinds; all if there are none.
+    pub kinds: Vec<String>,
+    /// Maximum number of events, 1 to 1000.
+    pub limit: usize,
     /// [`Page::next`] of the part before.
     pub next: Option<String>,
 }
 
-/// Event: a split, merge, move, flush, compaction, deployment, restart, or change of a schema.
+/// Event: a split, merge, move, flush, compaction, deployment, restart, change of a schema, or
+/// failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Time in milliseconds since 1970.
     pub at: u64,
-    /// Kind: `split`, `merge`, `move`, `flush`, `compaction`, `deploy`, `restart` or `schema`.
+    /// Kind: `split`, `merge`, `move`, `flush`, `compaction`, `deploy`, `restart`, `schema` or
+    /// `error`.
     pub kind: String,
     /// Table, if it is about one.
     pub table: Option<TableName>,
+    /// Encoded name of the region, if it is about one.
+    pub region: Option<String>,
     /// Row key, if it is about one.
     pub key: Option<Bytes>,
     /// Description.
     pub text: String,
+    /// Duration in milliseconds, if it was measured.
+    pub duration_ms: Option<u64>,
+    /// Bytes that were written to files.
+    pub bytes: Option<u64>,
 }
 
 /// Selection of slow calls.
@@ -167,6 +179,12 @@ pub trait Extension: Send + Sync {
     fn now_ms(&self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the servers, `host,port,startcode`, as far as they are known without the regions on
+    /// them.
+    fn servers(&self) -> Vec<String> {
+        Vec::new()
     }
 
     /// Returns the server of a region, `host,port,startcode`.

@@ -47,6 +47,9 @@ pub(crate) struct Problem {
     pub(crate) field: Option<Cow<'static, str>>,
     #[serde(skip)]
     retry_after_s: Option<u32>,
+    /// `true` if a call of the disk or of the network failed.
+    #[serde(skip)]
+    is_io: bool,
 }
 
 /// Result of answering a request.
@@ -61,6 +64,7 @@ impl Problem {
             detail: None,
             field: None,
             retry_after_s: None,
+            is_io: false,
         }
     }
 
@@ -87,6 +91,16 @@ impl Problem {
 
     pub(crate) fn missing_source(title: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_IMPLEMENTED, Kind::MissingSource, title)
+    }
+
+    /// Returns the problem as that of a cluster elsewhere, where a failed call means that a server
+    /// does not answer now, and not that a disk is broken.
+    pub(crate) fn of_cluster_elsewhere(self) -> Self {
+        if !self.is_io {
+            return self;
+        }
+        let (status, kind) = (StatusCode::SERVICE_UNAVAILABLE.as_u16(), Kind::Retry);
+        Self { status, kind, retry_after_s: Some(5), ..self }
     }
 
     /// Returns the problem of a defect of the program.
@@ -131,7 +145,7 @@ impl From<Error> for Problem {
             // A failed call of the disk or of the network, damaged bytes, and later kinds.
             _ => (StatusCode::INTERNAL_SERVER_ERROR, Kind::Repair),
         };
-        Self::new(status, kind, error.message())
+        Self { is_io: error.kind() == E::Io, ..Self::new(status, kind, error.message()) }
     }
 }
 
@@ -165,6 +179,9 @@ mod tests {
         assert_eq!(kind(ErrorKind::Busy), Kind::Retry);
         assert_eq!(kind(ErrorKind::Unsupported), Kind::MissingSource);
         assert_eq!(kind(ErrorKind::Corrupt), Kind::Repair);
+        let elsewhere = |kind| Problem::from(Error::new(kind, "text")).of_cluster_elsewhere();
+        assert_eq!((kind(ErrorKind::Io), elsewhere(ErrorKind::Io).status), (Kind::Repair, 503));
+        assert_eq!(elsewhere(ErrorKind::Corrupt).kind, Kind::Repair);
         let response = Problem::retry("busy", 3).into_response();
         assert_eq!(response.headers()[header::RETRY_AFTER], "3");
         assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");

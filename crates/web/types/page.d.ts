@@ -186,8 +186,11 @@ type StoreEvent = {
   at: number;
   kind: string;
   table?: string | null;
+  region?: string | null;
   key?: Key | null;
   text: string;
+  duration_ms?: number | null;
+  bytes?: number | null;
   server?: string;
 };
 interface SlowCall {

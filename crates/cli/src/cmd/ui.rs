@@ -7,16 +7,17 @@ use crate::web::{UiOptions, run_ui};
 
 /// Serve the web page of an HBase cluster or Halite server
 ///
-/// Tables, regions and rows of a cluster elsewhere, on a port of this machine. Statistics that only
-/// a Halite server records are shown as not reported. `halite serve` has the same page on its HTTP
-/// port. Prints the address, a token for changes, and then one line that starts with "ready".
+/// Tables, regions, heat and rows of a cluster elsewhere, on a port of this machine. Statistics that
+/// only a Halite server records are shown as not reported. `halite serve` has the same page on its
+/// HTTP port. With --connect several times, each cluster has a page on a port of its own. Prints the
+/// addresses, a token for changes, and then one line that starts with "ready".
 #[derive(clap::Args)]
 pub(crate) struct UiArgs {
     /// HBase cluster or Halite server: zk://HOST:PORT,...[/ZNODE], rpc://HOST:PORT,... or
-    /// site:HBASE-SITE.XML
-    #[arg(long, value_name = "URI", env = "HALITE_CONNECT")]
-    connect: String,
-    /// Port of the page on 127.0.0.1; 0 for any free port
+    /// site:HBASE-SITE.XML; several times for several pages
+    #[arg(long, value_name = "URI", env = "HALITE_CONNECT", required = true)]
+    connect: Vec<String>,
+    /// Port of the page on 127.0.0.1, of further clusters the ports after it; 0 for any free ports
     #[arg(long, value_name = "PORT", default_value_t = 16010)]
     port: u16,
     /// File with the token for changes, created if it does not exist; by default a token is

@@ -62,6 +62,16 @@ pub(crate) const HBASE_SETTINGS: &[HBaseSetting] = &[
     setting("hbase.server.hashNonce.gracePeriod", Alias("nonce-grace-period")),
     setting("hbase.master.cleaner.snapshot.interval", Alias("snapshot-cleaner-interval")),
     setting("hbase.catalogjanitor.interval", Alias("catalog-janitor-interval")),
+    setting("hbase.regionserver.slowlog.buffer.enabled", Alias("slow-log")),
+    setting("hbase.regionserver.slowlog.ringbuffer.size", Alias("slow-log-calls")),
+    setting(
+        "hbase.ipc.warn.response.time",
+        Converted("slow-call-time", |text| Ok(without_limit(text, i64::MAX.unsigned_abs()))),
+    ),
+    setting(
+        "hbase.ipc.warn.response.size",
+        Converted("large-response-size", |text| Ok(without_limit(text, u64::MAX))),
+    ),
     setting("hbase.quota.enabled", Alias("quota-enabled")),
     setting("hbase.hregion.memstore.flush.size", Alias("memstore-flush-size")),
     setting("hbase.regionserver.flush.policy", Alias("flush-policy")),
@@ -204,6 +214,11 @@ fn parse_bool(text: &str) -> Result<bool, String> {
     text.parse().map_err(|_| "true or false".to_owned())
 }
 
+/// Returns a limit, of which HBase's -1 is none.
+fn without_limit(text: &str, most: u64) -> String {
+    if text == "-1" { most.to_string() } else { text.to_owned() }
+}
+
 /// Returns the path of a `file:` URI.
 fn local_path(text: &str) -> Result<String, String> {
     let path = text.strip_prefix("file://").or_else(|| text.strip_prefix("file:")).unwrap_or(text);
@@ -241,6 +256,9 @@ mod tests {
             ("hbase.wal.hsync", "false", "wal-sync", "flush"),
             ("hbase.master.info.port", "-1", "http-port", "off"),
             ("hbase.rootdir", "file:///var/lib/halite", "data", "/var/lib/halite"),
+            ("hbase.ipc.warn.response.time", "200", "slow-call-time", "200ms"),
+            ("hbase.ipc.warn.response.size", "-1", "large-response-size", "18446744073709551615"),
+            ("hbase.regionserver.slowlog.buffer.enabled", "false", "slow-log", "false"),
         ] {
             assert_eq!(set(&mut settings, name, value), Ok(SetResult::Set), "{name}");
             assert_eq!(format_option(&settings, option), shown, "{name}");

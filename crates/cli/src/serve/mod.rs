@@ -135,7 +135,7 @@ async fn serve(
         config.web = Some(web_router(store, settings, &extension, &token));
     }
     let server = Server::start(store.engine().clone(), config).await?;
-    extension.set_server(server.server_name());
+    extension.set_server(server.server_name(), server.slow_calls());
     banner::print(&banner::ServerInfo {
         addresses: server.addresses(),
         config: settings,

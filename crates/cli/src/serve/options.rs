@@ -513,6 +513,31 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
          directory of the store",
     ),
     option(
+        "slow-log",
+        "BOOL",
+        Bool(|s| &mut s.server.slow_calls.is_enabled),
+        "Record slow and large calls, for the web page and for get_slowlog_responses and \
+         get_largelog_responses of HBase's shell",
+    ),
+    option(
+        "slow-call-time",
+        "DURATION",
+        Ms(|s| &mut s.server.slow_calls.slow_ms),
+        "Calls that take longer are slow, without their wait for a thread",
+    ),
+    option(
+        "large-response-size",
+        "BYTES",
+        Bytes(|s| &mut s.server.slow_calls.large_bytes),
+        "Calls with a response of more bytes are large",
+    ),
+    option(
+        "slow-log-calls",
+        "N",
+        Count(|s| &mut s.server.slow_calls.max_calls),
+        "Recorded slow and large calls, of which the newest are kept, in at most 4 MB",
+    ),
+    option(
         "quota-enabled",
         "BOOL",
         Bool(|s| &mut s.server.quota_enabled),

@@ -1,10 +1,13 @@
 //! What a store in this process can tell and do for the page.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use halite::heat::{Finding, HeatMap, HeatQuery, HotRow, PrefixLevel, WeightedKey};
-use halite::{Bytes, CompactionKind, RegionInfo, Result, Store, TableName};
-use halite_web::{About, Extension, Mode};
+use halite::{Bytes, CompactionKind, Error, ErrorKind, RegionInfo, Result, Store, TableName};
+use halite_server::SlowCallLog;
+use halite_web::{About, Event, EventQuery, Extension, Mode, Page, SlowCall, SlowCallQuery};
+
+use super::{events, slow_calls};
 
 /// Frequent rows of an answer.
 const MAX_HOT_ROWS: usize = 1000;
@@ -12,8 +15,8 @@ const MAX_HOT_ROWS: usize = 1000;
 /// Facts of a store in this process.
 pub(crate) struct StoreExtension {
     store: Store,
-    /// Name of the region server, once it serves.
-    server: OnceLock<String>,
+    /// Name of the region server and its slow calls, once it serves.
+    server: OnceLock<(String, Arc<SlowCallLog>)>,
 }
 
 impl StoreExtension {
@@ -21,10 +24,10 @@ impl StoreExtension {
         Self { store, server: OnceLock::new() }
     }
 
-    /// Sets the name of the region server of this process.
-    pub(crate) fn set_server(&self, name: String) {
-        // A process has one server, so the name is set once.
-        let _ = self.server.set(name);
+    /// Sets the name of the region server of this process, and its slow calls.
+    pub(crate) fn set_server(&self, name: String, slow_calls: Arc<SlowCallLog>) {
+        // A process has one server, so it is set once.
+        let _ = self.server.set((name, slow_calls));
     }
 }
 
@@ -43,7 +46,7 @@ impl Extension for StoreExtension {
     }
 
     fn server_of(&self, _region: &RegionInfo) -> Option<String> {
-        self.server.get().cloned()
+        self.server.get().map(|(name, _)| name.clone())
     }
 
     /// All files are on the disk of this machine.
@@ -53,6 +56,19 @@ impl Extension for StoreExtension {
 
     fn memstore_limit_bytes(&self) -> Option<u64> {
         Some(self.store.engine().options().global_memstore_bytes)
+    }
+
+    fn events(&self, query: &EventQuery) -> Result<Page<Event>> {
+        events::events(&self.store, query)
+    }
+
+    fn mark_deploy(&self, table: Option<&TableName>, text: &str) -> Result<u64> {
+        self.store.engine().mark_deploy(table, text)
+    }
+
+    fn slow_calls(&self, query: &SlowCallQuery) -> Result<Page<SlowCall>> {
+        let log = self.server.get().map(|(_, slow_calls)| slow_calls);
+        slow_calls::slow_calls(log.map(Arc::as_ref), query)
     }
 
     fn heat_maps(&self, table: &TableName, queries: &[HeatQuery]) -> Result<Vec<HeatMap>> {
@@ -94,6 +110,11 @@ impl Extension for StoreExtension {
 
     fn middle_row(&self, encoded_name: &str) -> Result<Option<Bytes>> {
         self.store.engine().region(encoded_name)?.middle_row()
+    }
+
+    fn move_region(&self, _encoded_name: &str, _server: &str) -> Result<()> {
+        let text = "this store has one server, so that a region has no other place";
+        Err(Error::new(ErrorKind::Unsupported, text))
     }
 
     fn flush_region(&self, encoded_name: &str) -> Result<()> {

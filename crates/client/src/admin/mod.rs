@@ -6,6 +6,7 @@
 //! procedure.rs long operations of the master         snapshots.rs  taking and using snapshots
 //! tables.rs    descriptors, states and namespaces    status.rs     metrics of all regions
 //! bulk_load.rs the calls of a bulk load              region_call.rs calls to a region's server
+//! report.rs    servers, and the places of regions    single_region.rs flush, compaction, move of one
 //! ```
 
 mod bulk_load;
@@ -13,6 +14,8 @@ mod master;
 mod procedure;
 mod region_call;
 mod regions;
+pub(crate) mod report;
+pub(crate) mod single_region;
 mod snapshots;
 mod status;
 mod tables;

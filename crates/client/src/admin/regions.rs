@@ -16,6 +16,7 @@ use pb::region_specifier::RegionSpecifierType;
 use super::procedure::{self, PollInterval, Poller};
 use super::region_call::on_region;
 use super::{master, tables};
+use crate::deadline::Deadline;
 use crate::meta::TableLocations;
 use crate::shared::ClientInner;
 use crate::table::{RemoteTable, region_rows};
@@ -120,18 +121,29 @@ pub(super) async fn compact(
     }
     let deadline = shared.deadline();
     for region in &regions {
-        let mut waiting = Poller::new(deadline, POLL_INTERVAL);
-        while is_compacting(shared, &known, region).await? {
-            let name = region.display_name();
-            waiting
-                .pause(|ms| {
-                    format!(
-                        "compacting table {table}, region {name}: not finished after {ms} ms; it \
-                         continues in the background"
-                    )
-                })
-                .await?;
-        }
+        wait_for_compaction(shared, &known, region, deadline).await?;
+    }
+    Ok(())
+}
+
+/// Waits until the compaction of a region that was requested has ended.
+pub(super) async fn wait_for_compaction(
+    shared: &ClientInner,
+    known: &Arc<TableLocations>,
+    region: &RegionInfo,
+    deadline: Deadline,
+) -> Result<()> {
+    let mut waiting = Poller::new(deadline, POLL_INTERVAL);
+    while is_compacting(shared, known, region).await? {
+        let (table, name) = (&region.table, region.display_name());
+        waiting
+            .pause(|ms| {
+                format!(
+                    "compacting table {table}, region {name}: not finished after {ms} ms; it \
+                     continues in the background"
+                )
+            })
+            .await?;
     }
     Ok(())
 }
@@ -155,7 +167,7 @@ async fn is_compacting(
 }
 
 /// Finds the region with an encoded name among the rows of `hbase:meta`.
-fn find<'r>(rows: &'r [RegionRow], encoded_name: &str) -> Result<&'r RegionInfo> {
+pub(super) fn find<'r>(rows: &'r [RegionRow], encoded_name: &str) -> Result<&'r RegionInfo> {
     let found = rows.iter().find(|row| row.region.encoded_name == encoded_name && !row.is_offline);
     let missing = || {
         Error::new(
@@ -198,6 +210,14 @@ pub(super) async fn split(
     .await
 }
 
+/// Returns the specifier of a region by its encoded name.
+pub(super) fn encoded(name: &str) -> pb::RegionSpecifier {
+    pb::RegionSpecifier {
+        r#type: RegionSpecifierType::EncodedRegionName.into(),
+        value: Bytes::copy_from_slice(name.as_bytes()),
+    }
+}
+
 pub(super) async fn merge(
     shared: &Arc<ClientInner>,
     names: &[String; 2],
@@ -208,12 +228,8 @@ pub(super) async fn merge(
         find(&rows, name)?;
     }
     let (nonce_group, nonce) = procedure::nonces(shared);
-    let encoded = |name: &String| pb::RegionSpecifier {
-        r#type: RegionSpecifierType::EncodedRegionName.into(),
-        value: Bytes::copy_from_slice(name.as_bytes()),
-    };
     let request = pb::MergeTableRegionsRequest {
-        region: names.iter().map(encoded).collect(),
+        region: names.iter().map(|name| encoded(name)).collect(),
         forcible: Some(forcible),
         nonce_group,
         nonce,

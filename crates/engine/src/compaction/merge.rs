@@ -10,6 +10,7 @@ use super::facts::file_stats;
 use super::job::{Haste, StoreCompaction};
 use super::row_filter::RowBuffer;
 use crate::block_cache::BlockReadOptions;
+use crate::events::{EventKind, NewEvent};
 use crate::maintenance_stats::CompactionResult;
 use crate::region::Region;
 use crate::scan::{CellSource, Matcher, MergingIterator, Retention, StoreLimits, StoreScanner};
@@ -125,6 +126,15 @@ impl Region {
             input: sizes,
             output: written,
         });
+        let text = format!(
+            "{} compaction of region {}: {} files to {}",
+            if merge.is_major { "major" } else { "minor" },
+            self.info().encoded_name,
+            sizes.0,
+            written.0
+        );
+        let event = NewEvent::of_region(EventKind::Compaction, self.info(), text);
+        self.shared.record(event.took(took_ns).wrote(written.1));
         Ok(())
     }
 

@@ -73,6 +73,10 @@ impl Engine {
         table_info::remove_others(&self.shared.env, &descriptor, version);
         self.find_table(&table)?.set_descriptor(descriptor);
         self.remove_regions(&old);
+        self.record_schema(
+            &table,
+            format!("table restored from snapshot {}", snapshot.descriptor.name),
+        );
         Ok(())
     }
 
@@ -113,7 +117,12 @@ impl Engine {
         });
         let regions = added.inspect_err(|_| self.abort_clone(name, &copies))?;
         table_info::remove_others(&self.shared.env, &descriptor, 1);
-        self.open_table(&descriptor, true, &regions)
+        self.open_table(&descriptor, true, &regions)?;
+        self.record_schema(
+            name,
+            format!("table created from snapshot {}", snapshot.descriptor.name),
+        );
+        Ok(())
     }
 
     /// Creates the directories of the new regions with their links, all durable on return. The

@@ -15,6 +15,7 @@ use super::table_checks::{
 };
 use super::{Engine, Table, table_info};
 use crate::catalog::{RegionEntry, TableEntry, layout};
+use crate::events::{EventKind, NewEvent};
 use crate::region::Region;
 
 impl Engine {
@@ -38,7 +39,16 @@ impl Engine {
         check_served_families(&descriptor)?;
         self.shared.disk.admit()?;
         let descriptor = Arc::new(descriptor);
-        self.install_table(&descriptor, starts, 1)
+        let regions = starts.len();
+        self.install_table(&descriptor, starts, 1)?;
+        let plural = if regions == 1 { "" } else { "s" };
+        self.record_schema(&name, format!("table created with {regions} region{plural}"));
+        Ok(())
+    }
+
+    /// Records a change of a table.
+    pub(super) fn record_schema(&self, table: &TableName, text: impl Into<String>) {
+        self.shared.record(NewEvent::of_table(EventKind::Schema, table, text));
     }
 
     /// Creates the directories of a table with regions that start at these keys. Then records the
@@ -248,6 +258,7 @@ impl Engine {
                 ));
             }
         }
+        self.record_schema(&name, "table altered");
         Ok(())
     }
 
@@ -287,6 +298,7 @@ impl Engine {
         })?;
         regions.iter().for_each(|region| self.shared.scheduler.record_memstore_bytes(region));
         table.replace_regions(&regions, Vec::new());
+        self.record_schema(name, "table disabled");
         Ok(())
     }
 
@@ -347,6 +359,7 @@ impl Engine {
             Ok(())
         })?;
         self.serve_table(&entry.descriptor, true, regions);
+        self.record_schema(name, "table enabled");
         Ok(())
     }
 
@@ -377,6 +390,7 @@ impl Engine {
         });
         self.remove_regions(&entry.regions);
         self.remove_table_directory(name);
+        self.record_schema(name, "table dropped");
         Ok(self.shared.env.clock.now_ms())
     }
 
@@ -406,6 +420,7 @@ impl Engine {
         };
         self.install_table(&entry.descriptor, starts, entry.version)?;
         self.remove_regions(&entry.regions);
+        self.record_schema(name, "table truncated");
         Ok(())
     }
 }

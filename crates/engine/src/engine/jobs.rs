@@ -8,6 +8,7 @@ use halite_types::{Bytes, CompactionKind, Error, ErrorKind, Result};
 
 use super::{Engine, quarantine};
 use crate::compaction::CompactionRequest;
+use crate::events::{EventKind, NewEvent};
 use crate::region::Region;
 use crate::scheduler::{Job, JobScheduler, RunningJob};
 use crate::shared::EngineInner;
@@ -73,9 +74,21 @@ pub(super) fn run(shared: &Arc<EngineInner>, engine: &Engine, job: Job) -> Resul
     let (name, kind) = (job.name(), job.kind());
     let (region, compaction) = (job.region().cloned(), job.compaction());
     let work = || do_job(shared, engine, job);
-    execute(&shared.scheduler, (&name, kind), compaction.as_ref(), work, || {
+    let done = execute(&shared.scheduler, (&name, kind), compaction.as_ref(), work, || {
         schedule_followup(shared, kind, region.as_ref());
-    })
+    });
+    if let (Err(error), Some(region)) = (&done, &region) {
+        record_failure(shared, region, &name, error);
+    }
+    done
+}
+
+/// Records that a job failed. One that a split or the closing of the store overtook did not.
+fn record_failure(shared: &EngineInner, region: &Region, name: &str, error: &Error) {
+    if region.check_open().is_ok() && !shared.scheduler.is_closing() {
+        let text = format!("{name} failed: {}", error.message());
+        shared.record(NewEvent::of_region(EventKind::Error, region.info(), text));
+    }
 }
 
 /// Runs the job and, if it succeeds, its follow-up. A panic in the follow-up is counted and

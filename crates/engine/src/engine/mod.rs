@@ -10,6 +10,7 @@ mod clone;
 pub(crate) mod coverage;
 mod ddl;
 pub(crate) mod directory;
+mod events;
 mod export;
 #[cfg(feature = "heat")]
 mod heat;
@@ -377,11 +378,13 @@ impl Engine {
         self.shared.scheduler.queue_lengths()
     }
 
-    /// Returns the health of the store. Reads the disk space with a system call.
+    /// Returns the health of the store, and records its changes since the last call as events.
+    /// Reads the disk space with a system call.
     pub fn health(&self) -> Health {
         let mut health = Health::from_engine(&self.shared);
         let tables = self.tables.load();
         health.damaged_files = tables.values().flat_map(|table| table.damaged_files()).collect();
+        self.shared.events.add_health(&self.shared.env, &health);
         health
     }
 

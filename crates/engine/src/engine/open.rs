@@ -19,6 +19,7 @@ use crate::catalog::{Catalog, Manifest, NamespaceEntry, layout};
 use crate::compaction::CompactionPace;
 use crate::disk_room::DiskRoom;
 use crate::env::Env;
+use crate::events::EventLog;
 use crate::maintenance_stats::MaintenanceStats;
 use crate::options::{Options, WalSync};
 use crate::ranked_lock::{LockRank, RankedMutex};
@@ -88,6 +89,7 @@ impl Engine {
             flushed_bytes: AtomicU64::new(0),
             compacted_bytes: AtomicU64::new(0),
             maintenance_stats: MaintenanceStats::default(),
+            events: EventLog::default(),
             compaction_pace: CompactionPace::default(),
             disk,
             wal,
@@ -132,6 +134,7 @@ impl Engine {
             open_report: report,
             replayed_nonces: Mutex::new(nonces),
         });
+        engine.record_opening();
         engine.start_threads()?;
         Ok(engine)
     }

@@ -19,6 +19,7 @@ use super::{Engine, Table, region_not_found};
 use crate::catalog::messages::{Reference, pbuf};
 use crate::catalog::{Catalog, RegionEntry, layout};
 use crate::compaction::Exclusion;
+use crate::events::{EventKind, NewEvent};
 use crate::region::Region;
 
 /// Range of the cells at or after the split key.
@@ -67,6 +68,7 @@ impl Engine {
     /// Splits the region and returns it.
     fn split_locked(&self, name: &str, at: Option<Bytes>) -> Result<Arc<Region>> {
         let _ddl = self.lock_ddl()?;
+        let began = self.shared.env.clock.monotonic_ns();
         let (table, region) = self.find_region(name)?;
         region.check_files()?;
         self.shared.disk.admit()?;
@@ -97,6 +99,13 @@ impl Engine {
         ];
         self.replace_regions(&table, std::slice::from_ref(&region), &daughters, Keep::Rows)?;
         drop(compaction);
+        let [low, high] = &daughters;
+        let text = format!(
+            "region {} split into {} and {}",
+            info.encoded_name, low.encoded_name, high.encoded_name
+        );
+        let event = NewEvent::of_region(EventKind::Split, info, text).at(&high.start);
+        self.shared.record(event.took(self.ns_since(began)));
         Ok(region)
     }
 
@@ -125,6 +134,8 @@ impl Engine {
         );
         self.replace_regions(&table, std::slice::from_ref(&region), &[empty], Keep::Nothing)?;
         drop(compaction);
+        let text = format!("region {} truncated", info.encoded_name);
+        self.shared.record(NewEvent::of_region(EventKind::Schema, info, text));
         Ok(region)
     }
 
@@ -171,6 +182,7 @@ impl Engine {
     /// Merges the regions and returns them.
     fn merge_locked(&self, first: &str, second: &str, forcible: bool) -> Result<Vec<Arc<Region>>> {
         let _ddl = self.lock_ddl()?;
+        let began = self.shared.env.clock.monotonic_ns();
         let (table, a) = self.find_region(first)?;
         let (other, b) = self.find_region(second)?;
         if Arc::ptr_eq(&a, &b) {
@@ -218,9 +230,18 @@ impl Engine {
             high.info().end.clone(),
             id,
         );
-        let result = self.replace_regions(&table, &between, &[merged], Keep::Rows);
+        let new = std::slice::from_ref(&merged);
+        let result = self.replace_regions(&table, &between, new, Keep::Rows);
         drop(locks);
-        result.map(|()| between)
+        result?;
+        let text = format!("{} regions merged into {}", between.len(), merged.encoded_name);
+        let event = NewEvent::of_region(EventKind::Merge, &merged, text).at(&high.info().start);
+        self.shared.record(event.took(self.ns_since(began)));
+        Ok(between)
+    }
+
+    fn ns_since(&self, began_ns: u64) -> u64 {
+        self.shared.env.clock.monotonic_ns().saturating_sub(began_ns)
     }
 
     /// Deletes the rows that clients wrote about removed regions. Failures are ignored, because the

@@ -50,6 +50,7 @@ use super::snapshot::RegionSnapshot;
 use super::{Region, directories};
 use crate::commit::CommitGuard;
 use crate::compaction::{file_stats, oldest_first};
+use crate::events::{EventKind, NewEvent};
 use crate::options::WalSync;
 use crate::scan::{CellSource, Matcher, MergingIterator, StoreLimits, StoreScanner};
 use crate::store::{NewFile, StoreFile, StoreSnapshot, write_files};
@@ -281,6 +282,9 @@ impl Region {
         self.shared.add_flushed(written);
         let took = self.shared.env.clock.monotonic_ns().saturating_sub(began);
         self.shared.maintenance_stats.add_flush(took, freed, written);
+        let text = format!("flush of region {}", self.info.encoded_name);
+        let event = NewEvent::of_region(EventKind::Flush, &self.info, text);
+        self.shared.record(event.took(took).wrote(written));
         self.swap(|current| {
             let stores = current.stores.iter().zip(files).enumerate();
             current.with_stores(

@@ -5,8 +5,9 @@
 //!
 //! ```text
 //! regions.rs   list and details of regions            maintenance.rs         flushes, compactions, caches
-//! server.rs    server info, its log, its slow calls   recent_compactions.rs  recently requested compactions
-//! space.rs     disk usage against limits              routes.rs, state.rs    table of methods, state between calls
+//! server.rs    server info, its log                   recent_compactions.rs  recently requested compactions
+//! space.rs     disk usage against limits              slow_log.rs            slow and large calls
+//! routes.rs    table of methods                       state.rs               state between calls
 //! ```
 #![allow(
     clippy::unnecessary_wraps,
@@ -19,6 +20,7 @@ mod recent_compactions;
 mod regions;
 mod routes;
 mod server;
+mod slow_log;
 mod space;
 mod state;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use halite_wire::service::{self, Method};
 
 use super::state::{AdminService, RequestContext};
-use super::{maintenance, regions, server, space};
+use super::{maintenance, regions, server, slow_log, space};
 use crate::base::call::{Call, CallError, Reply};
 use crate::base::routes::{reply_or_not_supported, routes};
 
@@ -26,10 +26,10 @@ pub(crate) fn answer(service: &Arc<AdminService>, call: &Call) -> Result<Reply, 
         AdminStopServer => server::stop,
         AdminUpdateConfiguration => server::update_configuration,
         AdminGetSpaceQuotaSnapshots => space::snapshots,
-        AdminGetSlowLogResponses => server::slow_calls,
-        AdminGetLargeLogResponses => server::slow_calls,
-        AdminClearSlowLogsResponses => server::clear_slow_calls,
-        AdminGetLogEntries => server::log_entries,
+        AdminGetSlowLogResponses => slow_log::slow_calls,
+        AdminGetLargeLogResponses => slow_log::large_calls,
+        AdminClearSlowLogsResponses => slow_log::clear,
+        AdminGetLogEntries => slow_log::log_entries,
         AdminGetCachedFilesList => server::cached_files,
     };
     reply_or_not_supported(call, reply)

@@ -1,4 +1,4 @@
-//! Handlers for the server: its name, its shutdown, and its slow calls, which are not recorded.
+//! Handlers for the server: its name, its shutdown.
 
 use halite_wire::proto as pb;
 
@@ -41,38 +41,6 @@ pub(super) fn update_configuration(
         "the configuration is read at the start of the server only; start it again for changes to \
          hold",
     ))
-}
-
-/// Handles `GetSlowLogResponses` and `GetLargeLogResponses`. No call is recorded, as in HBase by
-/// default.
-pub(super) fn slow_calls(
-    _: &RequestContext<'_>,
-    _: &pb::SlowLogResponseRequest,
-) -> Result<pb::SlowLogResponses, CallError> {
-    Ok(pb::SlowLogResponses { slow_log_payloads: Vec::new() })
-}
-
-/// Handles `ClearSlowLogsResponses`. As in HBase without the slow log buffer
-/// (`hbase.regionserver.slowlog.buffer.enabled`), nothing is cleared.
-pub(super) fn clear_slow_calls(
-    _: &RequestContext<'_>,
-    _: &pb::ClearSlowLogResponseRequest,
-) -> Result<pb::ClearSlowLogResponses, CallError> {
-    Ok(pb::ClearSlowLogResponses { is_cleaned: false })
-}
-
-/// Handles `GetLogEntries`: slow calls under the names of 2.5 and later.
-pub(super) fn log_entries(
-    _: &RequestContext<'_>,
-    request: &pb::LogRequest,
-) -> Result<pb::LogEntry, CallError> {
-    match request.log_class_name.strip_suffix("SlowLogResponseRequest") {
-        Some(package) => Ok(pb::LogEntry {
-            log_class_name: format!("{package}SlowLogResponses"),
-            log_message: bytes::Bytes::new(),
-        }),
-        None => Err(CallError::do_not_retry("Invalid request params")),
-    }
 }
 
 /// Handles `GetCachedFilesList`. The cache holds blocks, and has no list of completely cached

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use halite_types::ServerName;
-use halite_types::{Cells, Error, Result as StoreResult};
+use halite_types::{Cells, Error, RegionInfo, Result as StoreResult};
 use halite_wire::cellblock::{CellBlock, CellBlockFormat};
 use halite_wire::exception::{Exception, ExceptionKind};
 use halite_wire::rpc::{ConnectionInfo, ProtocolError as PeerFault, Request, RpcLimits};
@@ -97,6 +97,8 @@ pub(crate) struct Call {
     pub(crate) decoded_bytes: AtomicUsize,
     /// Operations in the call, once they have been computed.
     pub(crate) operations: OnceLock<Operations>,
+    /// Region of the scanner that the call continues, once it is found.
+    pub(crate) scanned: OnceLock<Arc<RegionInfo>>,
     /// Number of times that the message was decoded.
     #[cfg(test)]
     pub(crate) messages_decoded: AtomicUsize,

@@ -16,6 +16,7 @@ use crate::base::metrics::Metrics;
 use crate::base::nonces::NonceManager;
 use crate::base::quota::QuotaManager;
 use crate::base::shutdown::StopRequest;
+use crate::base::slow_calls::SlowCallLog;
 use crate::config::{Addresses, Config};
 use crate::outside::Machine;
 
@@ -32,6 +33,8 @@ pub(crate) struct Context {
     /// Cluster id, stored with the data.
     pub(crate) cluster_id: String,
     pub(crate) metrics: Metrics,
+    /// Newest slow and large calls.
+    pub(crate) slow_calls: Arc<SlowCallLog>,
     /// Health of the store at the last check.
     pub(crate) health: HealthMonitor,
     /// Partially received requests and unsent responses.
@@ -67,6 +70,7 @@ impl Context {
             addresses,
             start_code: engine.now_ms(),
             metrics: Metrics::default(),
+            slow_calls: Arc::new(SlowCallLog::new(config.slow_calls)),
             health: HealthMonitor::new(&engine.health()),
             buffers: Buffers::new(&config.limits),
             scanner_memory: Buffers::for_scanners(&config.limits),

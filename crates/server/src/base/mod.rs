@@ -12,10 +12,12 @@
 //! | `region_load.rs`, `space_usage.rs` | metrics of regions, disk usage against limits |
 //! | `quota/`, `quota_table.rs` | quotas in force, and the table that stores them |
 //! | `health.rs`, `metrics.rs`, `operations.rs` | health of the store, counters |
+//! | `slow_calls.rs`, `call_description.rs` | newest slow calls, and what they asked |
 //! | `identity.rs`, `shutdown.rs` | addresses as clients receive them, end of the process |
 
 pub(crate) mod buffers;
 pub(crate) mod call;
+pub(crate) mod call_description;
 pub(crate) mod call_step;
 pub(crate) mod context;
 pub(crate) mod errors;
@@ -35,4 +37,5 @@ pub(crate) mod routes;
 pub(crate) mod scanners;
 pub(crate) mod schema;
 pub(crate) mod shutdown;
+pub(crate) mod slow_calls;
 pub(crate) mod space_usage;

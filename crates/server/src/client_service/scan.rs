@@ -322,6 +322,10 @@ fn next(
 ) -> Result<CallStep, CallError> {
     match service.scanners.take(id, call.peer.connection, request.next_call_seq) {
         ScannerLookup::Scanner(scanner) => {
+            if let Some(region) = &scanner.region {
+                // The first attempt has set it already if this is the second one.
+                let _ = call.scanned.set(Arc::clone(region.info()));
+            }
             if let Some(region) = &scanner.region
                 && region.check_open().is_err()
             {

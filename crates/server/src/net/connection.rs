@@ -32,6 +32,7 @@ use crate::base::call::{Call, CallError, Peer};
 use crate::base::context::Context;
 use crate::base::metrics::ExceptionClass;
 use crate::base::shutdown::Shutdown;
+use crate::base::slow_calls::CallCost;
 use crate::dispatch::{self, CallResponse, ResponseSender};
 use crate::outside::{Instant, Stream};
 use crate::services::Services;
@@ -414,6 +415,7 @@ impl<'a> Task<'a> {
             message_bytes: std::sync::OnceLock::new(),
             decoded_bytes: AtomicUsize::default(),
             operations: std::sync::OnceLock::new(),
+            scanned: std::sync::OnceLock::new(),
             #[cfg(test)]
             messages_decoded: AtomicUsize::default(),
             request,
@@ -494,6 +496,12 @@ impl<'a> Task<'a> {
         metrics.request_bytes.record_value(answer.call_bytes as u64);
         metrics.response_bytes.record_value(answer.frame.len() as u64);
         self.context.metrics.operations.record(answer.operations, work);
+        let cost = CallCost {
+            processing: work,
+            queued: answer.queued,
+            response_bytes: answer.frame.len(),
+        };
+        self.context.slow_calls.add(&answer.call, cost, || self.context.engine.now_ms());
         if let Some(thrown) = answer.exception_class {
             metrics.exceptions.add(thrown);
         }

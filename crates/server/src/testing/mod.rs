@@ -78,6 +78,7 @@ pub(crate) fn call_with<C: service::RpcMethod>(
         message_bytes: std::sync::OnceLock::new(),
         decoded_bytes: std::sync::atomic::AtomicUsize::default(),
         operations: std::sync::OnceLock::new(),
+        scanned: std::sync::OnceLock::new(),
         messages_decoded: std::sync::atomic::AtomicUsize::default(),
     }
 }

@@ -11,4 +11,5 @@ mod quotas;
 mod reads;
 mod scans;
 mod server;
+mod slow_log;
 mod writes;

@@ -8,7 +8,17 @@ import { empty, failure, loading } from './states.js';
 import { tableName } from './tablename.js';
 import { button, dialog, meter, segments, select } from './widgets.js';
 
-const KINDS = ['split', 'merge', 'move', 'flush', 'compaction', 'deploy', 'restart', 'schema'];
+const KINDS = [
+  'split',
+  'merge',
+  'move',
+  'flush',
+  'compaction',
+  'deploy',
+  'restart',
+  'schema',
+  'error',
+];
 
 /** @param {SlowCall[]} calls */
 function slowTable(calls) {
@@ -130,9 +140,22 @@ export const eventRow = (event, now) =>
           tableName(event.table),
         ),
       event.table && ' ',
-      event.text,
+      visible(event.text),
+      measured(event) && h('span', { class: 'muted' }, ` ${measured(event)}`),
     ),
   );
+
+/** Bytes and duration of an event, as far as they are known. @param {StoreEvent} event */
+const measured = event =>
+  [
+    isNumber(event.bytes) && bytes(event.bytes),
+    isNumber(event.duration_ms) && duration(event.duration_ms),
+  ]
+    .filter(Boolean)
+    .join(', ');
+
+/** @param {unknown} value */
+const isNumber = value => typeof value === 'number';
 
 /** @param {Page} page */
 export function show(page) {

@@ -94,6 +94,7 @@ const ICONS = {
   compaction: 'M3 4h10M3 12h10M8 5.5v2M8 8.5v2',
   deploy: 'M4 14V2M4 3h8l-2 2.5L12 8H4',
   restart: 'M13 8a5 5 0 1 1-1.6-3.7M13 2v3h-3',
+  error: 'M8 2 14.5 13.5h-13zM8 6.5v3.2M8 11.6v.2',
   schema: 'M2.5 3.5h11v9h-11zM2.5 6.5h11M6.5 6.5v6',
 };
 

@@ -467,6 +467,7 @@ export class HeatView {
       else if (event.kind === 'deploy' || event.kind === 'restart' || event.kind === 'schema')
         this.flag(pen, event, x, y, events);
       else if (event.kind === 'flush') pen.fillRect(x - 0.75, y - 3.5, 1.5, 7);
+      else if (event.kind === 'error') this.cross(pen, x, y);
       else if (event.kind === 'compaction') {
         pen.fillRect(x - 4, y - 3, 8, 1.6);
         pen.fillRect(x - 4, y + 1.6, 8, 1.6);
@@ -479,6 +480,16 @@ export class HeatView {
         pen.stroke();
       }
     }
+  }
+
+  /** @param {Pen} pen @param {number} x @param {number} y */
+  cross(pen, x, y) {
+    pen.strokeStyle = this.ink.accent;
+    pen.moveTo(x - 3.5, y - 3.5);
+    pen.lineTo(x + 3.5, y + 3.5);
+    pen.moveTo(x + 3.5, y - 3.5);
+    pen.lineTo(x - 3.5, y + 3.5);
+    pen.stroke();
   }
 
   /**

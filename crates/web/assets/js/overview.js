@@ -50,6 +50,7 @@ const seen = [];
 /** @param {ClusterAnswer} cluster */
 function vitals(cluster) {
   const { servers } = cluster;
+  const isAttached = cluster.mode === 'attached';
   const reads = sum(servers.map(server => server.reads_per_s));
   const writes = sum(servers.map(server => server.writes_per_s));
   const all = reads === null ? null : reads + (writes || 0);
@@ -75,13 +76,17 @@ function vitals(cluster) {
       'p99',
       p99 < 0 ? NONE : duration(p99).split(' ')[0] || '',
       p99 < 0 ? '' : duration(p99).split(' ')[1] || '',
-      p99 < 0 ? 'not measured here' : 'slowest server',
+      p99 >= 0 ? 'slowest server' : isAttached ? 'not reported by HBase' : 'not measured here',
     ),
     vital(
       'Load lands on',
       factor(cluster.effective_servers).replace(/\.0$/, ''),
       `of ${servers.length} ${servers.length === 1 ? 'server' : 'servers'}`,
-      servers.length === 1 ? 'standalone' : `busiest ${percent(busiest(servers))} of requests`,
+      servers.length === 1
+        ? isAttached
+          ? 'one region server'
+          : 'standalone'
+        : `busiest ${percent(busiest(servers))} of requests`,
     ),
     vital(
       'Regions',

@@ -20,8 +20,14 @@ use crate::status::Status;
 use crate::tasks::{Task, TaskState};
 
 /// Kinds of events.
-const KINDS: [&str; 8] =
-    ["split", "merge", "move", "flush", "compaction", "deploy", "restart", "schema"];
+const KINDS: [&str; 9] =
+    ["split", "merge", "move", "flush", "compaction", "deploy", "restart", "schema", "error"];
+
+/// Kinds that a table under load has all the time.
+const FREQUENT_KINDS: [&str; 2] = ["flush", "compaction"];
+
+/// Maximum frequent events, and others, in the picture of a load.
+const MAX_DRAWN_EVENTS: usize = 500;
 
 /// Maximum bytes of the text of a deploy mark.
 const MAX_MARK_BYTES: usize = 200;
@@ -121,8 +127,13 @@ pub(crate) struct EventView {
     at: u64,
     kind: String,
     table: Option<String>,
+    /// Encoded name.
+    region: Option<String>,
     key: Option<Key>,
     text: String,
+    duration_ms: Option<u64>,
+    /// Bytes that were written to files.
+    bytes: Option<u64>,
 }
 
 impl EventView {
@@ -131,8 +142,11 @@ impl EventView {
             at: event.at,
             kind: event.kind,
             table: event.table.map(|table| table.to_string()),
+            region: event.region,
             key: event.key.map(|key| style.key(&key)),
             text: event.text,
+            duration_ms: event.duration_ms,
+            bytes: event.bytes,
         }
     }
 }
@@ -149,16 +163,23 @@ fn table_parameter(params: &Params) -> Answered<Option<TableName>> {
 /// without them.
 pub(super) fn events_of(call: &Call, table: &TableName, (from, to): (i64, i64)) -> Vec<EventView> {
     let time = |ms: i64| u64::try_from(ms).ok();
-    let query = EventQuery {
-        from: time(from),
-        to: time(to),
-        table: Some(table.clone()),
-        kind: None,
-        next: None,
-    };
     let Ok(style) = KeyStyle::of(&call.params, None) else { return Vec::new() };
-    let found = call.site.extension().events(&query).map(|page| page.items).unwrap_or_default();
-    found.into_iter().map(|event| EventView::of(event, &style)).collect()
+    let (frequent, others): (Vec<_>, Vec<_>) =
+        KINDS.iter().partition(|kind| FREQUENT_KINDS.contains(kind));
+    let of_kinds = |kinds: Vec<&str>| {
+        let query = EventQuery {
+            from: time(from),
+            to: time(to),
+            table: Some(table.clone()),
+            with_store: true,
+            kinds: kinds.into_iter().map(str::to_owned).collect(),
+            limit: MAX_DRAWN_EVENTS,
+            next: None,
+        };
+        call.site.extension().events(&query).map(|page| page.items).unwrap_or_default()
+    };
+    let found = of_kinds(frequent).into_iter().chain(of_kinds(others));
+    found.map(|event| EventView::of(event, &style)).collect()
 }
 
 /// Events, newest first.
@@ -169,7 +190,7 @@ pub(super) fn events_of(call: &Call, table: &TableName, (from, to): (i64, i64)) 
     params(
         ("from" = Option<u64>, Query), ("to" = Option<u64>, Query),
         ("table" = Option<String>, Query), ("kind" = Option<String>, Query),
-        ("next" = Option<String>, Query),
+        ("limit" = Option<usize>, Query), ("next" = Option<String>, Query),
     ),
     responses(
         (status = 200, body = EventsAnswer),
@@ -187,7 +208,9 @@ pub(crate) async fn events(call: Call) -> Response {
             from: params.optional_number("from")?,
             to: params.optional_number("to")?,
             table: table_parameter(params)?,
-            kind: kind.map(str::to_owned),
+            with_store: false,
+            kinds: kind.map(str::to_owned).into_iter().collect(),
+            limit: params.number("limit", 1..=1000, 100)?,
             next: params.get("next").map(str::to_owned),
         };
         let style = KeyStyle::of(params, None)?;

@@ -88,7 +88,9 @@ struct Totals {
 }
 
 fn totals_of_servers(site: &Site, status: &Status) -> BTreeMap<Option<String>, Totals> {
-    let mut servers: BTreeMap<Option<String>, Totals> = BTreeMap::new();
+    let all = site.extension().servers().into_iter();
+    let mut servers: BTreeMap<Option<String>, Totals> =
+        all.map(|name| (Some(name), Totals::default())).collect();
     for (load, rates) in status.regions.iter().zip(&status.rates) {
         let name = site.extension().server_of(&load.region);
         let totals = servers.entry(name).or_default();

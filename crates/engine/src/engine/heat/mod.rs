@@ -6,6 +6,7 @@
 
 pub(super) mod state;
 mod store;
+mod stored_events;
 #[cfg(test)]
 mod tests;
 
@@ -34,12 +35,14 @@ impl Engine {
         }
         if !self.heat.recorded.lock().is_restored {
             self.restore_heat();
+            self.restore_events();
         }
         let closed = self.close_columns(self.shared.env.clock.now_ms());
         if !closed.columns.is_empty() {
             let stored = self.store_columns(&closed, self.shared.env.clock.now_ms());
             self.heat.recorded.lock().failures.1 = stored.err();
         }
+        self.store_new_events();
         let now = self.shared.env.clock.now_ms();
         u64::try_from(BASE_MS - now.rem_euclid(BASE_MS)).unwrap_or(1).max(1)
     }
@@ -62,6 +65,7 @@ impl Engine {
         let closed = ClosedColumns { columns, dropped: Vec::new() };
         let stored = self.store_columns(&closed, self.shared.env.clock.now_ms());
         self.heat.recorded.lock().failures.1 = stored.err();
+        self.store_new_events();
     }
 
     fn close_columns(&self, now: i64) -> ClosedColumns {

@@ -24,6 +24,8 @@ pub(super) struct Recorded {
     pub(super) times: History,
     /// End of the last column, in milliseconds since 1970; 0 before the first.
     pub(super) last_ms: i64,
+    /// Number of the newest event in the hidden table.
+    pub(super) stored_event: u64,
     /// `true` if the histories of earlier processes are here.
     pub(super) is_restored: bool,
     /// Failure to restore columns, and the last one to store them.

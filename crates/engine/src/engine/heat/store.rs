@@ -6,7 +6,7 @@
 //! family h, qualifier c    the column (halite-heat, codec.rs)
 //! ```
 //!
-//! The name of the recorder's own history is empty. Cells live as long as their layer reaches back.
+//! Rows of events are in `stored_events.rs`. The name of the recorder's own history is empty. Cells live as long as their layer reaches back.
 //! Writes do not wait for the disk: a crash loses the last seconds of the picture, which are lost
 //! with the process anyway.
 
@@ -22,7 +22,7 @@ use super::state::ClosedColumns;
 use crate::catalog::layout;
 use crate::engine::{Engine, Table};
 
-const FAMILY: &str = "h";
+pub(super) const FAMILY: &str = "h";
 const QUALIFIER: &str = "c";
 /// Bytes of columns that are written together.
 const MAX_BATCH_BYTES: usize = 4 << 20;
@@ -75,7 +75,7 @@ impl Engine {
         apply(&table, puts)
     }
 
-    fn heat_table(&self) -> Result<Arc<Table>> {
+    pub(super) fn heat_table(&self) -> Result<Arc<Table>> {
         match self.find_table(&layout::heat_table()) {
             Err(error) if error.kind() == ErrorKind::NoSuchTable => {
                 let table = TableDescriptor::new(layout::heat_table())
@@ -116,7 +116,7 @@ impl Engine {
     }
 }
 
-fn apply(table: &Table, ops: Vec<RowOp>) -> Result<()> {
+pub(super) fn apply(table: &Table, ops: Vec<RowOp>) -> Result<()> {
     if ops.is_empty() {
         return Ok(());
     }

@@ -5,9 +5,9 @@ use halite_types::{
     Bytes, Delete, FamilyDescriptor, Get, Put, ReadTier, RowOp, Scan, TableDescriptor, TableName,
 };
 
-use crate::env::sim::SimEnv;
+use crate::env::sim::{FsCall, InjectedFault, SimEnv};
 use crate::options::HeatLevel;
-use crate::{Engine, Options};
+use crate::{Engine, EventFilter, EventKind, Options};
 
 const COLUMN_MS: u32 = 10_000;
 /// Time at which the simulated clock begins.
@@ -301,4 +301,67 @@ fn shape_of_load_is_named() {
     let finding = engine.diagnose_load(&name(), (0, i64::MAX), None).unwrap();
     assert_eq!(finding.shape, Shape::Frontier, "{finding:?}");
     assert_eq!(BASE_MS, i64::from(COLUMN_MS));
+}
+
+#[test]
+fn events_are_recorded_and_survive_restart() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    put(&engine, "a");
+    let region = engine.table(&name()).unwrap().region_for_row(b"a").unwrap();
+    region.flush().unwrap();
+    let split_at = Bytes::from("b");
+    engine.split_region(&region.info().encoded_name, Some(split_at.clone())).unwrap();
+    let marked = engine.mark_deploy(Some(&name()), "release 2").unwrap();
+    assert!(engine.mark_deploy(Some(&"nope".parse().unwrap()), "release 2").is_err());
+    tick(&sim, &engine);
+    let kinds = |engine: &Engine, filter: &EventFilter| {
+        engine.events(filter, 100).iter().map(|event| event.kind.name()).collect::<Vec<_>>()
+    };
+    let of_table = EventFilter { table: Some(name()), ..EventFilter::default() };
+    assert_eq!(kinds(&engine, &of_table), ["deploy", "split", "flush", "schema"]);
+    let before = engine.events(&of_table, 100);
+    assert_eq!((before[0].time_ms, before[0].text.as_str()), (marked, "release 2"));
+    assert_eq!(before[1].key, Some(split_at));
+    assert_eq!(before[1].region, Some(region.info().encoded_name.clone()));
+    assert!(before[2].bytes > Some(0) && before[2].duration_ms.is_some());
+    drop(region);
+    engine.close().unwrap();
+    sim.clock.advance_ms(60_000);
+
+    let engine = open(&sim, HeatLevel::Sub);
+    engine.record_heat();
+    let known = engine.events(&of_table, 100);
+    assert_eq!(known[known.len() - before.len()..], before);
+    let all = EventFilter::default();
+    let restarts = kinds(&engine, &all).into_iter().filter(|kind| *kind == "restart").count();
+    assert_eq!(restarts, 2);
+    assert!(engine.events(&all, 100).is_sorted_by(|a, b| a.number > b.number));
+    // The last page has what the first has not.
+    let first = engine.events(&all, 2);
+    let rest = EventFilter { before: Some(first[1].number), ..all.clone() };
+    assert_eq!([first, engine.events(&rest, 100)].concat(), engine.events(&all, 100));
+}
+
+#[test]
+fn flush_that_fails_again_is_one_event_a_minute() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    put(&engine, "a");
+    let region = engine.table(&name()).unwrap().region_for_row(b"a").unwrap();
+    for _ in 0..2 {
+        sim.fs.inject(InjectedFault::next(FsCall::Create, "data", std::io::ErrorKind::Other));
+        engine.shared.scheduler.request_flush(&region);
+        assert!(engine.run_one_job().is_err());
+    }
+    let errors = EventFilter { kinds: vec![EventKind::Error], ..EventFilter::default() };
+    let found = engine.events(&errors, 10);
+    assert_eq!(found.len(), 1, "{found:?}");
+    sim.clock.advance_ms(60_000);
+    sim.fs.inject(InjectedFault::next(FsCall::Create, "data", std::io::ErrorKind::Other));
+    engine.shared.scheduler.request_flush(&region);
+    assert!(engine.run_one_job().is_err());
+    assert_eq!(engine.events(&errors, 10).len(), 2);
+    assert_eq!(found[0].region, Some(region.info().encoded_name.clone()));
+    assert!(found[0].text.starts_with("flushing region "), "{}", found[0].text);
 }

@@ -112,6 +112,7 @@ impl Engine {
         let entries = placed.inspect_err(|_| import.abort())?;
         table_info::remove_others(&self.shared.env, &descriptor, 1);
         self.open_table(&descriptor, true, &entries)?;
+        self.record_schema(descriptor.name(), "table created from files of HBase");
         Ok(import.report)
     }
 
