@@ -44,6 +44,9 @@ pub(crate) struct EngineInner {
     pub(crate) maintenance_stats: MaintenanceStats,
     /// Rate limit of automatic compactions.
     pub(crate) compaction_pace: CompactionPace,
+    /// Sampled operations.
+    #[cfg(feature = "heat")]
+    pub(crate) operation_log: Arc<crate::operation_log::OperationLog>,
     /// Lock of the directory: another process cannot open the directory while this exists. Every
     /// component that can still write to the directory holds it.
     pub(crate) lock: Arc<StoreLock>,

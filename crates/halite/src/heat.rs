@@ -3,6 +3,9 @@
 use halite_engine::Engine;
 pub use halite_engine::HeatLevel;
 use halite_engine::heat::Salt;
+pub use halite_engine::heat::operations::{
+    Call, CallKind, Causes, Client, LoggedCalls, fingerprint,
+};
 pub use halite_engine::heat::{Finding, HeatMap, HeatQuery, HotRow, LAYERS, Layer, Metric, Shape};
 use halite_rowkey::KeySchema;
 use halite_rowkey::schema::SegmentKind;
@@ -78,6 +81,20 @@ impl<'a> Heat<'a> {
         limit: usize,
     ) -> Result<(Vec<HotRow>, u64)> {
         self.engine.hot_rows(table, span_ms, limit)
+    }
+
+    /// Returns the logged operations of a table in a span of time in milliseconds since 1970, the
+    /// newest `limit` of them: who called what on which rows.
+    ///
+    /// # Errors
+    /// As [`Heat::map`]; `InvalidRequest` at [`HeatLevel::Region`].
+    pub fn calls(
+        &self,
+        table: &TableName,
+        span_ms: (i64, i64),
+        limit: usize,
+    ) -> Result<LoggedCalls> {
+        self.engine.logged_calls(table, span_ms, limit)
     }
 
     /// Names the shape of the load of a table in a span of time of the last ten minutes, in

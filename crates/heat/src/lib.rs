@@ -8,6 +8,7 @@
 //! key_sample.rs    sample of keys, in their order of arrival
 //! recorder.rs      all of them for one region
 //! activity.rs      frequent rows and sampled keys of the last ten minutes
+//! operations/      log of sampled operations: time, kind, row, client, statement
 //! diagnosis/       the shape of a load, and whether splitting helps
 //! ```
 //!
@@ -28,6 +29,7 @@ mod heat_map;
 mod history;
 mod key_sample;
 mod metric;
+pub mod operations;
 mod recorder;
 pub mod sampler;
 mod space_saving;

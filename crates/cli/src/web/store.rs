@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use halite::heat::{Finding, HeatMap, HeatQuery, HotRow};
+use halite::heat::{Finding, HeatMap, HeatQuery, HotRow, LoggedCalls};
 use halite::{Bytes, CompactionKind, RegionInfo, Result, Store, TableName};
 use halite_web::{About, Extension, Mode};
 
@@ -61,6 +61,15 @@ impl Extension for StoreExtension {
 
     fn hot_rows(&self, table: &TableName, span_ms: (i64, i64)) -> Result<(Vec<HotRow>, u64)> {
         self.store.heat().hot_rows(table, span_ms, MAX_HOT_ROWS)
+    }
+
+    fn logged_calls(
+        &self,
+        table: &TableName,
+        span_ms: (i64, i64),
+        limit: usize,
+    ) -> Result<LoggedCalls> {
+        self.store.heat().calls(table, span_ms, limit)
     }
 
     fn diagnose_load(&self, table: &TableName, span_ms: (i64, i64)) -> Result<Finding> {

@@ -89,6 +89,8 @@ impl Engine {
             compacted_bytes: AtomicU64::new(0),
             maintenance_stats: MaintenanceStats::default(),
             compaction_pace: CompactionPace::default(),
+            #[cfg(feature = "heat")]
+            operation_log: Arc::new(crate::operation_log::OperationLog::new(&options, &env)),
             disk,
             wal,
             manifest,

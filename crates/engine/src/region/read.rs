@@ -160,7 +160,7 @@ impl Region {
         self.check_open()?;
         let (snapshot, read_point) = self.snapshot_at(|| self.commits.mvcc().read_point());
         let row = self.read_row_of(&snapshot, get, read_point, tier, trace)?;
-        self.record_get(trace, get.row());
+        self.record_get(trace, get);
         Ok(row)
     }
 
@@ -245,13 +245,13 @@ impl Region {
         }
         trace.add_rows_examined(1);
         trace.add_rows_returned(found.cells() as u64);
-        self.record_get(trace, get.row());
+        self.record_get(trace, get);
         Ok(found.cells() > 0)
     }
 
-    fn record_get(&self, stats: &ReadStats, row: &[u8]) {
+    fn record_get(&self, stats: &ReadStats, get: &Get) {
         let number = self.counters.add_get(stats);
-        self.heat.record_get(number, row, stats.bytes_returned());
+        self.heat.record_get(number, get, stats);
     }
 
     fn record_scan(&self, stats: &ReadStats, rows: &[Row]) {
@@ -341,8 +341,13 @@ impl Region {
         }
         let region = Arc::clone(self);
         let mut reported = ReadStats::default();
+        let mut logged = self.heat.begin_scan(&scan.selection, &range);
         let report = Box::new(move |stats: &ReadStats, rows: &[Row]| {
-            region.record_scan(&stats.since(&reported), rows);
+            let part = stats.since(&reported);
+            region.record_scan(&part, rows);
+            if let Some(logged) = &mut logged {
+                logged.add(&part);
+            }
             reported = stats.copy();
         });
         RegionScanner::new(ScanPlan {

@@ -8,6 +8,7 @@ mod large;
 mod pages;
 mod regions;
 mod rows;
+mod what_if;
 
 use std::sync::Arc;
 use std::time::Duration;
