@@ -23,6 +23,9 @@ pub mod inspect;
 mod interleavings;
 mod maintenance_stats;
 pub mod memstore;
+#[cfg(not(feature = "heat"))]
+#[path = "no_operation_log.rs"]
+mod operation_log;
 #[cfg(feature = "heat")]
 mod operation_log;
 mod options;

@@ -67,8 +67,8 @@ pub enum HeatLevel {
     Off,
     /// Exact load of each region.
     Region,
-    /// Also the load of up to 64 parts of a region, frequent rows and sampled keys, and a log of one
-    /// operation of [`Options::operation_log_rate`].
+    /// Also the load of up to 64 parts of a region, frequent rows and sampled keys, and a log of
+    /// one operation of [`Options::operation_log_rate`].
     #[default]
     Sub,
     /// As `Sub`, with a log of every operation up to 10,000 per second: for a trace of minutes. Each

@@ -13,6 +13,7 @@ use crate::disk_room::DiskRoom;
 use crate::env::Env;
 use crate::maintenance_stats::MaintenanceStats;
 use crate::memstore::MemTable;
+use crate::operation_log::OperationLog;
 use crate::options::Options;
 use crate::ranked_lock::RankedMutex;
 use crate::region::{RecentStamps, Region, RegionSnapshot};
@@ -45,8 +46,7 @@ pub(crate) struct EngineInner {
     /// Rate limit of automatic compactions.
     pub(crate) compaction_pace: CompactionPace,
     /// Sampled operations.
-    #[cfg(feature = "heat")]
-    pub(crate) operation_log: Arc<crate::operation_log::OperationLog>,
+    pub(crate) operation_log: Arc<OperationLog>,
     /// Lock of the directory: another process cannot open the directory while this exists. Every
     /// component that can still write to the directory holds it.
     pub(crate) lock: Arc<StoreLock>,

@@ -59,8 +59,8 @@ pub(super) fn keys_from_file(file: &Path) -> anyhow::Result<SampledKeys> {
     Ok(SampledKeys { keys, times_ms: Vec::new() })
 }
 
-/// Returns the keys of the operations on single rows of a trace. Their times are not those of cells,
-/// but near them for writes.
+/// Returns the keys of the operations on single rows of a trace. Their times are not those of
+/// cells, but near them for writes.
 fn keys_of_trace(text: &str) -> anyhow::Result<SampledKeys> {
     let mut operations = trace_file::read(text)?;
     operations.retain(|operation| !operation.is_scan && !operation.key.is_empty());

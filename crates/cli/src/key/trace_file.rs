@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `time` is in milliseconds since 1970, `key` as the shell prints it, `stop` the end of a scan, and
-//! `values` the fields of the declared key. Other members are for people and other programs.
+//! `values` the fields of the declared key. Other members are for other programs.
 
 use std::collections::BTreeSet;
 

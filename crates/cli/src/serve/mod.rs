@@ -93,8 +93,8 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<()> {
     place.remove()
 }
 
-/// Returns the options of the engine. The little traffic of the demo is logged more densely, so that
-/// the page has causes and operations to redraw.
+/// Returns the options of the engine. The little traffic of the demo is logged more densely, so
+/// that the page has causes and operations to redraw.
 fn engine_options(settings: &ServeConfig) -> halite::Options {
     const MAX_DEMO_LOG_RATE: u64 = 8;
     let mut options = settings.engine.clone();

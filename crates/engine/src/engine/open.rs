@@ -20,6 +20,7 @@ use crate::compaction::CompactionPace;
 use crate::disk_room::DiskRoom;
 use crate::env::Env;
 use crate::maintenance_stats::MaintenanceStats;
+use crate::operation_log::OperationLog;
 use crate::options::{Options, WalSync};
 use crate::ranked_lock::{LockRank, RankedMutex};
 use crate::region::{RecentStamps, Region};
@@ -89,8 +90,7 @@ impl Engine {
             compacted_bytes: AtomicU64::new(0),
             maintenance_stats: MaintenanceStats::default(),
             compaction_pace: CompactionPace::default(),
-            #[cfg(feature = "heat")]
-            operation_log: Arc::new(crate::operation_log::OperationLog::new(&options, &env)),
+            operation_log: Arc::new(OperationLog::new(&options, &env)),
             disk,
             wal,
             manifest,

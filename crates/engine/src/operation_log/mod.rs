@@ -43,7 +43,7 @@ const EMBEDDED: &str = "embedded";
 pub(crate) struct OperationLog {
     /// Operations at positions below this are recorded; 0 for none.
     limit: u64,
-    /// Operations that each recorded one stands for.
+    /// Operations of which each recorded one is the sample.
     rate: u64,
     max_bytes: u64,
     clock: Arc<dyn Clock>,

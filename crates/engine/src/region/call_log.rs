@@ -12,7 +12,6 @@ use super::prepared_write::{FamilyRun, WriteOrigin, cells_of};
 use crate::catalog::layout;
 use crate::operation_log::{OperationLog, of_cells, of_selection};
 use crate::scan::ReadStats;
-use crate::shared::EngineInner;
 
 /// Log of the operations of one region.
 pub(super) struct CallLog {
@@ -27,10 +26,10 @@ pub(super) struct CallLog {
 }
 
 impl CallLog {
-    pub(super) fn new(shared: &EngineInner, info: &Arc<RegionInfo>, number: u64) -> Self {
-        let is_logged = shared.operation_log.is_on() && !layout::is_hidden(&info.table);
+    pub(super) fn new(log: &Arc<OperationLog>, info: &Arc<RegionInfo>, number: u64) -> Self {
+        let is_logged = log.is_on() && !layout::is_hidden(&info.table);
         Self {
-            log: is_logged.then(|| Arc::clone(&shared.operation_log)),
+            log: is_logged.then(|| Arc::clone(log)),
             info: Arc::clone(info),
             offset: sampler::position(number.wrapping_add(1)),
             scans: AtomicU64::new(0),

@@ -7,10 +7,10 @@ use halite_types::{Get, RegionInfo, Row, RowRange, Selection};
 
 use super::call_log::{CallLog, LoggedScan};
 use super::prepared_write::{PreparedWrite, cells_of};
-use crate::options::HeatLevel;
+use crate::operation_log::OperationLog;
+use crate::options::{HeatLevel, Options};
 use crate::ranked_lock::RankedMutex;
 use crate::scan::ReadStats;
-use crate::shared::EngineInner;
 
 /// Recording of one region.
 pub(crate) struct RegionHeat {
@@ -24,12 +24,17 @@ pub(crate) struct RegionHeat {
 }
 
 impl RegionHeat {
-    pub(super) fn new(shared: &EngineInner, info: &Arc<RegionInfo>, number: u64) -> Self {
+    pub(super) fn new(
+        options: &Options,
+        log: &Arc<OperationLog>,
+        info: &Arc<RegionInfo>,
+        number: u64,
+    ) -> Self {
         Self {
-            has_keys: shared.options.heat_level >= HeatLevel::Sub,
+            has_keys: options.heat_level >= HeatLevel::Sub,
             recorder: OnceLock::new(),
             counted: RankedMutex::default(),
-            log: CallLog::new(shared, info, number),
+            log: CallLog::new(log, info, number),
         }
     }
 

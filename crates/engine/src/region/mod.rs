@@ -181,7 +181,12 @@ impl Region {
             in_memory_compaction_requested: AtomicBool::new(false),
             recorded_memstore_bytes: AtomicU64::new(0),
             counters: Counters::default(),
-            heat: RegionHeat::new(shared, &entry.info, entry.number),
+            heat: RegionHeat::new(
+                &shared.options,
+                &shared.operation_log,
+                &entry.info,
+                entry.number,
+            ),
             open_sequence: AtomicU64::new(newest + 1),
             flushed: AtomicU64::new(entry.flushed_sequence),
             // No record exists of the cells that earlier processes dropped.

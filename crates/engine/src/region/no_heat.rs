@@ -5,8 +5,9 @@ use std::sync::Arc;
 use halite_types::{Get, RegionInfo, Row, RowRange, Selection};
 
 use super::prepared_write::PreparedWrite;
+use crate::operation_log::OperationLog;
+use crate::options::Options;
 use crate::scan::ReadStats;
-use crate::shared::EngineInner;
 
 /// Nothing.
 pub(crate) struct RegionHeat;
@@ -15,7 +16,12 @@ pub(crate) struct RegionHeat;
 pub(super) struct LoggedScan;
 
 impl RegionHeat {
-    pub(super) fn new(_shared: &EngineInner, _info: &Arc<RegionInfo>, _number: u64) -> Self {
+    pub(super) fn new(
+        _options: &Options,
+        _log: &Arc<OperationLog>,
+        _info: &Arc<RegionInfo>,
+        _number: u64,
+    ) -> Self {
         Self
     }
 

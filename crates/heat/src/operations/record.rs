@@ -82,7 +82,7 @@ pub struct Call {
     pub time_ms: i64,
     /// Kind.
     pub kind: CallKind,
-    /// Number of operations of its kind that it stands for, at least 1.
+    /// Number of operations of its kind of which it is the sample, at least 1.
     pub weight: u64,
     /// Name of the table.
     pub table: Arc<str>,
@@ -136,7 +136,8 @@ pub struct LoggedCalls {
     pub rate: u64,
 }
 
-/// Returns the fingerprint of a statement: 8 hexadecimal digits, the same in every process (FNV-1a).
+/// Returns the fingerprint of a statement: 8 hexadecimal digits, the same in every process
+/// (FNV-1a).
 #[must_use]
 pub fn fingerprint(statement: &str) -> String {
     let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);

@@ -14,7 +14,7 @@ pub struct Candidate {
     pub note: String,
 }
 
-/// Returns the key that stands for that of a table that declares none: the whole row.
+/// Returns the key of a table that declares none: the whole row as one field.
 ///
 /// # Panics
 /// Never: the language has this key.

@@ -37,7 +37,7 @@ pub struct Rekeyer {
 
 impl Rekeyer {
     /// Returns a conversion. Every field of `to` is one of `from`, by its name. The number of a
-    /// value in a dictionary stands for the value.
+    /// value in a dictionary is used as its value.
     ///
     /// # Errors
     /// A field that `from` does not have, or has only in part or as a hash.

@@ -1,4 +1,4 @@
-//! Conditions on fields that a range of keys stands for.
+//! Conditions on fields that are equivalent to a range of keys.
 
 use std::ops::Bound;
 

@@ -45,7 +45,7 @@ pub(super) struct CellCauses {
 
 impl CellCauses {
     /// Returns the causes of the load of a range of keys in a span of time, as far as operations
-    /// are logged: a cell has other figures too.
+    /// are logged: a cell has other statistics too.
     pub(super) fn of(
         call: &Call,
         table: &TableName,

@@ -46,7 +46,7 @@ pub(crate) struct Operation {
     cells: u64,
     rows: u64,
     bytes: u64,
-    /// Operations that it stands for.
+    /// Operations of which it is the sample.
     weight: u64,
     client: ClientView,
     /// Kind, families, columns and filters.

@@ -1,4 +1,4 @@
-//! Figures of a load under its present key and under another.
+//! Metrics of a load under its present key and under another.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 use crate::statistics::round;
 
-/// Figures by their names.
+/// Metrics by their names.
 pub(crate) type Metrics = BTreeMap<&'static str, Delta>;
 
-/// Figure now and then.
+/// Metric now and then.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Delta {
     now: f64,
@@ -25,7 +25,7 @@ pub(crate) struct Delta {
     sample: usize,
 }
 
-/// Returns the figures of a replay: window skew (`d1`), effective regions (`d2`), static balance
+/// Returns the metrics of a replay: window skew (`d1`), effective regions (`d2`), static balance
 /// of rows (`d3`), ranges per read (`d8`) and bytes of a key (`d11`).
 pub(super) fn metrics(replay: &Replay) -> Metrics {
     let (now, then) = &replay.skew;

@@ -6,7 +6,7 @@ use halite_types::{TableDescriptor, TableName};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Bytes per second at which a client writes rows anew: little, so that the load beside it goes on.
+/// Bytes per second at which a client rewrites rows: little, so that the load beside it continues.
 const BYTES_PER_S: u64 = 10 << 20;
 
 /// Way to another key, and what it costs.
@@ -14,7 +14,7 @@ const BYTES_PER_S: u64 = 10 << 20;
 pub(crate) struct Migration {
     /// Statement of the table with the other key, and the steps in comments.
     ddl: String,
-    /// Bytes to write anew: store files and memstores as they are now.
+    /// Bytes to rewrite: store files and memstores as they are now.
     bytes: u64,
     /// Time for that at 10 MiB per second.
     seconds: u64,

@@ -1,7 +1,7 @@
 //! Recorded operations under another row key.
 //!
 //! ```text
-//! mod.rs        candidates, and the comparison         metrics.rs    figures now and then
+//! mod.rs        candidates, and the comparison         metrics.rs    metrics now and then
 //! picture.rs    the load under the other key, as heat  migration.rs  how to get there
 //! ```
 
@@ -58,12 +58,12 @@ pub(crate) struct WhatIfAnswer {
     sampled: String,
     /// Time of the oldest recorded operation, of any table.
     since: Option<i64>,
-    /// What the figures do not say, or why there are none.
+    /// What the metrics do not say, or why there are none.
     notes: Vec<String>,
     /// Without `row_key`: keys to try.
     #[serde(skip_serializing_if = "Option::is_none")]
     candidates: Option<Vec<CandidateView>>,
-    /// Figures by their names: `d1`, `d2`, `d3`, `d8`, `d11`.
+    /// Metrics by their names: `d1`, `d2`, `d3`, `d8`, `d11`.
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<Metrics>,
     /// Queries that read more, the most frequent first.
