@@ -72,7 +72,7 @@ pub enum HeatLevel {
     #[default]
     Sub,
     /// As `Sub`, with a log of every operation up to 10,000 per second: for a trace of minutes. Each
-    /// operation then costs about a microsecond more.
+    /// operation then copies its row and builds the text of its statement.
     Full,
 }
 

@@ -9,8 +9,8 @@ use crate::ranked_lock::RankedMutex;
 
 /// Parts of the buffer.
 const PARTS: usize = 8;
-/// Memory of a part: 8 MiB in all.
-const MAX_PART_BYTES: usize = 1 << 20;
+/// Memory of a part: 16 MiB in all. One has room for the most operations of half a second.
+const MAX_PART_BYTES: usize = 2 << 20;
 
 /// Operations that wait for the disk.
 #[derive(Default)]
