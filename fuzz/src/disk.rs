@@ -6,6 +6,7 @@
 //! and lengths are corrected:
 //!
 //! ```text
+//! operation log    length and checksum of a batch, which the changes are
 //! manifest     length and checksum                       log          length, checksum and chained checksum of each record, that of the header
 //! nonces       checksum                                  store file   checksums of each block, where it was
 //! ```
@@ -34,6 +35,9 @@ const SEGMENT_HEADER_BYTES: usize = 84;
 const RECORD_HEAD_BYTES: usize = 12;
 const BLOCK_HEADER_BYTES: usize = 33;
 
+/// First segment of the log of operations.
+const OPERATION_LOG: &str = "halite/oplog/00000000000000000000";
+
 type Files = BTreeMap<String, Vec<u8>>;
 
 /// Store, and the paths of its files that are worth damaging.
@@ -56,6 +60,9 @@ fuzz_target!(init: { LazyLock::force(&STORES); corpus::write("disk", found()) },
     for (other, bytes) in &store.files {
         sim.fs.write(other, if other == path { damaged.clone() } else { bytes.clone() }).expect("the simulated disk has no faults");
     }
+    if flags & 128 != 0 {
+        sim.fs.write(OPERATION_LOG, batch(changes)).expect("the simulated disk has no faults");
+    }
     let used = allocation_counter::measure(|| go_through(&sim, *flags));
     let max_bytes = MAX_NONBLOCKING_READ_BYTES + 16 * data.len() as u64;
     assert!(used.bytes_max < max_bytes, "{} bytes allocated for a store of about ten thousand", used.bytes_max);
@@ -74,6 +81,7 @@ fn go_through(sim: &SimEnv, flags: u8) {
         if flags & 16 != 0 { WalRecovery::SkipDamaged } else { WalRecovery::Strict };
     let Ok(engine) = Engine::open(sim.env(), options) else { return };
     for table in engine.descriptors() {
+        let _ = engine.logged_calls(table.name(), (i64::MIN, i64::MAX), usize::MAX);
         let Ok(table) = engine.table(table.name()) else { continue };
         let mut scanner =
             table.scan(Scan::all().all_versions().raw(flags & 32 != 0), ReadTier::Disk);
@@ -101,6 +109,12 @@ fn go_through(sim: &SimEnv, flags: u8) {
         }
     }
     let _ = engine.close();
+}
+
+/// Returns a segment of the log of operations with one batch.
+fn batch(bytes: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    [&length.to_le_bytes()[..], &crc32c::crc32c(bytes).to_le_bytes(), bytes].concat()
 }
 
 /// Returns inputs that found faults: a manifest that names a region for another one's directory.

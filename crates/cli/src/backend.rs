@@ -79,6 +79,17 @@ impl BackendArgs {
     }
 }
 
+/// Opens an existing store to read its log of operations, which stays as large as it is.
+///
+/// # Errors
+/// Returns an error if there is no store, or another process has it open.
+pub(crate) fn open_stopped(path: &Path) -> anyhow::Result<Store> {
+    must_be_store(path)?;
+    let mut options = Options::default();
+    options.operation_log_bytes = 1 << 40;
+    open_with(path, options)
+}
+
 /// Opens a store and reports what was cut from its log.
 fn open_store(path: &Path, recovery: WalRecoveryMode) -> anyhow::Result<Store> {
     let mut options = Options::default();
@@ -86,6 +97,10 @@ fn open_store(path: &Path, recovery: WalRecoveryMode) -> anyhow::Result<Store> {
         WalRecoveryMode::Strict => WalRecovery::Strict,
         WalRecoveryMode::SkipDamaged => WalRecovery::SkipDamaged,
     };
+    open_with(path, options)
+}
+
+fn open_with(path: &Path, options: Options) -> anyhow::Result<Store> {
     let store = Builder::new()
         .options(options)
         .open(path)

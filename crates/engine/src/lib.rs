@@ -7,6 +7,7 @@
 
 mod atomics;
 mod block_cache;
+mod caller;
 mod catalog;
 mod commit;
 mod compaction;
@@ -23,6 +24,11 @@ pub mod inspect;
 mod interleavings;
 mod maintenance_stats;
 pub mod memstore;
+#[cfg(not(feature = "heat"))]
+#[path = "no_operation_log.rs"]
+mod operation_log;
+#[cfg(feature = "heat")]
+mod operation_log;
 mod options;
 mod part_failures;
 mod ranked_lock;
@@ -37,6 +43,7 @@ mod table_class;
 mod wal;
 
 pub use block_cache::{CacheEvictionStats, CacheStats};
+pub use caller::{Caller, with_caller};
 pub use commit::CommitTicket;
 pub use disk_room::writable_bytes;
 pub use engine::{
@@ -49,6 +56,8 @@ pub use halite_heat as heat;
 pub use health::{Health, StoreState};
 pub use histogram::Histogram;
 pub use maintenance_stats::{CompactionStats, MaintenanceStats};
+#[cfg(feature = "heat")]
+pub use operation_log::MAX_CALLS_PER_SECOND;
 #[cfg(feature = "heat")]
 pub use options::HeatLevel;
 pub use options::{FlushPolicyClass, Options, PartReads, WalRecovery, WalSync};

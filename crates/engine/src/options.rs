@@ -67,25 +67,31 @@ pub enum HeatLevel {
     Off,
     /// Exact load of each region.
     Region,
-    /// Also the load of up to 64 parts of a region, frequent rows and sampled keys.
+    /// Also the load of up to 64 parts of a region, frequent rows and sampled keys, and a log of
+    /// one operation of [`Options::operation_log_rate`].
     #[default]
     Sub,
+    /// As `Sub`, with a log of every operation up to 10,000 per second: for a trace of minutes. Each
+    /// operation then copies its row and builds the text of its statement.
+    Full,
 }
 
 #[cfg(feature = "heat")]
 impl HeatLevel {
-    /// Returns the name: `off`, `region` or `sub`.
+    /// Returns the name: `off`, `region`, `sub` or `full`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
             Self::Region => "region",
             Self::Sub => "sub",
+            Self::Full => "full",
         }
     }
 
     /// Returns the level of this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Off, Self::Region, Self::Sub].into_iter().find(|level| level.name() == name)
+        let all = [Self::Off, Self::Region, Self::Sub, Self::Full];
+        all.into_iter().find(|level| level.name() == name)
     }
 }
 
@@ -191,6 +197,13 @@ pub struct Options {
     /// Details of the load that are recorded for the heat map. Default: [`HeatLevel::Sub`].
     #[cfg(feature = "heat")]
     pub heat_level: HeatLevel,
+    /// Operations of a region of which one is logged, at [`HeatLevel::Sub`]. Default: 1,000.
+    #[cfg(feature = "heat")]
+    pub operation_log_rate: u64,
+    /// Maximum bytes of the log of operations on disk, of which a sixteenth is deleted at a time;
+    /// 0 for no log. Default: 16 MiB.
+    #[cfg(feature = "heat")]
+    pub operation_log_bytes: u64,
 }
 
 impl Default for Options {
@@ -230,6 +243,10 @@ impl Default for Options {
             row_checks: None,
             #[cfg(feature = "heat")]
             heat_level: HeatLevel::default(),
+            #[cfg(feature = "heat")]
+            operation_log_rate: 1000,
+            #[cfg(feature = "heat")]
+            operation_log_bytes: 16 << 20,
         }
     }
 }
@@ -237,6 +254,10 @@ impl Default for Options {
 /// Minimum of `global_memstore_bytes`. With 1 byte every write is rejected indefinitely, including
 /// those of the opening; with slightly more, each write creates a file.
 const MIN_GLOBAL_MEMSTORE_BYTES: u64 = 64 << 10;
+
+/// Minimum of `operation_log_bytes`: a call with the longest row must fit into a segment.
+#[cfg(feature = "heat")]
+const MIN_OPERATION_LOG_BYTES: u64 = 1 << 20;
 
 impl Options {
     /// Checks that a table's descriptor specifies its row check clearly.
@@ -247,6 +268,22 @@ impl Options {
     /// Returns the row check that a table's writes must pass.
     pub(crate) fn row_check(&self, table: &TableDescriptor) -> Option<Arc<dyn RowCheck>> {
         self.row_checks.as_ref()?.for_table(table)
+    }
+
+    #[cfg(feature = "heat")]
+    fn check_operation_log(&self) -> Result<()> {
+        if self.operation_log_rate == 0 {
+            return Err(Error::invalid(
+                "operation_log_rate is 0; give the operations of which one is logged, or 0 for \
+                 operation_log_bytes for no log",
+            ));
+        }
+        if (1..MIN_OPERATION_LOG_BYTES).contains(&self.operation_log_bytes) {
+            return Err(Error::invalid(
+                "operation_log_bytes is below 1048576; give at least that, or 0 for no log",
+            ));
+        }
+        Ok(())
     }
 
     /// Checks the settings against each other.
@@ -293,6 +330,8 @@ impl Options {
         if self.memstore_chunk_bytes < 4096 {
             return wrong("memstore_chunk_bytes is below 4096; give at least that");
         }
+        #[cfg(feature = "heat")]
+        self.check_operation_log()?;
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use crate::env::Env;
 use crate::events::{EventLog, NewEvent};
 use crate::maintenance_stats::MaintenanceStats;
 use crate::memstore::MemTable;
+use crate::operation_log::OperationLog;
 use crate::options::Options;
 use crate::ranked_lock::RankedMutex;
 use crate::region::{RecentStamps, Region, RegionSnapshot};
@@ -47,6 +48,8 @@ pub(crate) struct EngineInner {
     pub(crate) events: EventLog,
     /// Rate limit of automatic compactions.
     pub(crate) compaction_pace: CompactionPace,
+    /// Sampled operations.
+    pub(crate) operation_log: Arc<OperationLog>,
     /// Lock of the directory: another process cannot open the directory while this exists. Every
     /// component that can still write to the directory holds it.
     pub(crate) lock: Arc<StoreLock>,

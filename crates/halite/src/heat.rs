@@ -3,6 +3,9 @@
 use halite_engine::Engine;
 pub use halite_engine::HeatLevel;
 use halite_engine::heat::Salt;
+pub use halite_engine::heat::operations::{
+    Call, CallKind, Causes, Client, LoggedCalls, fingerprint,
+};
 pub use halite_engine::heat::{
     Finding, HeatMap, HeatQuery, HotRow, LAYERS, Layer, Metric, PrefixLevel, Shape, WeightedKey,
 };
@@ -127,6 +130,20 @@ impl<'a> Heat<'a> {
     /// As [`Heat::map`].
     pub fn window_skew(&self, table: &TableName, span_ms: (i64, i64)) -> Result<Option<f64>> {
         self.engine.window_skew(table, span_ms)
+    }
+
+    /// Returns the logged operations of a table in a span of time in milliseconds since 1970, the
+    /// newest `limit` of them: who called what on which rows.
+    ///
+    /// # Errors
+    /// As [`Heat::map`]; `InvalidRequest` at [`HeatLevel::Region`].
+    pub fn calls(
+        &self,
+        table: &TableName,
+        span_ms: (i64, i64),
+        limit: usize,
+    ) -> Result<LoggedCalls> {
+        self.engine.logged_calls(table, span_ms, limit)
     }
 
     /// Names the shape of the load of a table in a span of time of the last ten minutes, in

@@ -267,7 +267,7 @@ fn read_values(input: &mut Input<'_>, count: usize) -> Result<Vec<u64>, NotAColu
     Ok(values)
 }
 
-fn write_varint(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value.to_le_bytes()[0] | 0x80);
         value >>= 7;
@@ -275,17 +275,17 @@ fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value.to_le_bytes()[0]);
 }
 
-struct Input<'a> {
-    bytes: &'a [u8],
-    at: usize,
+pub(crate) struct Input<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) at: usize,
 }
 
 impl<'a> Input<'a> {
-    fn error(&self, reason: &'static str) -> NotAColumn {
+    pub(crate) fn error(&self, reason: &'static str) -> NotAColumn {
         NotAColumn { offset: self.at, reason }
     }
 
-    fn take(&mut self, count: usize) -> Result<&'a [u8], NotAColumn> {
+    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], NotAColumn> {
         let end = self.at.checked_add(count);
         let taken = end.and_then(|end| self.bytes.get(self.at..end));
         let taken = taken.ok_or_else(|| self.error("it ends early"))?;
@@ -293,7 +293,7 @@ impl<'a> Input<'a> {
         Ok(taken)
     }
 
-    fn varint(&mut self) -> Result<u64, NotAColumn> {
+    pub(crate) fn varint(&mut self) -> Result<u64, NotAColumn> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
             let byte = self.take(1)?[0];

@@ -10,6 +10,7 @@
 //! recorder.rs      all of them for one region
 //! activity.rs      frequent rows, prefixes and sampled keys of the last ten minutes
 //! hot_rows.rs      sums of them
+//! operations/      log of sampled operations: time, kind, row, client, statement
 //! diagnosis/       the shape of a load, and whether splitting helps
 //! ```
 //!
@@ -32,6 +33,7 @@ mod history;
 mod hot_rows;
 mod key_sample;
 mod metric;
+pub mod operations;
 mod prefixes;
 mod recorder;
 pub mod sampler;

@@ -12,8 +12,6 @@ use halite_types::rng::SPLIT_MIX_INCREMENT;
 pub const SUB_RANGE_RATE: u64 = 8;
 /// Operations per sampled operation of frequent rows and key samples.
 pub const ROW_RATE: u64 = 16;
-/// Operations per record of the operation log.
-pub const LOG_RATE: u64 = 1024;
 
 /// Returns the position of an operation in the sample, from 0: an operation is in the sample of
 /// every rate that is a power of two and at most `2^64 / position`.
@@ -38,7 +36,7 @@ mod tests {
 
     #[test]
     fn sample_has_its_rate_in_every_stretch() {
-        for rate in [SUB_RANGE_RATE, ROW_RATE, LOG_RATE] {
+        for rate in [SUB_RANGE_RATE, ROW_RATE, 1024] {
             for start in [0, 1, 1_000_003, u64::MAX / 3] {
                 let of = 64 * rate;
                 let chosen = (start..start + of)
@@ -54,7 +52,7 @@ mod tests {
         for number in 0..100_000 {
             let position = position(number);
             assert!(!is_sampled(position, ROW_RATE) || is_sampled(position, SUB_RANGE_RATE));
-            assert!(!is_sampled(position, LOG_RATE) || is_sampled(position, ROW_RATE));
+            assert!(!is_sampled(position, 1024) || is_sampled(position, ROW_RATE));
         }
     }
 

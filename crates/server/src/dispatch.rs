@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use halite_engine::CommitTicket;
+use halite_engine::{CommitTicket, with_caller};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::rpc::encode_exception;
 use halite_wire::service::{Method, Service};
@@ -149,7 +149,7 @@ enum Progress {
 /// Runs one step of a call. A panic in it must not end the other calls of the connection, nor leave
 /// this call without a response.
 fn advance(call: &Arc<Call>, work: impl FnOnce() -> CallStep) -> Progress {
-    let done = catch_unwind(AssertUnwindSafe(|| match work() {
+    let done = catch_unwind(AssertUnwindSafe(|| match with_caller(&call.peer.caller, work) {
         CallStep::Done(outcome) => Progress::Answered(encode(call, outcome)),
         CallStep::Deferred(rest) => Progress::Deferred(rest),
     }));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use halite_heat::operations::LoggedCalls;
 use halite_heat::{Finding, HeatMap, HeatQuery, HotRow, PrefixLevel, WeightedKey};
 use halite_types::{Bytes, Cluster, Error, ErrorKind, RegionInfo, Result, TableName};
 use serde::Serialize;
@@ -304,6 +305,20 @@ pub trait Extension: Send + Sync {
     /// `Unsupported`; `NoSuchRegion`.
     fn split_point(&self, _encoded_name: &str, _row: &Bytes) -> Result<Option<Bytes>> {
         unknown("split points of policies are")
+    }
+
+    /// Returns the logged operations of a table in a span of time in milliseconds since 1970, the
+    /// newest `limit` of them.
+    ///
+    /// # Errors
+    /// As [`Extension::heat_maps`].
+    fn logged_calls(
+        &self,
+        _table: &TableName,
+        _span_ms: (i64, i64),
+        _limit: usize,
+    ) -> Result<LoggedCalls> {
+        unknown("single operations are")
     }
 
     /// Names the shape of the load of a table in a span of time in milliseconds since 1970.

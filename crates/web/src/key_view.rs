@@ -1,5 +1,6 @@
 //! Row keys in answers: hexadecimal digits, the fields of a declared key, and HBase's own form.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use halite_rowkey::plan::PlanOptions;
@@ -111,10 +112,20 @@ impl DeclaredKey {
         Some(Self { schema, dictionary })
     }
 
-    /// Returns a declared key without dictionaries.
-    #[cfg(test)]
+    /// Returns a key that no table declares yet, without dictionaries.
     pub(crate) fn of_schema(schema: KeySchema) -> Self {
         Self { schema: Arc::new(schema), dictionary: None }
+    }
+
+    /// Returns the values of the fields of a key by their names; `None` if it is no key of this
+    /// declaration, or has a field only in part.
+    pub(crate) fn values(&self, key: &[u8]) -> Option<BTreeMap<String, String>> {
+        let decoded = self.decode(key, Salts::Checked)?;
+        let value = |(id, field): (usize, &halite_rowkey::Field)| {
+            let value = decoded.get(id).filter(|_| !decoded.is_partial(id))?;
+            Some((field.name.clone(), field.ty.print(value)))
+        };
+        self.schema.fields().iter().enumerate().map(value).collect()
     }
 
     /// Returns the options for planning queries on the key.
@@ -227,20 +238,24 @@ impl DeclaredKey {
         if self.salt_bytes() == Some(key.len()) {
             return Some(vec![number(key)]);
         }
-        let resolver: &dyn KeyResolver = match &self.dictionary {
-            Some(dictionary) => &**dictionary,
-            None => &NoResolver,
-        };
-        let decoded = match salts {
-            Salts::Checked => self.schema.decode_with(key, resolver).ok()?,
-            Salts::Any => self.schema.decode_unchecked(key, resolver).ok()?,
-        };
+        let decoded = self.decode(key, salts)?;
         let ranges = self.schema.split_segments(key).ok()?;
         let texts = ranges
             .into_iter()
             .enumerate()
             .map(|(at, range)| self.segment(at, key.get(range).unwrap_or_default(), &decoded));
         Some(texts.collect())
+    }
+
+    fn decode<'k>(&self, key: &'k [u8], salts: Salts) -> Option<DecodedKey<'k>> {
+        let resolver: &dyn KeyResolver = match &self.dictionary {
+            Some(dictionary) => &**dictionary,
+            None => &NoResolver,
+        };
+        match salts {
+            Salts::Checked => self.schema.decode_with(key, resolver).ok(),
+            Salts::Any => self.schema.decode_unchecked(key, resolver).ok(),
+        }
     }
 
     fn segment(&self, at: usize, bytes: &[u8], decoded: &DecodedKey<'_>) -> String {

@@ -255,8 +255,9 @@ interface HeatHeader {
 type Heat = { h: HeatHeader; mean: Float32Array; max: Float32Array };
 interface HeatCell {
   top_rows: { key: Key; per_s: number; error: number }[];
-  clients: { addr: string; share: number }[];
+  clients: { addr: string; user?: string; version?: string; share: number }[];
   statements: { fingerprint: string; text: string; share: number }[];
+  operations?: Figure;
   sampled: string;
   regions: string[];
   p99_ms: Figure;
@@ -285,6 +286,9 @@ type HotKeysAnswer = {
 type Delta = { now: Figure; then: Figure; source?: string; ci?: [number, number] };
 type Candidate = { id?: string; ddl: string; note?: string };
 interface WhatIfAnswer {
+  notes?: string[];
+  sampled?: string;
+  misfits?: number;
   candidates?: Candidate[];
   operations?: number;
   metrics?: Record<string, Delta>;

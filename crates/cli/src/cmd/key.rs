@@ -108,8 +108,8 @@ enum KeyCommand {
     /// guesses. With --table, cell timestamps distinguish times, and identifiers that contain one,
     /// from other numbers.
     Infer {
-        /// File with keys, one per line, as the shell prints them (\xNN) or as x'0173'; - is
-        /// standard input
+        /// File with keys, one per line, as the shell prints them (\xNN) or as x'0173', or a trace
+        /// of `halite key trace`; - is standard input
         #[arg(value_name = "FILE", required_unless_present = "table", conflicts_with = "table")]
         file: Option<PathBuf>,
         /// Table whose keys are sampled at many positions of each region
@@ -131,6 +131,12 @@ enum KeyCommand {
     /// the number of regions active at a time, the positions of new keys, hot rows and fields, the
     /// cost of queries, and a heat map.
     Simulate(Box<key::SimulateArgs>),
+    /// Write the recorded operations of a table as lines of JSON, for `simulate --trace` and `infer`
+    ///
+    /// A server records one of 1,000 operations, or all with --heat-level full. Each line has the
+    /// time, the operation, the key as the shell prints it, the fields of the declared key, the
+    /// client and the statement.
+    Trace(key::TraceArgs),
     /// Create the future regions of a table that declares SPLIT ROLLING
     ///
     /// Splits off missing regions for the current interval and the next ones. A Halite server does
@@ -193,6 +199,7 @@ impl KeyArgs {
             KeyCommand::Split { key_spec, clause, shell } => {
                 key::split(&key_spec, clause.as_deref(), shell)
             }
+            KeyCommand::Trace(arguments) => key::trace(&arguments),
             KeyCommand::Simulate(arguments) => key::simulate_keys(&arguments),
             KeyCommand::Infer { file: Some(file), sample, format, .. } => {
                 key::infer_file(&file, sample, format)

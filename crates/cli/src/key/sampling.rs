@@ -1,7 +1,7 @@
 //! Key samples of a table or a file. A table is sampled at many positions, without reading much of
 //! it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use halite::rowkey::KeySchema;
 use halite::rowkey::literal::read_bytes;
 use halite_rowkey_tools::KeyFit;
 
+use super::trace_file;
 use crate::backend::BackendArgs;
 
 /// Maximum positions per region at which keys are read.
@@ -43,6 +44,9 @@ pub(super) fn keys_from_file(file: &Path) -> anyhow::Result<SampledKeys> {
     };
     // A byte order mark written by an editor is not part of the first key.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
+    if let Some(text) = std::str::from_utf8(text).ok().filter(|text| trace_file::is_trace(text)) {
+        return keys_of_trace(text).with_context(|| format!("{}", file.display()));
+    }
     let lines = text
         .split(|&byte| byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
@@ -53,6 +57,20 @@ pub(super) fn keys_from_file(file: &Path) -> anyhow::Result<SampledKeys> {
     let keys = lines.map(|line| key(line).map(Bytes::from)).collect::<Result<Vec<_>, _>>();
     let keys = keys.map_err(|error| anyhow!("the keys in {}: {error}", file.display()))?;
     Ok(SampledKeys { keys, times_ms: Vec::new() })
+}
+
+/// Returns the keys of the operations on single rows of a trace. Their times are not those of
+/// cells, but near them for writes.
+fn keys_of_trace(text: &str) -> anyhow::Result<SampledKeys> {
+    let mut operations = trace_file::read(text)?;
+    operations.retain(|operation| !operation.is_scan && !operation.key.is_empty());
+    // Several operations of a row are one key.
+    let mut seen = HashSet::new();
+    operations.retain(|operation| seen.insert(operation.key.clone()));
+    let is_written = operations.iter().all(|operation| !operation.is_read);
+    let times = operations.iter().map(|operation| operation.time_ms);
+    let times_ms = if is_written { times.collect() } else { Vec::new() };
+    Ok(SampledKeys { keys: operations.into_iter().map(|one| one.key).collect(), times_ms })
 }
 
 /// Samples about `sample_size` keys of a table: short scans at positions in every region.

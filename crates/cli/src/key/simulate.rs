@@ -18,6 +18,7 @@ use super::infer::OutputFormat;
 use super::key_spec::{key_for_table, read_key, table_declaration};
 use super::simulate_report::{print_json, print_text};
 use super::split::resolve_splits;
+use super::trace_file;
 use crate::backend::BackendArgs;
 use crate::key::arguments::at_least_one;
 use crate::units::parse_duration;
@@ -47,7 +48,7 @@ pub(crate) struct SimulateArgs {
     /// random, uuid, now(jitter=500ms, step=1s), or text as in sensor_{zipf(1000,1.1):05}
     #[arg(long, value_name = "FIELD=GENERATOR")]
     field: Vec<String>,
-    /// Trace file to replay instead: lines of `time_ms<TAB>R|W<TAB>field=value field=value`, or
+    /// Trace file to replay instead: that of `halite key trace`, or lines of `time_ms<TAB>R|W<TAB>field=value field=value`, or
     /// `time_ms<TAB>R|W<TAB>KEY<TAB>key` where the third word is literally KEY
     #[arg(long, value_name = "FILE", conflicts_with_all = ["field", "operations", "rate", "read_ratio", "start"])]
     trace: Option<PathBuf>,
@@ -230,11 +231,20 @@ impl SimulateArgs {
         if let Some(file) = &self.trace {
             let text = std::fs::read_to_string(file)
                 .with_context(|| format!("the trace {}", file.display()))?;
-            let traffic = Traffic::from_trace(&text, &names)
-                .with_context(|| format!("{}", file.display()))?;
-            let traffic_text =
-                format!("{} operations of {}", traffic.operations.len(), file.display());
-            return Ok((traffic, vec![traffic_text]));
+            let (traffic, left_out) = if trace_file::is_trace(&text) {
+                trace_file::read(&text).map(|read| trace_file::traffic(&read, &names))
+            } else {
+                Traffic::from_trace(&text, &names)
+                    .map(|traffic| (traffic, 0))
+                    .map_err(anyhow::Error::from)
+            }
+            .with_context(|| format!("{}", file.display()))?;
+            let mut traffic_text =
+                vec![format!("{} operations of {}", traffic.operations.len(), file.display())];
+            if left_out > 0 {
+                traffic_text.push(format!("{left_out} without a whole key are left out"));
+            }
+            return Ok((traffic, traffic_text));
         }
         if !((0.0..=1.0).contains(&self.read_ratio)
             && self.rate.is_none_or(|rate| rate > 0.0 && rate.is_finite()))

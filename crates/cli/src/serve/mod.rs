@@ -77,7 +77,7 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<()> {
         ending.remove_on_exit(place.path());
     }
     let store = Builder::new()
-        .options(settings.engine.clone())
+        .options(engine_options(&settings))
         .open(place.path())
         .with_context(|| format!("store {}", place.path().display()))?;
     ending.mark_open();
@@ -91,6 +91,17 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<()> {
         store.close().with_context(|| format!("closing the store {}", place.path().display()));
     served.and(closed)?;
     place.remove()
+}
+
+/// Returns the options of the engine. The little traffic of the demo is logged more densely, so
+/// that the page has causes and operations to redraw.
+fn engine_options(settings: &ServeConfig) -> halite::Options {
+    const MAX_DEMO_LOG_RATE: u64 = 8;
+    let mut options = settings.engine.clone();
+    if settings.demo {
+        options.operation_log_rate = options.operation_log_rate.min(MAX_DEMO_LOG_RATE);
+    }
+    options
 }
 
 fn prepare(store: &Store, settings: &ServeConfig, ending: &ShutdownSignal) -> anyhow::Result<()> {

@@ -184,13 +184,33 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         Other(
             |s, text| {
                 let level = HeatLevel::from_name(text);
-                s.engine.heat_level = level.ok_or_else(|| "off, region or sub".to_owned())?;
+                s.engine.heat_level = level.ok_or_else(|| "off, region, sub or full".to_owned())?;
                 Ok(())
             },
             |s| s.engine.heat_level.name().to_owned(),
         ),
-        "Recorded load of tables: off, region (exact load of each region), or sub (also parts of \
-         regions, frequent rows and a sample of keys)",
+        "Recorded load of tables: off, region (exact load of each region), sub (also parts of \
+         regions, frequent rows, a sample of keys and a log of sampled operations), or full (with \
+         up to 10,000 operations per second in the log)",
+    ),
+    option(
+        "operation-log-rate",
+        "N",
+        Other(
+            |s, text| {
+                let rate = text.parse().ok().filter(|rate| *rate > 0);
+                s.engine.operation_log_rate = rate.ok_or_else(|| "a number above 0".to_owned())?;
+                Ok(())
+            },
+            |s| s.engine.operation_log_rate.to_string(),
+        ),
+        "Operations of a region of which one is logged at heat-level sub",
+    ),
+    option(
+        "operation-log-size",
+        "BYTES",
+        Bytes(|s| &mut s.engine.operation_log_bytes),
+        "Maximum size of the log of operations on disk; 0 for no log",
     ),
     option(
         "memstore-flush-size",

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use halite::heat::{Finding, HeatMap, HeatQuery, HotRow, PrefixLevel, WeightedKey};
+use halite::heat::{Finding, HeatMap, HeatQuery, HotRow, LoggedCalls, PrefixLevel, WeightedKey};
 use halite::{Bytes, CompactionKind, Error, ErrorKind, RegionInfo, Result, Store, TableName};
 use halite_server::SlowCallLog;
 use halite_web::{About, Event, EventQuery, Extension, Mode, Page, SlowCall, SlowCallQuery};
@@ -102,6 +102,15 @@ impl Extension for StoreExtension {
 
     fn split_point(&self, encoded_name: &str, row: &Bytes) -> Result<Option<Bytes>> {
         Ok(self.store.engine().region(encoded_name)?.split_point(row))
+    }
+
+    fn logged_calls(
+        &self,
+        table: &TableName,
+        span_ms: (i64, i64),
+        limit: usize,
+    ) -> Result<LoggedCalls> {
+        self.store.heat().calls(table, span_ms, limit)
     }
 
     fn diagnose_load(&self, table: &TableName, span_ms: (i64, i64)) -> Result<Finding> {

@@ -889,3 +889,47 @@ fn invalid_row_keys_are_reported_by_key_commands() {
         halite(&["shell", "-n", "--data", data], "deleteall 't', \"\\x09odd\"\n");
     assert_eq!(code, Some(0), "{stdout}");
 }
+
+/// Operations that a server has recorded are read from it, and from its store after it has stopped.
+#[test]
+fn trace_of_server_and_store_is_simulated() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data").to_str().unwrap().to_owned();
+    let served = TestServer::start(&["--data", &data, "--heat-level", "full"]);
+    let uri = format!("rpc://{}", served.address("master"));
+    let mut script =
+        "CREATE TABLE o (v STRING FAMILY d QUALIFIER v, ROW KEY (id U32));\n".to_owned();
+    let key = "ROW KEY (id U32)";
+    let ids: Vec<String> = (0..120).map(|id| format!("id={id}")).collect();
+    let (_, keys, errors) = self::key(&["encode", "--key", key], &ids.join("\n"));
+    for row in keys.lines() {
+        writeln!(script, "put 'o', \"{row}\", 'd:v', 'x'").unwrap();
+    }
+    let (code, _, shell_errors) = halite(&["shell", "--connect", &uri, "-n"], &script);
+    assert_eq!(code, Some(0), "{errors} {shell_errors}");
+    let url = format!("http://{}", served.address("http"));
+    let (code, from_server, errors) = self::key(&["trace", "o", "--connect", &url], "");
+    assert_eq!(code, Some(0), "{errors}");
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+    let (code, from_store, errors) = self::key(&["trace", "o", "--data", &data], "");
+    assert_eq!(code, Some(0), "{errors}");
+    let puts = |trace: &str| -> BTreeSet<String> {
+        let line = |line: &str| -> serde_json::Value { serde_json::from_str(line).unwrap() };
+        let lines = trace.lines().map(line).filter(|line| line["op"] == "put");
+        lines.map(|line| format!("{} {} {}", line["key"], line["values"], line["client"])).collect()
+    };
+    assert_eq!(puts(&from_store).len(), 120, "{from_store}");
+    assert_eq!(puts(&from_server), puts(&from_store));
+    assert!(from_store.contains(r#""address":"127.0.0.1""#), "{from_store}");
+    let file = directory.path().join("trace.jsonl");
+    std::fs::write(&file, &from_store).unwrap();
+    let file = file.to_str().unwrap();
+    let salted = "ROW KEY (SALT(4 BY id), id U32)";
+    let (code, report, errors) =
+        self::key(&["simulate", "--trace", file, "--key", key, "--key", salted], "");
+    assert!(code == Some(0) && report.contains("120 operations"), "{report} {errors}");
+    let (code, report, errors) = self::key(&["infer", file], "");
+    assert!(code == Some(0) && report.contains("120 keys"), "{report} {errors}");
+    let (code, _, errors) = self::key(&["trace", "o", "--connect", &uri], "");
+    assert!(code != Some(0) && errors.contains("http://"), "{errors}");
+}

@@ -13,6 +13,7 @@
 //! halite/MANIFEST                                           list of the live files
 //! halite/LOCK
 //! halite/wal/<number>.wal  halite/wal/<number>.nonces  halite/wal/<number>.<offset>.torn
+//! halite/oplog/<number>                                     sampled operations; never needed
 //! ```
 
 use halite_types::cell::MAX_ROW_BYTES;
@@ -39,6 +40,9 @@ pub(crate) const LOCK: &str = "halite/LOCK";
 pub(crate) const MANIFESTS: &str = "manifests";
 /// Halite's own directory.
 pub(crate) const HALITE: &str = "halite";
+/// Directory of the log of sampled operations.
+#[cfg(feature = "heat")]
+pub(crate) const OPERATION_LOG: &str = "halite/oplog";
 /// Directory of the tables.
 pub(crate) const DATA: &str = "data";
 /// Directory for files to be bulk-loaded, if their owner has no better location.

@@ -21,6 +21,7 @@ use crate::disk_room::DiskRoom;
 use crate::env::Env;
 use crate::events::EventLog;
 use crate::maintenance_stats::MaintenanceStats;
+use crate::operation_log::OperationLog;
 use crate::options::{Options, WalSync};
 use crate::ranked_lock::{LockRank, RankedMutex};
 use crate::region::{RecentStamps, Region};
@@ -91,6 +92,7 @@ impl Engine {
             maintenance_stats: MaintenanceStats::default(),
             events: EventLog::default(),
             compaction_pace: CompactionPace::default(),
+            operation_log: Arc::new(OperationLog::new(&options, &env)),
             disk,
             wal,
             manifest,

@@ -5,13 +5,16 @@ use std::sync::{Arc, OnceLock};
 use halite_heat::{
     Durations, Load, Metric, OperationKind, ReadsAndWrites, RegionColumn, RegionRecorder, TablePart,
 };
-use halite_types::Row;
+use halite_types::{Get, RegionInfo, Row, RowRange, Selection};
 
+use super::call_log::{CallLog, LoggedScan};
 use super::prepared_write::{PreparedWrite, cells_of};
 use crate::commit::Held;
 use crate::env::Clock;
+use crate::operation_log::OperationLog;
 use crate::options::{HeatLevel, Options};
 use crate::ranked_lock::RankedMutex;
+use crate::scan::ReadStats;
 
 /// Recording of one region.
 pub(crate) struct RegionHeat {
@@ -25,16 +28,23 @@ pub(crate) struct RegionHeat {
     recorder: OnceLock<Box<RegionRecorder>>,
     /// Exact load at the end of the last column.
     counted: RankedMutex<Load>,
+    log: CallLog,
 }
 
 impl RegionHeat {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(super) fn new(
+        options: &Options,
+        log: &Arc<OperationLog>,
+        info: &Arc<RegionInfo>,
+        number: u64,
+    ) -> Self {
         Self {
             has_keys: options.heat_level >= HeatLevel::Sub,
             has_durations: options.heat_level >= HeatLevel::Region,
             durations: OnceLock::new(),
             recorder: OnceLock::new(),
             counted: RankedMutex::default(),
+            log: CallLog::new(log, info, number),
         }
     }
 
@@ -86,10 +96,17 @@ impl RegionHeat {
 
     /// Records a get. `number` is that of the read requests before it.
     #[inline]
-    pub(super) fn record_get(&self, number: u64, row: &[u8], bytes: u64) {
+    pub(super) fn record_get(&self, number: u64, get: &Get, stats: &ReadStats) {
         if let Some(recorder) = self.recorder() {
-            recorder.record(number, OperationKind::Get, row, bytes);
+            recorder.record(number, OperationKind::Get, get.row(), stats.bytes_returned());
+            self.log.record_get(number, get, stats);
         }
+    }
+
+    /// Returns the record of a scan for the log of operations, if it is due. It is written when it
+    /// is dropped.
+    pub(super) fn begin_scan(&self, selection: &Selection, range: &RowRange) -> Option<LoggedScan> {
+        self.log.begin_scan(selection, range)
     }
 
     /// Records rows that a scan returned. `first` is the number of read requests before them.
@@ -116,6 +133,7 @@ impl RegionHeat {
             std::mem::replace(&mut last, row) != row
         });
         for (number, run) in (first..).zip(runs) {
+            self.log.record_write(number, write.origin, run);
             recorder.record_with(number, || {
                 let cell = cells_of(run.cells, 0).next()?;
                 let is_delete = cell.is_delete();

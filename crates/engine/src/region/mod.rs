@@ -26,6 +26,7 @@
 //! directories.rs    missing directories at open; names that become durable with a file
 //! counters.rs       counters since the region was opened
 //! heat.rs           sampled operations for the heat map; no_heat.rs without the feature
+//! call_log.rs       sampled operations for the log
 //! metrics.rs        metrics as HBase reports them
 //! ```
 //!
@@ -35,6 +36,8 @@
 //! because flush and compaction only ever build the next one.
 
 mod bulk_load;
+#[cfg(feature = "heat")]
+mod call_log;
 mod commit;
 mod commit_timestamp;
 mod condition;
@@ -178,7 +181,12 @@ impl Region {
             in_memory_compaction_requested: AtomicBool::new(false),
             recorded_memstore_bytes: AtomicU64::new(0),
             counters: Counters::default(),
-            heat: RegionHeat::new(&shared.options),
+            heat: RegionHeat::new(
+                &shared.options,
+                &shared.operation_log,
+                &entry.info,
+                entry.number,
+            ),
             open_sequence: AtomicU64::new(newest + 1),
             flushed: AtomicU64::new(entry.flushed_sequence),
             // No record exists of the cells that earlier processes dropped.

@@ -2,19 +2,29 @@
 
 use std::sync::Arc;
 
-use halite_types::Row;
+use halite_types::{Get, RegionInfo, Row, RowRange, Selection};
 
 use super::prepared_write::PreparedWrite;
 use crate::commit::Held;
 use crate::env::Clock;
+use crate::operation_log::OperationLog;
 use crate::options::Options;
+use crate::scan::ReadStats;
 
 /// Nothing.
 pub(crate) struct RegionHeat;
 
+/// Nothing.
+pub(super) struct LoggedScan;
+
 #[expect(clippy::unused_self, reason = "they stand for the methods of heat.rs")]
 impl RegionHeat {
-    pub(super) fn new(_options: &Options) -> Self {
+    pub(super) fn new(
+        _options: &Options,
+        _log: &Arc<OperationLog>,
+        _info: &Arc<RegionInfo>,
+        _number: u64,
+    ) -> Self {
         Self
     }
 
@@ -35,11 +45,25 @@ impl RegionHeat {
     }
 
     #[inline]
-    pub(super) fn record_get(&self, _number: u64, _row: &[u8], _bytes: u64) {}
+    pub(super) fn record_get(&self, _number: u64, _get: &Get, _stats: &ReadStats) {}
+
+    #[inline]
+    pub(super) fn begin_scan(
+        &self,
+        _selection: &Selection,
+        _range: &RowRange,
+    ) -> Option<LoggedScan> {
+        None
+    }
 
     #[inline]
     pub(super) fn record_rows(&self, _first: u64, _rows: &[Row]) {}
 
     #[inline]
     pub(super) fn record_writes(&self, _first: u64, _write: &PreparedWrite<'_>) {}
+}
+
+impl LoggedScan {
+    #[inline]
+    pub(super) fn add(&mut self, _part: &ReadStats) {}
 }

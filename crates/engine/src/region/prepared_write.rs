@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use halite_types::cell::read_cell;
-use halite_types::{CellRef, CellsBuilder, LATEST_TIMESTAMP, Result};
+use halite_types::{CellRef, CellsBuilder, LATEST_TIMESTAMP, Result, RowOp};
 
 use super::snapshot::RegionSnapshot;
 use crate::wal::{Nonce, SyncLevel};
@@ -39,6 +39,32 @@ pub(super) fn cells_of(encoded: &[u8], sequence: u64) -> impl Iterator<Item = Ce
     })
 }
 
+/// Kind of the operations that a write was made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum WriteOrigin {
+    /// Puts and deletes.
+    #[default]
+    Plain,
+    Increment,
+    Append,
+    /// One operation whose condition held.
+    CheckAndMutate,
+    /// Several operations that are written together.
+    RowMutations,
+}
+
+impl WriteOrigin {
+    pub(super) fn of(op: &RowOp) -> Self {
+        match op {
+            RowOp::Increment(_) => Self::Increment,
+            RowOp::Append(_) => Self::Append,
+            RowOp::CheckAndMutate(_) => Self::CheckAndMutate,
+            RowOp::Mutate(_) => Self::RowMutations,
+            RowOp::Put(_) | RowOp::Delete(_) => Self::Plain,
+        }
+    }
+}
+
 /// Cells of an operation that were added to a prepared write.
 pub(super) struct AddedCells<'a> {
     /// Encoded cells.
@@ -56,6 +82,8 @@ pub(super) struct PreparedWrite<'a> {
     rest: Vec<FamilyRun<'a>>,
     /// Number of operations.
     pub(super) requests: usize,
+    /// Kind of these operations.
+    pub(super) origin: WriteOrigin,
     /// Encoded bytes of all cells.
     pub(super) bytes: usize,
     /// `true` if any cell has tags.
@@ -73,6 +101,7 @@ impl<'a> PreparedWrite<'a> {
             first: None,
             rest: Vec::with_capacity(operations.saturating_sub(1)),
             requests: 0,
+            origin: WriteOrigin::default(),
             bytes: 0,
             has_tags: false,
             level: None,
@@ -172,6 +201,7 @@ impl<'a> PreparedWrite<'a> {
     fn without_cells<'b>(&self, snapshot: &'b RegionSnapshot) -> PreparedWrite<'b> {
         PreparedWrite {
             requests: self.requests,
+            origin: self.origin,
             level: self.level,
             nonce: self.nonce,
             ..PreparedWrite::new(snapshot, 1 + self.rest.len())

@@ -162,7 +162,7 @@ impl Region {
         let started = self.heat.start_get(self.counters.read_requests(), clock);
         let (snapshot, read_point) = self.snapshot_at(|| self.commits.mvcc().read_point());
         let row = self.read_row_of(&snapshot, get, read_point, tier, trace)?;
-        self.record_get(trace, get.row());
+        self.record_get(trace, get);
         self.heat.finish_get(started, clock);
         Ok(row)
     }
@@ -248,13 +248,13 @@ impl Region {
         }
         trace.add_rows_examined(1);
         trace.add_rows_returned(found.cells() as u64);
-        self.record_get(trace, get.row());
+        self.record_get(trace, get);
         Ok(found.cells() > 0)
     }
 
-    fn record_get(&self, stats: &ReadStats, row: &[u8]) {
+    fn record_get(&self, stats: &ReadStats, get: &Get) {
         let number = self.counters.add_get(stats);
-        self.heat.record_get(number, row, stats.bytes_returned());
+        self.heat.record_get(number, get, stats);
     }
 
     fn record_scan(&self, stats: &ReadStats, rows: &[Row]) {
@@ -344,10 +344,15 @@ impl Region {
         }
         let region = Arc::clone(self);
         let mut reported = ReadStats::default();
+        let mut logged = self.heat.begin_scan(&scan.selection, &range);
         let report = Box::new(move |stats: &ReadStats, rows: &[Row], elapsed: Option<u64>| {
-            region.record_scan(&stats.since(&reported), rows);
+            let part = stats.since(&reported);
+            region.record_scan(&part, rows);
             if let Some(elapsed) = elapsed {
                 region.heat.record_scan_time(region.counters.read_requests(), elapsed);
+            }
+            if let Some(logged) = &mut logged {
+                logged.add(&part);
             }
             reported = stats.copy();
         });

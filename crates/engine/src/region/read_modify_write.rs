@@ -11,7 +11,7 @@ use super::Region;
 use super::condition::ConditionResult;
 use super::markers::expand_delete;
 use super::new_value::{Columns, add, push_new_value, sorted_row};
-use super::prepared_write::{PreparedWrite, cells_of};
+use super::prepared_write::{PreparedWrite, WriteOrigin, cells_of};
 use super::write_checks::{MAX_OPERATION_BYTES, check_operation_bytes};
 use crate::commit::CommitTicket;
 use crate::wal::Nonce;
@@ -26,6 +26,8 @@ pub(super) struct PendingWrite {
     /// Timestamp of the cell of this row that a condition compared. It must not hide the resulting
     /// puts.
     pub(super) condition_timestamp: Option<i64>,
+    /// Kind of its operations.
+    pub(super) origin: WriteOrigin,
     /// Tier that its reads may use.
     pub(super) tier: ReadTier,
     /// Maximum bytes of cells that it may accumulate.
@@ -40,6 +42,7 @@ impl PendingWrite {
             result: CellsBuilder::default(),
             now,
             condition_timestamp,
+            origin: WriteOrigin::default(),
             tier,
             max_bytes: MAX_OPERATION_BYTES,
         }
@@ -90,6 +93,7 @@ impl Region {
     ) -> Result<(OpResult, CommitTicket)> {
         let now = self.commit_timestamp(|| std::iter::once(op));
         let mut checked = None;
+        let origin = WriteOrigin::of(op);
         let op = match op {
             RowOp::CheckAndMutate(check) => {
                 let ConditionResult { holds, newest, block_bytes_scanned: looked_through } =
@@ -107,7 +111,7 @@ impl Region {
             }
             op => op,
         };
-        let mut pending = PendingWrite::new(now, checked, tier);
+        let mut pending = PendingWrite { origin, ..PendingWrite::new(now, checked, tier) };
         self.collect_cells(op, &mut pending)?;
         let row = sorted_row(&pending.result);
         let ticket = self.commit_pending(pending, 1, nonce)?;
@@ -129,7 +133,7 @@ impl Region {
         let level = self.sync_level(&snapshot, pending.durability);
         let mut write = PreparedWrite::new(&snapshot, 1);
         let added = write.add(&mut pending.cells, now, level, |_| Ok(()))?;
-        (write.requests, write.nonce) = (requests, nonce);
+        (write.requests, write.nonce, write.origin) = (requests, nonce, pending.origin);
         if added.max_timestamp >= now {
             self.record_stamps(cells_of(added.cells, 0), now);
         }

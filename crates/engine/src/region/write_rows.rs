@@ -4,6 +4,7 @@
 use halite_types::{CheckAndMutate, Error, ReadTier, Result, RowOp};
 
 use super::Region;
+use super::prepared_write::WriteOrigin;
 use super::read_modify_write::PendingWrite;
 use crate::commit::CommitTicket;
 use crate::wal::Nonce;
@@ -58,7 +59,12 @@ impl Region {
             checked.push((check.row(), found.newest));
         }
         let now = self.commit_timestamp(|| ops.iter());
-        let mut pending = PendingWrite::new(now, None, ReadTier::Disk);
+        let origin = match ops {
+            _ if !conditions.is_empty() => WriteOrigin::CheckAndMutate,
+            [op] => WriteOrigin::of(op),
+            _ => WriteOrigin::RowMutations,
+        };
+        let mut pending = PendingWrite { origin, ..PendingWrite::new(now, None, ReadTier::Disk) };
         for op in ops {
             pending.condition_timestamp = checked
                 .iter()

@@ -17,7 +17,7 @@ mod keys;
 pub mod render;
 mod rows;
 mod skew;
-mod stats;
+pub(crate) mod stats;
 #[cfg(test)]
 mod tests;
 mod traffic;

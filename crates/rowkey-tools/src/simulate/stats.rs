@@ -2,12 +2,12 @@
 
 /// Returns the mean; 0 for an empty list.
 #[expect(clippy::cast_precision_loss, reason = "a count of windows")]
-pub(super) fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
 /// Returns the median, the mean of the two middle values if there are two; 0 for an empty list.
-pub(super) fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     let middle = sorted.len() / 2;
     match sorted.get(middle) {
@@ -18,12 +18,12 @@ pub(super) fn median(values: &[f64]) -> f64 {
 }
 
 /// Returns the least value that `percent` of 100 values do not exceed; 0 for an empty list.
-pub(super) fn percentile(values: &[f64], percent: usize) -> f64 {
+pub(crate) fn percentile(values: &[f64], percent: usize) -> f64 {
     sorted(values).get(percentile_index(values.len(), percent)).copied().unwrap_or(0.0)
 }
 
 /// Returns the index of the percentile in a sorted list of `count` values.
-pub(super) fn percentile_index(count: usize, percent: usize) -> usize {
+pub(crate) fn percentile_index(count: usize, percent: usize) -> usize {
     (count * percent).div_ceil(100).saturating_sub(1)
 }
 
@@ -36,7 +36,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 /// Returns Gini's coefficient: 0 if all are equal, near 1 if one has everything, and 0 for an empty
 /// list.
 #[expect(clippy::cast_precision_loss, reason = "a ratio of counts far below 2^52")]
-pub(super) fn gini(counts: &[u64]) -> f64 {
+pub(crate) fn gini(counts: &[u64]) -> f64 {
     let mut sorted = counts.to_vec();
     sorted.sort_unstable();
     let (sum, places) = (sorted.iter().sum::<u64>() as f64, sorted.len() as f64);

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::BytesMut;
+use halite_engine::Caller;
 use halite_types::ServerName;
 use halite_types::{Cells, Error, RegionInfo, Result as StoreResult};
 use halite_wire::cellblock::{CellBlock, CellBlockFormat};
@@ -36,6 +37,8 @@ pub(crate) struct Peer {
     pub(crate) format: Option<CellBlockFormat>,
     /// Major and minor version of the client; only the Java client sends it.
     pub(crate) version: Option<(u32, u32)>,
+    /// Client as the engine's log of operations has it.
+    pub(crate) caller: Arc<Caller>,
     /// Contents of the connection header.
     pub(crate) header: ConnectionInfo,
     /// Host, ports and start code of this server as returned to the client.
@@ -51,6 +54,20 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// Returns a client as the engine's log of operations has it.
+    pub(crate) fn caller_of(
+        address: SocketAddr,
+        user: Option<&str>,
+        version: Option<(u32, u32)>,
+    ) -> Arc<Caller> {
+        let version = version.map(|(major, minor)| format!("{major}.{minor}"));
+        Arc::new(Caller {
+            address: address.ip().to_string().into(),
+            user: user.unwrap_or_default().into(),
+            version: version.unwrap_or_default().into(),
+        })
+    }
+
     /// Returns `true` if the client requests compressed cell blocks.
     pub(crate) fn has_compressor(&self) -> bool {
         self.format.is_some_and(|format| format.compressor.is_some())

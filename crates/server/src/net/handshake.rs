@@ -190,6 +190,7 @@ fn peer(
         user: header.user.clone().unwrap_or_default(),
         format: header.format,
         version: header.version,
+        caller: Peer::caller_of(address, header.user.as_deref(), header.version),
         server: Arc::new(identity.region_server_name()),
         identity,
         header,

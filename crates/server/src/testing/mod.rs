@@ -26,6 +26,7 @@ pub(crate) fn peer(context: &Context, service: Service, version: Option<(u32, u3
         user: "tester".to_owned(),
         format: None,
         version,
+        caller: Peer::caller_of((Ipv4Addr::LOCALHOST, 40_000).into(), Some("tester"), version),
         scanner_memory: context
             .scanner_memory
             .connect(Ipv4Addr::LOCALHOST.into())

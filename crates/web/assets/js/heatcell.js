@@ -116,7 +116,11 @@ function causes(cell, schema) {
           'div',
           { class: 'cause' },
           cell.statements.slice(0, 3).flatMap(one => line(one.text, one.share)),
-          cell.clients.slice(0, 3).flatMap(one => line(one.addr, one.share)),
+          cell.clients
+            .slice(0, 3)
+            .flatMap(one =>
+              line([one.addr, one.user, one.version].filter(Boolean).join(DOT), one.share),
+            ),
         ),
       ),
     cell.p99_ms !== null &&

@@ -16,9 +16,9 @@ import { button, copy, dialog } from './widgets.js';
 const METRICS = {
   d1: ['Window skew', 'D1, p99 of windows', true, factor],
   d2: ['Load lands on', 'D2, effective regions', false, factor],
-  d3: ['Static balance', 'D3, by bytes', true, factor],
-  d8: ['Fan-out', 'D8, ranges per query', true, factor],
-  d11: ['Bytes per cell', 'D11', true, factor],
+  d3: ['Static balance', 'D3, by rows', true, factor],
+  d8: ['Fan-out', 'D8, ranges per read', true, factor],
+  d11: ['Bytes per key', 'D11', true, value => bytes(value)],
   d16: ['Write ceiling', 'D16', false, value => `${num(value)}/s`],
 };
 
@@ -84,17 +84,29 @@ function migration(answer, ddl) {
   );
 }
 
+/** What the figures do not say, or why there are none. @param {WhatIfAnswer} answer */
+const notes = answer =>
+  answer.notes?.length
+    ? h(
+        'ul',
+        { class: 'notes muted' },
+        answer.notes.map(note => h('li', null, note)),
+      )
+    : null;
+
 /** Half of the page: a title and a map. @param {string} lead */
 function half(lead) {
   const title = h('code');
+  const tools = h('span');
   const host = h('div', { class: 'map' });
   return {
     title,
+    tools,
     host,
     element: h(
       'section',
       { class: 'panel column' },
-      h('header', { class: 'wihead' }, h('span', { class: 'faint' }, lead), title),
+      h('header', { class: 'wihead' }, h('span', { class: 'faint' }, lead), title, tools),
       host,
     ),
   };
@@ -233,25 +245,30 @@ export function show(page) {
     const ddl = candidates.find(one => (one.id || one.ddl) === chosen)?.ddl || chosen;
     if (!ddl) return;
     maps.classList.add('waits');
+    const asked = span();
     try {
       const [heat, answer] = await Promise.all([
-        loadHeat(page.table, span(), page.signal),
+        loadHeat(page.table, asked, page.signal),
         /** @type {Promise<WhatIfAnswer>} */ (
-          get(ofTable(page.table, '/what-if'), { row_key: ddl, ...span() }, page.signal)
+          get(ofTable(page.table, '/what-if'), { row_key: ddl, ...asked }, page.signal)
         ),
       ]);
       const look = { scale: 'region', unit: 's', brightness: 0, lock: null, before: null };
       const real = new HeatModel(heat, look);
       const lock = { knee: real.knee, top: real.top };
       then.title.textContent = ddl;
-      fill(figures, deltas(answer.metrics || {}));
+      fill(
+        then.tools,
+        button('Copy', () => copy(ddl, 'Row key copied'), { icon: 'copy' }),
+      );
+      fill(figures, answer.metrics && deltas(answer.metrics), notes(answer));
       left.show(real);
       // One scale for both, set by what was recorded.
       if (answer.heat) right.show(new HeatModel(fromJson(answer.heat), { ...look, lock }));
       const [first] = answer.worse || [];
       fill(
         worse,
-        (first || answer.migration) &&
+        answer.metrics &&
           h(
             'div',
             { class: 'worse' },
@@ -270,7 +287,9 @@ export function show(page) {
             h(
               'span',
               { class: 'faint' },
-              answer.operations ? `${num(answer.operations)} operations` : '',
+              answer.operations
+                ? `${num(answer.operations)} recorded operations, ${(answer.sampled || '').replace('/', ' in ')}`
+                : '',
             ),
             h('span', { class: 'grow' }),
             answer.migration && button('Show migration', () => migration(answer, ddl)),
@@ -303,6 +322,7 @@ export function show(page) {
           empty(
             'No other key is proposed',
             h('p', null, 'Write one above to see what it would do.'),
+            notes(answer),
           ),
         );
     } catch (error) {

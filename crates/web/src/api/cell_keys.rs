@@ -1,5 +1,7 @@
 //! Keys of one row of a heat map, in any of its orders.
 
+use halite_heat::operations::Call;
+
 use super::heat::{KeyRange, Order};
 use crate::key_view::DeclaredKey;
 use crate::params::Params;
@@ -48,6 +50,15 @@ impl CellKeys {
             Self::Value { declared, segment, value } => {
                 declared.value_of(row, *segment).is_some_and(|(_, text)| text == *value)
             }
+        }
+    }
+
+    /// Returns `true` if a logged call is on one of the keys. A scan of other orders than the
+    /// physical one counts where it begins.
+    pub(crate) fn has_call(&self, call: &Call) -> bool {
+        match self {
+            Self::Range(range) => call.is_in(&range.start, range.end.as_deref()),
+            Self::Unsalted(..) | Self::Value { .. } => self.contains(&call.row),
         }
     }
 

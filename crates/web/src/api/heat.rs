@@ -9,6 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::activity::{EventView, events_of};
+use super::causes::{CellCauses, ClientShare, StatementShare};
 use super::cell_keys::CellKeys;
 use super::heat_pivot::Pivot;
 use super::heat_sizes::add_sizes;
@@ -202,9 +203,9 @@ impl Order {
 
 /// Range of keys.
 pub(crate) struct KeyRange {
-    start: Box<[u8]>,
+    pub(super) start: Box<[u8]>,
     /// `None` for all after the start.
-    end: Option<Box<[u8]>>,
+    pub(super) end: Option<Box<[u8]>>,
 }
 
 impl KeyRange {
@@ -524,10 +525,14 @@ pub(crate) struct CellAnswer {
     as_of: u64,
     missing: Vec<&'static str>,
     top_rows: Vec<TopRow>,
-    clients: Vec<String>,
-    statements: Vec<String>,
+    /// Callers, by their shares in the sampled operations.
+    clients: Vec<ClientShare>,
+    /// Kinds of calls, by their shares in the sampled operations.
+    statements: Vec<StatementShare>,
+    /// Sampled operations that the shares are computed from; `null` if none are logged.
+    operations: Option<usize>,
     /// Operations of which one is counted.
-    sampled: &'static str,
+    sampled: String,
     regions: Vec<String>,
     p99_ms: Option<f64>,
 }
@@ -582,13 +587,19 @@ fn cell_answer(call: &Call, _: Deadline) -> Answered<CellAnswer> {
         let (per_s, error) = super::hot_keys::rates(row, span);
         TopRow { key: style.key(&row.row), per_s, error }
     });
+    let causes = CellCauses::of(call, table.name(), span, |logged| keys.has_call(logged));
     Ok(CellAnswer {
         as_of: now,
-        missing: vec!["clients", "statements", "p99_ms"],
+        missing: if causes.operations.is_some() {
+            vec!["p99_ms"]
+        } else {
+            vec!["clients", "statements", "p99_ms"]
+        },
         top_rows: top_rows.collect(),
-        clients: Vec::new(),
-        statements: Vec::new(),
-        sampled: super::hot_keys::SAMPLED,
+        clients: causes.clients,
+        statements: causes.statements,
+        operations: causes.operations,
+        sampled: causes.sampled.unwrap_or_else(|| super::hot_keys::SAMPLED.to_owned()),
         regions: match keys.range() {
             Some(range) => shown_regions(&table, &range.start, range.end.as_deref())?
                 .into_iter()

@@ -5,13 +5,15 @@
 //! tables.rs   all tables                   keys.rs     plans and lint
 //! table.rs    one table                    actions.rs  split, merge, move, flush, compact
 //! regions.rs  the regions of a table       activity.rs tasks, events, slow calls
-//! region.rs   one region                   later.rs    what nothing records here yet
+//! region.rs   one region                   what_if/    load under another row key
 //! heat.rs     load by key and time         hot_keys.rs rows with the most requests
-//! diagnosis.rs  the shape of a load
+//! diagnosis.rs  the shape of a load        operations.rs  log of sampled operations
+//! causes.rs   clients and statements of a cell
 //! ```
 
 mod actions;
 mod activity;
+mod causes;
 mod cell_keys;
 mod cluster;
 mod csv;
@@ -21,8 +23,8 @@ mod heat_pivot;
 mod heat_sizes;
 mod hot_keys;
 mod keys;
-mod later;
 mod openapi;
+mod operations;
 mod region;
 mod region_list;
 mod regions;
@@ -30,6 +32,7 @@ mod row_query;
 mod rows;
 mod table;
 mod tables;
+mod what_if;
 
 use std::sync::Arc;
 
@@ -69,6 +72,7 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Arc<Site>>)> {
         ("/api/tables/{t}/hot-keys", get(hot_keys::hot_keys)),
         ("/api/tables/{t}/diagnosis", get(diagnosis::table_diagnosis)),
         ("/api/diagnosis", get(diagnosis::diagnosis)),
-        ("/api/tables/{t}/what-if", get(later::what_if)),
+        ("/api/tables/{t}/operations", get(operations::operations)),
+        ("/api/tables/{t}/what-if", get(what_if::what_if)),
     ]
 }

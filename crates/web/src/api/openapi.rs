@@ -7,8 +7,8 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use super::{
-    actions, activity, cluster, diagnosis, heat, hot_keys, keys, later, region, regions, rows,
-    table, tables,
+    actions, activity, cluster, diagnosis, heat, hot_keys, keys, operations, region, regions, rows,
+    table, tables, what_if,
 };
 use crate::call::{Call, Document};
 use crate::gate::Weight;
@@ -52,7 +52,8 @@ use crate::gate::Weight;
         hot_keys::hot_keys,
         diagnosis::table_diagnosis,
         diagnosis::diagnosis,
-        later::what_if,
+        operations::operations,
+        what_if::what_if,
     ),
     modifiers(&Token),
 )]

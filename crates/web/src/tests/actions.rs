@@ -132,6 +132,7 @@ async fn missing_sources_are_named() {
         "/api/tables/t/heat/cell?at=5",
         "/api/tables/t/hot-keys",
         "/api/tables/t/diagnosis",
+        "/api/tables/t/operations",
         "/api/tables/t/what-if",
     ] {
         let problem = web.get(path).await.problem();

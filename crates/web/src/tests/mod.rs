@@ -9,6 +9,7 @@ mod load;
 mod pages;
 mod regions;
 mod rows;
+mod what_if;
 
 use std::sync::Arc;
 use std::time::Duration;

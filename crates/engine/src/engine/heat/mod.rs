@@ -2,8 +2,10 @@
 //! table's history.
 //!
 //! Histories are in memory, and the columns of tables with load in the hidden table `hbase:halite_heat`
-//! (`store.rs`), from which they return at the next open.
+//! (`store.rs`), from which they return at the next open. Sampled operations are written to the log
+//! with them (`operations.rs`).
 
+mod operations;
 pub(super) mod state;
 mod store;
 mod stored_events;
@@ -25,10 +27,13 @@ use crate::options::HeatLevel;
 
 /// Columns shorter than this are not closed: the next one takes their load.
 const MIN_COLUMN_MS: i64 = BASE_MS / 2;
+/// Time between two writes of a log of all operations.
+const LOG_PERIOD_MS: u64 = 500;
 
 impl Engine {
     /// Closes the current column of all tables if it is time. The engine's own thread calls it; for
-    /// environments without threads. Returns the milliseconds until the next column ends.
+    /// environments without threads. Returns the milliseconds until it is to
+    /// be called again, at the latest when the next column ends.
     pub fn record_heat(&self) -> u64 {
         if self.shared.options.heat_level == HeatLevel::Off {
             return u64::try_from(BASE_MS).unwrap_or(u64::MAX);
@@ -43,8 +48,11 @@ impl Engine {
             self.heat.recorded.lock().failures.1 = stored.err();
         }
         self.store_new_events();
+        self.write_operations();
         let now = self.shared.env.clock.now_ms();
-        u64::try_from(BASE_MS - now.rem_euclid(BASE_MS)).unwrap_or(1).max(1)
+        let left = u64::try_from(BASE_MS - now.rem_euclid(BASE_MS)).unwrap_or(1).max(1);
+        // The buffer of a log of all operations has room for a second of them, not for ten.
+        if self.shared.operation_log.is_busy() { left.min(LOG_PERIOD_MS) } else { left }
     }
 
     /// Stores the columns that are not complete yet, before the store is closed. A failure loses
@@ -53,6 +61,7 @@ impl Engine {
         if self.shared.options.heat_level == HeatLevel::Off {
             return;
         }
+        self.write_operations();
         let recorded = self.heat.recorded.lock();
         if !recorded.is_restored {
             return;
@@ -299,11 +308,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the last failure to store columns in `hbase:halite_heat` or to read them; the picture of
-    /// the running process does not depend on it.
+    /// Returns the last failure to store columns in `hbase:halite_heat` or to read them, or to write
+    /// the log of operations; the picture of the running process does not depend on it.
     pub fn heat_failure(&self) -> Option<Error> {
         let recorded = self.heat.recorded.lock();
-        recorded.failures.0.clone().or_else(|| recorded.failures.1.clone())
+        let (restored, stored, logged) = &recorded.failures;
+        restored.clone().or_else(|| stored.clone()).or_else(|| logged.clone())
     }
 
     /// Brings back the histories of earlier processes.

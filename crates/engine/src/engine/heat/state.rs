@@ -28,8 +28,9 @@ pub(super) struct Recorded {
     pub(super) stored_event: u64,
     /// `true` if the histories of earlier processes are here.
     pub(super) is_restored: bool,
-    /// Failure to restore columns, and the last one to store them.
-    pub(super) failures: (Option<Error>, Option<Error>),
+    /// Failure to restore columns, the last one to store them, and the last one to write the log of
+    /// operations.
+    pub(super) failures: (Option<Error>, Option<Error>, Option<Error>),
 }
 
 impl Recorded {

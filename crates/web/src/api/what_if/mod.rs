@@ -1,0 +1,287 @@
+//! Recorded operations under another row key.
+//!
+//! ```text
+//! mod.rs        candidates, and the comparison         metrics.rs    metrics now and then
+//! picture.rs    the load under the other key, as heat  migration.rs  how to get there
+//! ```
+
+mod metrics;
+mod migration;
+mod picture;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::response::Response;
+use halite_heat::operations::{Call as Logged, LoggedCalls};
+use halite_rowkey::KeySchema;
+use halite_rowkey_tools::replay::{
+    MIN_OPERATIONS, RecordedCall, Rekeyer, ReplayOptions, WorseQuery, candidates, opaque_key,
+    replay,
+};
+use halite_types::{Bytes, block_on};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use self::metrics::{Metrics, metrics};
+use self::migration::Migration;
+use self::picture::{Picture, PictureQuery};
+use super::operations::sampled;
+use crate::call::Call;
+use crate::gate::Weight;
+use crate::key_view::{DeclaredKey, KeyStyle};
+use crate::params::short;
+use crate::problem::{Answered, Problem};
+use crate::site::KnownTable;
+
+/// Operations that are replayed, at most: the newest.
+const MAX_OPERATIONS: usize = 100_000;
+/// Regions on which both keys are compared if the table has one.
+const ASSUMED_REGIONS: u32 = 16;
+/// Queries of an answer.
+const MAX_WORSE: usize = 8;
+/// Seed of generated salts and intervals: equal questions have equal answers.
+const SEED: u64 = 7;
+
+/// Other keys, or the load under one of them.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WhatIfAnswer {
+    as_of: u64,
+    missing: Vec<&'static str>,
+    /// Key that the operations were recorded under.
+    key: PresentKey,
+    /// Recorded operations of the table in the span of time.
+    operations: usize,
+    /// Of these, operations on rows that are no keys of the present declaration.
+    misfits: usize,
+    /// Operations of which one is recorded now: `1/1000`.
+    sampled: String,
+    /// Time of the oldest recorded operation, of any table.
+    since: Option<i64>,
+    /// What the metrics do not say, or why there are none.
+    notes: Vec<String>,
+    /// Without `row_key`: keys to try.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidates: Option<Vec<CandidateView>>,
+    /// Metrics by their names: `d1`, `d2`, `d3`, `d8`, `d11`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metrics: Option<Metrics>,
+    /// Queries that read more, the most frequent first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    worse: Option<Vec<Worse>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    migration: Option<Migration>,
+    /// Load under the other key, in columns as those of the recorded load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heat: Option<Picture>,
+}
+
+/// Key that operations were recorded under.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct PresentKey {
+    ddl: String,
+    /// `false` if the table declares none: the row is then one field of bytes.
+    declared: bool,
+}
+
+/// Key to try.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CandidateView {
+    ddl: String,
+    note: String,
+}
+
+/// Query that is served worse.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Worse {
+    query: String,
+    now: String,
+    then: String,
+    /// Its recorded operations.
+    operations: usize,
+}
+
+/// Load under another row key.
+#[utoipa::path(
+    get,
+    path = "/api/tables/{t}/what-if",
+    tag = "load",
+    params(
+        ("t" = String, Path),
+        ("row_key" = Option<String>, Query,
+            description = "Another key for the same fields: ROW KEY (SALT(16 BY id), id U64); \
+                           without it the answer has keys to try"),
+        ("from" = Option<i64>, Query, description = "Begin; six hours before the end"),
+        ("to" = Option<i64>, Query, description = "End; now"),
+        ("metric" = Option<String>, Query,
+            description = "writes, reads, deletes, examined, bytes, bytes_read, bytes_written"),
+        ("rows" = Option<usize>, Query, description = "Maximum rows of the picture, 1024"),
+        ("cols" = Option<usize>, Query, description = "Maximum columns of the picture, 1024"),
+    ),
+    responses(
+        (status = 200, body = WhatIfAnswer),
+        (status = 400, body = Problem),
+        (status = 501, body = Problem, description = "Not recorded here"),
+    )
+)]
+pub(crate) async fn what_if(call: Call) -> Response {
+    call.json(Weight::Heavy, |call, _| answer(call)).await
+}
+
+fn answer(call: &Call) -> Answered<WhatIfAnswer> {
+    call.check_rows()?;
+    let now = call.site.extension().now_ms();
+    let query = PictureQuery::of(&call.params, i64::try_from(now).unwrap_or(i64::MAX))?;
+    let table = call.table()?;
+    let declared = DeclaredKey::of(&*call.site.sources.cluster, &table.descriptor);
+    let present = declared.as_ref().map_or_else(opaque_key, |declared| (*declared.schema).clone());
+    let other = match call.params.get("row_key").filter(|text| !text.trim().is_empty()) {
+        Some(text) => Some(read_key(text, &present)?),
+        None => None,
+    };
+    let logged = call.site.extension().logged_calls(table.name(), query.span(), MAX_OPERATIONS)?;
+    let answer = WhatIfAnswer {
+        as_of: now,
+        missing: vec!["d16"],
+        key: PresentKey { ddl: present.to_text(), declared: declared.is_some() },
+        operations: logged.calls.len(),
+        misfits: 0,
+        sampled: sampled(&logged),
+        since: logged.since_ms,
+        notes: Vec::new(),
+        candidates: None,
+        metrics: None,
+        worse: None,
+        migration: None,
+        heat: None,
+    };
+    match other {
+        None => Ok(with_candidates(answer, &present)),
+        Some(other) => compared(call, answer, &table, &query, &logged, (&present, &other)),
+    }
+}
+
+/// Reads a key and checks that the recorded keys have its fields.
+fn read_key(text: &str, present: &KeySchema) -> Answered<KeySchema> {
+    let wrong = |error: String| {
+        Problem::field("row_key", format!("{}: {error}", short(text)))
+            .detail(format!("the present key is {}", present.to_text()))
+    };
+    let key: KeySchema =
+        text.parse().map_err(|error: halite_rowkey::LanguageError| wrong(error.message))?;
+    Rekeyer::new(present, &key, SEED).map_err(|error| wrong(error.to_string()))?;
+    Ok(key)
+}
+
+fn with_candidates(answer: WhatIfAnswer, present: &KeySchema) -> WhatIfAnswer {
+    let found = candidates(present);
+    let mut notes = few(answer.operations, &answer.sampled);
+    if !answer.key.declared {
+        notes.push(
+            "the table declares no row key: its rows are one field of bytes, and fields in them \
+             are not known; halite key infer finds them"
+                .to_owned(),
+        );
+    }
+    if found.is_empty() {
+        notes.push("no other key is known for these fields".to_owned());
+    }
+    let view = |candidate: &halite_rowkey_tools::replay::Candidate| CandidateView {
+        ddl: candidate.key.to_text(),
+        note: candidate.note.clone(),
+    };
+    WhatIfAnswer { candidates: Some(found.iter().map(view).collect()), notes, ..answer }
+}
+
+/// Returns what is missing if there are too few operations.
+fn few(operations: usize, sampled: &str) -> Vec<String> {
+    if operations >= MIN_OPERATIONS {
+        return Vec::new();
+    }
+    vec![format!(
+        "{operations} operations are recorded in this time, and {MIN_OPERATIONS} are needed; \
+         {sampled} of them are recorded: take a longer time, or a higher rate of the log"
+    )]
+}
+
+fn compared(
+    call: &Call,
+    answer: WhatIfAnswer,
+    table: &KnownTable,
+    query: &PictureQuery,
+    logged: &LoggedCalls,
+    (present, other): (&KeySchema, &KeySchema),
+) -> Answered<WhatIfAnswer> {
+    let mut notes = few(answer.operations, &answer.sampled);
+    if !notes.is_empty() {
+        return Ok(WhatIfAnswer { notes, ..answer });
+    }
+    let rekeyer = Rekeyer::new(present, other, SEED)
+        .map_err(|error| Problem::field("row_key", error.to_string()))?;
+    let regions = block_on(table.table.regions())?;
+    let options = ReplayOptions {
+        boundaries: regions.iter().skip(1).map(|region| region.start.clone()).collect(),
+        assumed_regions: ASSUMED_REGIONS,
+        counts_reads: query.counts_reads(),
+        seed: SEED,
+    };
+    let found = match replay(&recorded(&logged.calls), &rekeyer, &options) {
+        Ok(found) => found,
+        Err(reason) => return Ok(WhatIfAnswer { notes: vec![reason], ..answer }),
+    };
+    if found.is_assumed {
+        notes.push(format!(
+            "the table has one region; both keys are compared on {ASSUMED_REGIONS} regions with \
+             equal numbers of rows"
+        ));
+    }
+    if logged.dropped > 0 {
+        notes.push(format!("{} operations were not recorded, for want of room", logged.dropped));
+    }
+    let style = KeyStyle::of(&call.params, Some(DeclaredKey::of_schema(other.clone())))?;
+    let grid = query.grid(call, table.name())?;
+    let status = call.site.status()?;
+    let (loads, _) = status.of_table(table.name());
+    let bytes: u64 = loads.iter().map(|load| load.store_file_bytes + load.memstore_bytes).sum();
+    Ok(WhatIfAnswer {
+        misfits: found.misfits,
+        metrics: Some(metrics(&found)),
+        worse: Some(found.worse.iter().take(MAX_WORSE).map(worse).collect()),
+        migration: Some(Migration::new(&table.descriptor, other, bytes)),
+        heat: Some(Picture::new(query, &grid, &logged.calls, &found, &style)),
+        notes,
+        ..answer
+    })
+}
+
+/// Returns the logged operations as a replay reads them. Equal statements are one text.
+fn recorded(calls: &[Logged]) -> Vec<RecordedCall> {
+    let mut statements: HashMap<&str, Arc<str>> = HashMap::new();
+    let one = |call| -> RecordedCall {
+        let call: &Logged = call;
+        let statement =
+            statements.entry(&call.statement).or_insert_with(|| Arc::clone(&call.statement));
+        RecordedCall {
+            time_ms: call.time_ms,
+            is_read: call.kind.is_read(),
+            row: Bytes::copy_from_slice(&call.row),
+            stop: call.stop.as_deref().map(Bytes::copy_from_slice),
+            statement: Arc::clone(statement),
+        }
+    };
+    calls.iter().map(one).collect()
+}
+
+fn worse(query: &WorseQuery) -> Worse {
+    let then = if query.reads_all {
+        "the whole table".to_owned()
+    } else {
+        format!("{:.0} ranges merged", query.ranges)
+    };
+    Worse {
+        query: query.statement.clone(),
+        now: "1 range".to_owned(),
+        then,
+        operations: query.operations,
+    }
+}

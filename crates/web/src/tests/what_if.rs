@@ -1,0 +1,233 @@
+//! Operations that an extension has recorded: the log, causes of a cell, and other keys.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use halite::rowkey::KeySchema;
+use halite_heat::operations::{Call, CallKind, Client, LoggedCalls};
+use halite_heat::{BASE_MS, Column, HeatMap, HeatQuery, History, Load, Region};
+use halite_types::{Result, TableName};
+
+use super::{Answer, Web};
+use crate::{Extension, WebConfig, WebSources, router};
+
+const NOW_MS: i64 = 1_700_000_000_000;
+const KEY: &str = "ROW KEY (order_id U64, line U32)";
+
+/// Rising order numbers of two clients over ten minutes.
+struct Recorded {
+    calls: Vec<Call>,
+}
+
+impl Recorded {
+    fn new(count: i64) -> Self {
+        let schema: KeySchema = KEY.parse().unwrap();
+        let call = |at: i64| {
+            let values = [format!("order_id={at}"), "line=1".to_owned()];
+            let values = schema.parse_values(values.iter().map(String::as_str)).unwrap();
+            Call {
+                time_ms: NOW_MS - 600_000 + at * 600_000 / count,
+                kind: CallKind::Put,
+                weight: 1000,
+                table: "t".into(),
+                row: schema.encode(&values).unwrap()[..].into(),
+                stop: None,
+                cells: 2,
+                rows: 1,
+                bytes: 80,
+                client: Client {
+                    address: if at % 4 == 0 { "10.0.0.2" } else { "10.0.0.1" }.into(),
+                    user: "<b>ann</b>".into(),
+                    version: "2.6".into(),
+                },
+                statement: "put f:amount".into(),
+            }
+        };
+        let mut calls: Vec<Call> = (0..count).map(call).collect();
+        // One client reads an order by its prefix.
+        for at in (0..count).step_by(10) {
+            let put = &calls[usize::try_from(at).unwrap()];
+            let mut stop = put.row[..8].to_vec();
+            stop[7] += 1;
+            let stop = (stop[7] != 0).then(|| stop.into());
+            let Some(stop) = stop else { continue };
+            let scan = Call {
+                kind: CallKind::Scan,
+                row: put.row[..8].into(),
+                stop: Some(stop),
+                statement: "scan f".into(),
+                ..put.clone()
+            };
+            calls.push(scan);
+        }
+        calls.sort_by_key(|call| call.time_ms);
+        Self { calls }
+    }
+}
+
+impl Extension for Recorded {
+    fn now_ms(&self) -> u64 {
+        u64::try_from(NOW_MS).unwrap()
+    }
+
+    fn heat_maps(&self, _: &TableName, queries: &[HeatQuery]) -> Result<Vec<HeatMap>> {
+        let (mut history, mut times) = (History::default(), History::default());
+        for at in 0..60 {
+            let from = NOW_MS - (60 - at) * BASE_MS;
+            let loads = vec![Load::new([0, 100, 0, 0, 0, 0])];
+            let region = Region { loads, ..Region::default() };
+            history.push(&Column::of_regions(from, from + BASE_MS, &[region]));
+            times.push(&Column::of_time(from, from + BASE_MS));
+        }
+        Ok(queries.iter().map(|query| HeatMap::new(&history, &times, query)).collect())
+    }
+
+    fn hot_rows(&self, _: &TableName, _: (i64, i64)) -> Result<(Vec<halite_heat::HotRow>, u64)> {
+        Ok((Vec::new(), 0))
+    }
+
+    fn logged_calls(
+        &self,
+        _: &TableName,
+        (from, to): (i64, i64),
+        limit: usize,
+    ) -> Result<LoggedCalls> {
+        let is_asked = |call: &&Call| (from..to).contains(&call.time_ms);
+        let mut calls: Vec<Call> = self.calls.iter().filter(is_asked).cloned().collect();
+        calls.drain(..calls.len().saturating_sub(limit));
+        Ok(LoggedCalls { calls, dropped: 3, since_ms: Some(NOW_MS - 600_000), rate: 1000 })
+    }
+}
+
+fn web(count: i64, config: WebConfig) -> Web {
+    let web = Web::new();
+    web.create_declared("t", KEY);
+    web.create_table("opaque", &[]);
+    let cluster = Arc::clone(web.store().cluster());
+    let sources = WebSources { cluster, extension: Arc::new(Recorded::new(count)) };
+    Web { router: router(sources, config), ..web }
+}
+
+async fn what_if(web: &Web, table: &str, key: &str, more: &str) -> Answer {
+    let key: String = key.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let span = format!("from={}&to={NOW_MS}", NOW_MS - 600_000);
+    web.get(&format!("/api/tables/{table}/what-if?row_key={key}&{span}{more}")).await
+}
+
+#[tokio::test]
+async fn candidates_have_the_fields_of_the_key() {
+    let web = web(3000, WebConfig::default());
+    let answer = web.get("/api/tables/t/what-if").await.json();
+    assert_eq!((&answer["key"]["ddl"], &answer["key"]["declared"]), (&KEY.into(), &true.into()));
+    let found = answer["candidates"].as_array().unwrap();
+    assert!(found.len() >= 3, "{found:?}");
+    for candidate in found {
+        let key = candidate["ddl"].as_str().unwrap();
+        let tried = what_if(&web, "t", key, "").await.json();
+        assert!(tried["metrics"]["d1"]["then"].as_f64().unwrap() >= 1.0, "{key}: {tried}");
+    }
+}
+
+#[tokio::test]
+async fn salt_spreads_recorded_frontier() {
+    let web = web(6000, WebConfig::default());
+    let key = "ROW KEY (SALT(16 BY order_id), order_id U64, line U32)";
+    let answer = what_if(&web, "t", key, "&rows=64&cols=60").await.json();
+    let figure = |name: &str, when: &str| answer["metrics"][name][when].as_f64().unwrap();
+    assert!(figure("d1", "now") > 10.0 && figure("d1", "then") < 3.0, "{}", answer["metrics"]);
+    assert!(figure("d2", "then") > 10.0 && figure("d2", "now") < 3.0);
+    assert_eq!(answer["metrics"]["d1"]["source"], "measured");
+    assert_eq!(figure("d11", "then") - figure("d11", "now"), 1.0);
+    assert_eq!(answer["operations"], 6600 - answer["misfits"].as_u64().unwrap());
+    assert_eq!(answer["worse"].as_array().unwrap().len(), 0, "a scan of one order knows its salt");
+    assert!(answer["migration"]["ddl"].as_str().unwrap().contains("t_rekeyed"));
+    let heat = &answer["heat"];
+    assert_eq!((&heat["cols"], &heat["dt_ms"]), (&60.into(), &BASE_MS.into()));
+    let rows = heat["mean"].as_array().unwrap();
+    assert_eq!(rows.len(), heat["row"].as_array().unwrap().len());
+    assert!((50..=64).contains(&rows.len()), "{}", rows.len());
+    let sum: f64 = rows
+        .iter()
+        .flat_map(|row| row.as_array().unwrap())
+        .map(|value| value.as_f64().unwrap_or(0.0) * 10.0)
+        .sum();
+    assert!((sum - 6_000_000.0).abs() < 10_000.0, "weights are kept: {sum}");
+    assert_eq!(heat["regions"].as_array().unwrap().len(), 16);
+    assert_eq!(heat["row"][5]["start"]["fields"].as_array().map(Vec::is_empty), Some(false));
+}
+
+#[tokio::test]
+async fn query_that_gets_worse_is_named() {
+    let web = web(3000, WebConfig::default());
+    let key = "ROW KEY (SALT(16), order_id U64, line U32)";
+    let answer = what_if(&web, "t", key, "&metric=reads").await.json();
+    assert_eq!(answer["worse"][0]["query"], "scan f");
+    assert_eq!(answer["worse"][0]["then"], "16 ranges merged");
+    assert!(answer["metrics"]["d8"]["then"].as_f64().unwrap() > 15.0);
+}
+
+#[tokio::test]
+async fn too_few_operations_are_counted() {
+    let web = web(20, WebConfig::default());
+    let answer = what_if(&web, "t", "ROW KEY (line U32, order_id U64)", "").await.json();
+    assert_eq!(answer["metrics"], serde_json::Value::Null);
+    let note = answer["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("22 operations are recorded") && note.contains("1/1000"), "{note}");
+}
+
+#[tokio::test]
+async fn table_without_key_has_keys_of_bytes() {
+    let web = web(3000, WebConfig::default());
+    let answer = web.get("/api/tables/opaque/what-if").await.json();
+    assert_eq!(answer["key"]["declared"], false);
+    assert!(answer["notes"][0].as_str().unwrap().contains("declares no row key"));
+    let key = answer["candidates"][0]["ddl"].as_str().unwrap();
+    let tried = what_if(&web, "opaque", key, "").await.json();
+    assert!(tried["metrics"]["d1"]["now"].as_f64().unwrap() > 10.0);
+}
+
+#[tokio::test]
+async fn bad_what_if_is_reported() {
+    let web = web(300, WebConfig::default());
+    for key in ["ROW KEY (", "ROW KEY (other U64)", "<script>"] {
+        let (status, _, field) = what_if(&web, "t", key, "").await.problem();
+        assert_eq!((status, field.as_str()), (400, "row_key"), "{key}");
+    }
+    let key = "ROW KEY (SALT(16 BY order_id), order_id U64, line U32)";
+    for (more, field) in [("&metric=p99", "metric"), ("&rows=0", "rows"), ("&cols=x", "cols")] {
+        let (status, _, found) = what_if(&web, "t", key, more).await.problem();
+        assert_eq!((status, found.as_str()), (400, field), "{more}");
+    }
+    assert_eq!(web.get("/api/tables/none/what-if").await.status, StatusCode::NOT_FOUND);
+    let hidden = self::web(300, WebConfig { shows_rows: false, ..WebConfig::default() });
+    for path in ["/api/tables/t/what-if", "/api/tables/t/operations"] {
+        assert_eq!(hidden.get(path).await.status, StatusCode::FORBIDDEN, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn operations_have_keys_fields_and_clients() {
+    let web = web(300, WebConfig::default());
+    let answer = web.get("/api/tables/t/operations?limit=10").await.json();
+    let operations = answer["operations"].as_array().unwrap();
+    assert_eq!((operations.len(), &answer["sampled"]), (10, &"1/1000".into()));
+    let put = operations.iter().find(|operation| operation["op"] == "put").unwrap();
+    assert_eq!(put["values"]["line"], "1");
+    assert_eq!((&put["client"]["version"], &put["weight"]), (&"2.6".into(), &1000.into()));
+    assert_eq!(put["fingerprint"].as_str().unwrap().len(), 8);
+}
+
+#[tokio::test]
+async fn cell_has_clients_and_statements_with_shares() {
+    let web = web(4000, WebConfig::default());
+    let at = NOW_MS - 300_000;
+    let answer = web.get(&format!("/api/tables/t/heat/cell?at={at}&dt_ms=60000")).await.json();
+    let clients = answer["clients"].as_array().unwrap();
+    assert_eq!((clients.len(), &clients[0]["addr"]), (2, &"10.0.0.1".into()));
+    let shares: f64 = clients.iter().map(|client| client["share"].as_f64().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 0.001, "{answer}");
+    assert_eq!(answer["statements"][0]["text"], "put f:amount");
+    assert!(answer["operations"].as_u64().unwrap() > 300);
+    let outside = format!("/api/tables/t/heat/cell?at={at}&k0=ff");
+    assert_eq!(web.get(&outside).await.json()["operations"], 0);
+}
