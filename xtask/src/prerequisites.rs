@@ -57,6 +57,16 @@ fn missing(tool: &str) -> Option<String> {
              install g++"
                 .to_string()
         }),
+        "tsc" => command_output("tsc", &["--version"]).is_none().then(|| {
+            "TypeScript's compiler (tsc) not found in PATH, and it checks the types of the web \
+             page; on Debian: apt install node-typescript"
+                .to_string()
+        }),
+        "chromium" => command_output("chromium", &["--version"]).is_none().then(|| {
+            "Chromium (chromium) not found in PATH, and the web page is tested in it; on Debian: \
+             apt install chromium fonts-noto-core fonts-noto-mono"
+                .to_string()
+        }),
         other => command_output(other, &["--version"])
             .is_none()
             .then(|| format!("{other} not found in PATH")),
