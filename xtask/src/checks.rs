@@ -1,6 +1,6 @@
 //! Checks that a change must pass, ordered by the cost of detecting a mistake.
 
-use crate::command::{cargo, root, run, run_and_watch};
+use crate::command::{cargo, is_ci, root, run, run_and_watch};
 use crate::prerequisites::with_tools;
 use crate::steps::{StepOutcome, Steps};
 use crate::{Result, concurrency, fuzz, interop, mutants, page_types, tidy};
@@ -66,11 +66,6 @@ pub(crate) fn run_all() -> Result<()> {
     }
     runners.print();
     steps.finish()
-}
-
-/// Returns `true` in CI, where nothing may be skipped.
-pub(crate) fn is_ci() -> bool {
-    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
 /// `cargo xtask sim`; the arguments are passed to the simulation.

@@ -16,8 +16,8 @@ const TAGS: [&str; 6] = ["@param ", "@returns ", "@type ", "@typedef ", "@templa
 
 /// Checks the modules: types, and what the strict options find (unused names, missing results).
 ///
-/// Debian's compiler (4.8) sees a tag only where it begins a line, while the modules have several in
-/// one. So it reads copies, in which each tag has a line; errors name these.
+/// Debian's compiler (4.8) sees a tag only where it begins a line, while the modules have several
+/// in one. So it reads copies, in which each tag has a line; errors name these.
 pub(crate) fn step() -> Result<StepOutcome> {
     with_tools(&["tsc"], || {
         let copies = target_dir().join("page-types");

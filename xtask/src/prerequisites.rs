@@ -6,8 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::Result;
-use crate::checks::is_ci;
-use crate::command::{command_output, run};
+use crate::command::{command_output, is_ci, run};
 use crate::steps::StepOutcome;
 
 /// Minimum Java version for HBase's jars.

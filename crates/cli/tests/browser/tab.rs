@@ -81,7 +81,7 @@ impl Tab {
         self.call("Emulation.setDeviceMetricsOverride", metrics);
     }
 
-    /// Opens a path of the server and waits until the page has asked for all it needs.
+    /// Opens a path of the server and waits until the page has all that it needs.
     pub(crate) fn goto(&mut self, path: &str) {
         let url = format!("{}{path}", self.origin);
         let navigation = self.call("Page.navigate", json!({"url": url}));
@@ -91,7 +91,7 @@ impl Tab {
         self.settle();
     }
 
-    /// Waits until the page is loaded and nothing is asked for.
+    /// Waits until the page is loaded and no request is in progress.
     pub(crate) fn settle(&mut self) {
         let mut quiet = 0;
         let end = Instant::now() + LIMIT;
