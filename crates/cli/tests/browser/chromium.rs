@@ -1,9 +1,9 @@
-//! The browser of all tests: found, started once, reached through its DevTools port.
+//! The browser of all tests: found, started once, reached through its `DevTools` port.
 
 use std::fs;
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(crate) struct Browser {
 /// Returns the browser, or `None` if there is none and that is allowed.
 pub(crate) fn browser() -> Option<&'static Browser> {
     static BROWSER: OnceLock<Option<Browser>> = OnceLock::new();
-    BROWSER.get_or_init(|| find().map(start)).as_ref()
+    BROWSER.get_or_init(|| find().map(|program| start(&program))).as_ref()
 }
 
 /// Returns the program, or `None` after a message where no step may be left out only in CI.
@@ -48,7 +48,7 @@ fn find() -> Option<PathBuf> {
     found
 }
 
-fn start(program: PathBuf) -> Browser {
+fn start(program: &Path) -> Browser {
     let profile =
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{}", std::process::id()));
     fs::create_dir_all(&profile).unwrap();

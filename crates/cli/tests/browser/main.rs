@@ -1,4 +1,4 @@
-//! The web page in a real browser: Debian's Chromium, driven through its DevTools protocol.
+//! The web page in a real browser: Debian's Chromium, driven through its `DevTools` protocol.
 //!
 //! ```text
 //! guarded.rs    child processes that end with the tests

@@ -1,4 +1,4 @@
-//! One tab of the browser, driven through the DevTools protocol: addresses, input, questions to the
+//! One tab of the browser, driven through the `DevTools` protocol: addresses, input, questions to the
 //! page, and what went wrong in it.
 
 use std::collections::{HashMap, HashSet};
@@ -258,7 +258,7 @@ impl Tab {
     #[track_caller]
     pub(crate) fn fail(&mut self, what: &str) -> ! {
         let place = json!({"expression": "location.href"});
-        let place = self.try_call("Runtime.evaluate", &place);
+        let place = self.try_call("Runtime.evaluate", place);
         let place = place.map_or("unknown".into(), |it| it["result"]["value"].clone());
         panic!(
             "{what}\naddress: {place}\nconsole: {:#?}\nproblems: {:#?}",
@@ -268,19 +268,20 @@ impl Tab {
 
     #[track_caller]
     pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
-        match self.try_call(method, &parameters) {
+        match self.try_call(method, parameters) {
             Ok(answer) => answer,
             Err(error) => panic!(
-                "{method} {parameters}: {error}\nconsole: {:#?}\nproblems: {:#?}",
+                "{method}: {error}\nconsole: {:#?}\nproblems: {:#?}",
                 self.console, self.problems
             ),
         }
     }
 
-    fn try_call(&mut self, method: &str, parameters: &Value) -> Result<Value, String> {
+    fn try_call(&mut self, method: &str, parameters: Value) -> Result<Value, String> {
         self.last_id += 1;
         let id = self.last_id;
-        let mut message = json!({"id": id, "method": method, "params": parameters});
+        let mut message = json!({"id": id, "method": method});
+        message["params"] = parameters;
         if let Some(session) = &self.session {
             message["sessionId"] = session.as_str().into();
         }
@@ -402,7 +403,8 @@ fn from_base64(text: &str) -> Vec<u8> {
         .chunks(4)
         .flat_map(|four| {
             let bits = four.iter().fold(0, |bits, letter| bits << 6 | digit(*letter));
-            [(bits >> 16) as u8, (bits >> 8) as u8, bits as u8]
+            let [_, first, second, third] = bits.to_be_bytes();
+            [first, second, third]
         })
         .collect();
     bytes.truncate(bytes.len() - padding);
