@@ -2,6 +2,10 @@
 //! other, in slices that alternate, so that other work on the machine meets both.
 //!
 //! `cargo run --release -p halite-engine --features heat --example heat_cost [SLICES [NOISE]]`
+//!
+//! On a machine whose noise is larger than the cost, instructions tell more:
+//! `valgrind --tool=callgrind target/release/examples/heat_cost count LEVEL WORKLOAD CALLS` prints
+//! them, and the difference between two numbers of calls is free of the beginning's.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -113,7 +117,24 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
+/// Makes a number of calls of one workload with one level.
+fn count(arguments: &[String]) {
+    let [level, workload, calls] = arguments else { panic!("count LEVEL WORKLOAD CALLS") };
+    let mut side = open("count", HeatLevel::from_name(level).unwrap());
+    let (_, one) = WORKLOADS.iter().find(|(name, _)| name == workload).unwrap();
+    for _ in 0..calls.parse().unwrap() {
+        one(&side.table, side.random.next_u64() % ROWS);
+    }
+}
+
+const WORKLOADS: [(&str, One); 4] =
+    [("get", get), ("put", put), ("put of 50", put_batch), ("scan of 100", scan)];
+
 fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "count") {
+        return count(&arguments[1..]);
+    }
     let slices: usize = std::env::args().nth(1).map_or(60, |text| text.parse().unwrap());
     // With a second argument both sides record nothing: the noise of the measurement.
     let level = if std::env::args().nth(2).is_some() { HeatLevel::Off } else { HeatLevel::Sub };
@@ -122,9 +143,7 @@ fn main() {
         "{:<12}{:>12}{:>12}{:>10}{:>12}",
         "workload", "off op/s", "sub op/s", "ratio", "p99 ratio"
     );
-    let workloads: [(&str, One); 4] =
-        [("get", get), ("put", put), ("put of 50", put_batch), ("scan of 100", scan)];
-    for (workload, one) in workloads {
+    for (workload, one) in WORKLOADS {
         let mut measured = [Measured::default(), Measured::default()];
         for slice in 0..2 * slices {
             // The order changes, so that neither always follows the other.
