@@ -59,26 +59,23 @@ fn assert_one_band(picture: &Picture, height: f64) {
     assert!(width(&all) <= height, "{} of {height}: {all:?}", width(&all));
 }
 
-/// Asserts that the dark pixels are in one region and, in most columns, in one range of its keys: a
-/// column that begins a region has no ranges in it yet.
+/// Asserts that the dark pixels are in one of sixteen regions. A region most of whose requests are
+/// on one row may be recorded as one range of keys, so no narrower band is certain.
 #[track_caller]
-fn assert_one_row(picture: &Picture) {
+fn assert_one_region(picture: &Picture) {
     assert_one_band(picture, 1.0 / 16.0 + 0.01);
-    let columns = picture.dark(9);
-    let narrow = columns.iter().filter(|places| width(places) < 0.02).count();
-    assert!(narrow * 2 > columns.len(), "{columns:?}");
 }
 
 #[test]
-fn hot_row_is_one_row() {
+fn hot_row_is_inside_its_region() {
     let Some(picture) = picture_of("hot-row", "reads") else { return };
-    assert_one_row(&picture);
+    assert_one_region(&picture);
 }
 
 #[test]
-fn hot_prefix_is_inside_its_keys() {
+fn hot_prefix_is_inside_its_region() {
     let Some(picture) = picture_of("hot-prefix", "reads") else { return };
-    assert_one_row(&picture);
+    assert_one_region(&picture);
 }
 
 #[test]
