@@ -1,8 +1,9 @@
 //! Checks that a change must pass, ordered by the cost of detecting a mistake.
 
-use crate::command::{cargo, root, run, run_and_watch};
+use crate::command::{cargo, is_ci, root, run, run_and_watch};
+use crate::prerequisites::with_tools;
 use crate::steps::{StepOutcome, Steps};
-use crate::{Result, concurrency, fuzz, interop, mutants, tidy};
+use crate::{Result, concurrency, fuzz, interop, mutants, page_types, tidy};
 
 /// Environment variable for tests with a golden file: they rewrite it instead.
 const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
@@ -17,6 +18,9 @@ pub(crate) fn run_all() -> Result<()> {
         done(run(&mut cargo(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])))
     });
     steps.step("tidy", || done(tidy::run()));
+    steps.step("the modules of the web page: types and unused code", page_types::step);
+    // Its tests are among those of the workspace, which pass without it.
+    steps.step("a browser for the tests of the web page", || with_tools(&["chromium"], || Ok(())));
     steps.step("clippy, warnings denied", || {
         let mut command = cargo(["clippy", "--workspace", "--all-targets", "--quiet"]);
         done(run(command.args(["--", "--deny", "warnings"])))
@@ -62,11 +66,6 @@ pub(crate) fn run_all() -> Result<()> {
     }
     runners.print();
     steps.finish()
-}
-
-/// Returns `true` in CI, where nothing may be skipped.
-pub(crate) fn is_ci() -> bool {
-    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
 /// `cargo xtask sim`; the arguments are passed to the simulation.

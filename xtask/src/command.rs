@@ -18,6 +18,11 @@ const MAX_SILENCE: Duration = Duration::from_mins(30);
 /// Maximum duration of a version query.
 const MAX_RESPONSE_TIME: Duration = Duration::from_mins(1);
 
+/// Returns `true` in CI, where nothing may be skipped.
+pub(crate) fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
 /// Returns the root directory of the repository.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Result;
-use crate::checks::is_ci;
-use crate::command::{cargo, root, run, target_dir};
+use crate::command::{cargo, is_ci, root, run, target_dir};
 use crate::prerequisites::{fetch, with_tools};
 use crate::steps::{StepOutcome, Steps};
 

@@ -14,6 +14,7 @@ mod error;
 mod fuzz;
 mod interop;
 mod mutants;
+mod page_types;
 mod prerequisites;
 mod steps;
 mod tidy;

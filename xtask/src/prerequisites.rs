@@ -6,8 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::Result;
-use crate::checks::is_ci;
-use crate::command::{command_output, run};
+use crate::command::{command_output, is_ci, run};
 use crate::steps::StepOutcome;
 
 /// Minimum Java version for HBase's jars.
@@ -55,6 +54,16 @@ fn missing(tool: &str) -> Option<String> {
         "c++" => command_output("c++", &["--version"]).is_none().then(|| {
             "C++ compiler (c++) not found in PATH, and the fuzzer needs one; on Debian: apt \
              install g++"
+                .to_string()
+        }),
+        "tsc" => command_output("tsc", &["--version"]).is_none().then(|| {
+            "TypeScript's compiler (tsc) not found in PATH, and it checks the types of the web \
+             page; on Debian: apt install node-typescript"
+                .to_string()
+        }),
+        "chromium" => command_output("chromium", &["--version"]).is_none().then(|| {
+            "Chromium (chromium) not found in PATH, and the web page is tested in it; on Debian: \
+             apt install chromium fonts-noto-core fonts-noto-mono"
                 .to_string()
         }),
         other => command_output(other, &["--version"])

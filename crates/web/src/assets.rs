@@ -174,6 +174,13 @@ mod tests {
         assert!(ASSETS.iter().all(|asset| [CSS, JS].contains(&asset.content_type)));
     }
 
+    #[test]
+    fn scripts_and_styles_are_few_hundred_kilobytes() {
+        const MAX_BYTES: usize = 330 << 10;
+        let bytes: usize = ASSETS.iter().map(|asset| asset.bytes.len()).sum();
+        assert!(bytes <= MAX_BYTES, "{bytes} of {MAX_BYTES} bytes: the page loads without a cache");
+    }
+
     #[tokio::test]
     async fn page_of_table_leads_nowhere_else() {
         let of = |name: &str| page_of_table(Query(TableQuery { name: Some(name.to_owned()) }));

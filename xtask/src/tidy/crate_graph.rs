@@ -36,7 +36,7 @@ const ALLOWED: &[Edges] = &[
     edges(
         "halite-web",
         &["halite-types", "halite-heat", "halite-rowkey", "halite-rowkey-tools"],
-        &["halite"],
+        &["halite", "halite-patience"],
     ),
     edges(
         "halite-server",

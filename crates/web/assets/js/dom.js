@@ -36,7 +36,7 @@ function setProps(element, props) {
     if (typeof value === 'function') {
       element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
     } else if (name === 'value' && 'value' in element) {
-      element.value = String(value);
+      /** @type {HTMLInputElement} */ (element).value = String(value);
     } else {
       element.setAttribute(name, value === true ? '' : String(value));
     }

@@ -181,6 +181,7 @@ export class HeatPage {
     return (RANGES.find(([id]) => id === this.range) || ['', 21600e3])[1];
   }
 
+  /** @returns {number} */
   get now() {
     return Date.now() + (this.skew || 0);
   }

@@ -42,7 +42,8 @@ export function keyText(key, form = keyForm()) {
  * @param {{schema?: RowKey | null, none?: string, form?: string}} [options] `none` is written for
  *   the empty key.
  */
-export function keyView(key, { schema, none = '(empty)', form = keyForm() } = {}) {
+export function keyView(key, options = {}) {
+  const { schema, none = '(empty)', form = keyForm() } = options;
   if (!key || key.hex === '') return h('span', { class: 'key none' }, none);
   const title = `${key.fields ? `${key.fields.map(visible).join(` ${ANGLE} `)}\n` : ''}${escapedKey(key)}`;
   if (form === 'decoded' && key.fields) {

@@ -320,6 +320,7 @@ class RegionPage {
   }
 
   tools() {
+    /** @type {HTMLInputElement} */
     const filter = h('input', {
       type: 'search',
       placeholder: 'Filter: text, key, server',

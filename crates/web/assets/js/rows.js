@@ -520,12 +520,14 @@ class RowsPage {
 
   /** @param {Row | null} row */
   drawSide(row) {
-    if (!row)
-      return void fill(
+    if (!row) {
+      fill(
         this.side,
         h('header', null, h('h2', null, 'Row')),
         h('p', { class: 'nothing' }, 'Choose a row to see its bytes and versions.'),
       );
+      return;
+    }
     const { key } = row;
     const fields = this.schema?.fields || [];
     const data = fromHex(key.hex);

@@ -264,7 +264,10 @@ export function show(page) {
   });
   const plan = async () => {
     page.set({ plan: input.value });
-    if (!input.value.trim()) return void fill(planned);
+    if (!input.value.trim()) {
+      fill(planned);
+      return;
+    }
     try {
       fill(
         planned,

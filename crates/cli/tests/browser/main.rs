@@ -1,0 +1,33 @@
+//! The web page in a real browser: Debian's Chromium, driven through its `DevTools` protocol.
+//!
+//! ```text
+//! guarded.rs    child processes that end with the tests
+//! chromium.rs   the browser, one for all tests
+//! tab.rs        one tab: addresses, input, questions, what went wrong
+//! lab.rs        the server, its tables, and traffic of known shapes
+//! pages.rs      every page: errors, layout, contrast, names of controls
+//! tutorials.rs  what the tutorials show
+//! shapes.rs     where the pixels of the heat map are dark
+//! map.rs        the heat map in a tab: its requests and its pixels
+//! heat.rs       the heat map by mouse and by keyboard
+//! lists.rs      long lists
+//! hostile.rs    keys and values that would be markup
+//! ```
+//!
+//! Pictures of the pages are written to `target/browser`.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod chromium;
+mod guarded;
+mod heat;
+mod hostile;
+mod lab;
+mod lists;
+mod map;
+mod pages;
+#[allow(dead_code, reason = "the other tests need more of it")]
+#[path = "../it/program.rs"]
+mod program;
+mod shapes;
+mod tab;
+mod tutorials;
