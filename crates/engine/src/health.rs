@@ -4,7 +4,6 @@ use halite_types::Error;
 
 use crate::env::DiskSpace;
 use crate::part_failures::PartFailures;
-use crate::shared::EngineInner;
 use crate::store::BloomFailures;
 
 /// Request handling state of a store.
@@ -47,41 +46,4 @@ pub struct Health {
     pub bloom_failures: BloomFailures,
     /// Damaged parts of data blocks, in place of which the whole blocks are read.
     pub part_failures: PartFailures,
-}
-
-impl Health {
-    /// Checks the disk and the lock, and collects all recorded failures, but not the damaged files
-    /// of regions.
-    pub(crate) fn from_engine(shared: &EngineInner) -> Self {
-        let disk = shared.disk.refresh();
-        // A lost lock is reported by the write failure below. A lock that cannot be examined is
-        // examined again later.
-        let _ = shared.lock.check();
-        shared.wal.try_check_segment();
-        if shared.disk.is_low() {
-            shared.request_flushes_for_wal(false);
-        }
-        let (state, reason) = match shared.write_failure() {
-            Err(error) => (StoreState::Stopped, Some(error)),
-            Ok(()) => match shared.wal.stall().or_else(|| shared.disk.check().err()) {
-                Some(error) => (StoreState::Refusing, Some(error)),
-                None => (StoreState::Open, None),
-            },
-        };
-        let (panics, last_panic) = shared.scheduler.panics();
-        Self {
-            state,
-            reason,
-            disk,
-            disk_reserve_bytes: shared.disk.reserve_bytes(),
-            wal_removal_failure: shared.wal.removal_failure(),
-            flush_failure: shared.scheduler.flush_failure(),
-            compaction_failure: shared.scheduler.compaction_failure(),
-            panics: panics + shared.wal.panics(),
-            last_panic,
-            damaged_files: Vec::new(),
-            bloom_failures: shared.files.bloom_failures(),
-            part_failures: shared.cache.part_failures(),
-        }
-    }
 }

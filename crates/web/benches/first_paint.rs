@@ -6,6 +6,7 @@
 #[allow(dead_code, reason = "the tests of the page need more of it")]
 #[path = "../../cli/tests/browser/chromium.rs"]
 mod chromium;
+#[allow(dead_code, reason = "the tests of the API need more of it")]
 #[path = "../src/tests/fake.rs"]
 mod fake;
 #[allow(dead_code, reason = "the tests of the page need more of it")]

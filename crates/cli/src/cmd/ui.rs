@@ -7,10 +7,10 @@ use crate::web::{UiOptions, run_ui};
 
 /// Serve the web page of an HBase cluster or Halite server
 ///
-/// Tables, regions, heat and rows of a cluster elsewhere, on a port of this machine. Statistics that
-/// only a Halite server records are shown as not reported. `halite serve` has the same page on its
-/// HTTP port. With --connect several times, each cluster has a page on a port of its own. Prints the
-/// addresses, a token for changes, and then one line that starts with "ready".
+/// Tables, regions, heat and rows of a cluster elsewhere, on a port of this machine. Statistics
+/// that only a Halite server records are shown as not reported. `halite serve` has the same page on
+/// its HTTP port. With --connect several times, each cluster has a page on a port of its own.
+/// Prints the addresses, a token for changes, and then one line that starts with "ready".
 #[derive(clap::Args)]
 pub(crate) struct UiArgs {
     /// HBase cluster or Halite server: zk://HOST:PORT,...[/ZNODE], rpc://HOST:PORT,... or

@@ -58,7 +58,7 @@ pub(crate) fn trace(arguments: &TraceArgs) -> anyhow::Result<ExitCode> {
 
 impl TraceArgs {
     /// Returns the begin of the asked time, for a clock that says `now`.
-    fn from_ms(&self, now: i64) -> i64 {
+    fn since_ms(&self, now: i64) -> i64 {
         self.minutes.map_or(i64::MIN, |minutes| now.saturating_sub(i64::from(minutes) * 60_000))
     }
 }
@@ -67,7 +67,7 @@ fn of_store(arguments: &TraceArgs) -> anyhow::Result<Vec<Map<String, Value>>> {
     let store = open_stopped(&arguments.data)?;
     let lines = || -> anyhow::Result<Vec<Map<String, Value>>> {
         let now = i64::try_from(store.engine().now_ms()).unwrap_or(i64::MAX);
-        let span = (arguments.from_ms(now), i64::MAX);
+        let span = (arguments.since_ms(now), i64::MAX);
         let LoggedCalls { calls, .. } =
             store.heat().calls(&arguments.table, span, MAX_OPERATIONS)?;
         let descriptor = store.engine().descriptor(&arguments.table)?;
@@ -133,7 +133,7 @@ fn of_server(arguments: &TraceArgs, url: &str) -> anyhow::Result<Vec<Map<String,
     );
     let mut answer = get_json(url, &path)?;
     let as_of = answer["as_of"].as_i64().unwrap_or(i64::MAX);
-    let from_ms = arguments.from_ms(as_of);
+    let from_ms = arguments.since_ms(as_of);
     let Value::Array(operations) = answer["operations"].take() else {
         bail!("{url} answers without operations; is it the web page of a Halite server?");
     };

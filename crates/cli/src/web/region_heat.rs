@@ -11,7 +11,7 @@ use halite_engine::heat::{
 };
 use halite_types::{Error, ErrorKind, RegionLoad, Result, TableName};
 
-/// Longest time between two looks whose requests become a column. After a longer one nobody knows
+/// Longest time between two looks whose requests become a column. After a longer one it is unknown
 /// when in that time the requests were.
 const MAX_COLUMN_MS: i64 = 3 * BASE_MS;
 
@@ -197,7 +197,7 @@ mod tests {
     fn writes(heat: &RegionHeat) -> Vec<Vec<Option<i64>>> {
         let map = heat.maps(&"t".parse().unwrap(), &[query(Metric::Writes)]).unwrap().remove(0);
         let rows = map.mean.chunks(map.columns);
-        #[expect(clippy::cast_possible_truncation, reason = "small figures")]
+        #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
         let figure = |mean: &f32| (!mean.is_nan()).then(|| mean.round() as i64);
         rows.map(|row| row.iter().map(figure).collect()).collect()
     }

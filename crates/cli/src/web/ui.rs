@@ -1,5 +1,6 @@
 //! The page over clusters elsewhere, with a listener of its own for each.
 
+use std::fmt::Write as _;
 use std::future::Future;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -135,14 +136,14 @@ fn print_banner(pages: &[(String, WebListener, Router)], token: &WebToken) {
     let mut out = std::io::stdout().lock();
     let mut text = String::new();
     for (cluster, listener, _) in pages {
-        text += &format!("Web page of {cluster}: http://{}/\n", listener.address());
+        let _ = writeln!(text, "Web page of {cluster}: http://{}/", listener.address());
     }
     if let Some(token) = token.token.as_ref().filter(|_| token.is_generated) {
-        text += &format!("Token for changes: {}\n", token.text());
+        let _ = writeln!(text, "Token for changes: {}", token.text());
     }
     text += "ready";
     for (_, listener, _) in pages {
-        text += &format!(" http={}", listener.address());
+        let _ = write!(text, " http={}", listener.address());
     }
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }

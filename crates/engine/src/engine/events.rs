@@ -56,12 +56,9 @@ fn opening_text(report: &OpenReport) -> String {
     if report.created {
         return "the store was created".to_owned();
     }
-    let mut text = "the store was opened".to_owned();
-    if report.replayed_writes > 0 {
-        text += &format!("; {} writes replayed from the log", report.replayed_writes);
-    }
-    if report.quarantined_files > 0 {
-        text += &format!("; {} files quarantined", report.quarantined_files);
-    }
-    text
+    let replayed = (report.replayed_writes > 0)
+        .then(|| format!("; {} writes replayed from the log", report.replayed_writes));
+    let quarantined = (report.quarantined_files > 0)
+        .then(|| format!("; {} files quarantined", report.quarantined_files));
+    ["the store was opened".to_owned()].into_iter().chain(replayed).chain(quarantined).collect()
 }

@@ -12,6 +12,7 @@ mod ddl;
 pub(crate) mod directory;
 mod events;
 mod export;
+mod health;
 #[cfg(feature = "heat")]
 mod heat;
 mod import;
@@ -50,7 +51,6 @@ use crate::catalog::layout::{self, primary_of};
 use crate::catalog::{FileEntry, TableEntry, table_not_found};
 use crate::env::{Clock, JoinHandle};
 use crate::heal::Healed;
-use crate::health::Health;
 use crate::hfile::BlockKind;
 use crate::maintenance_stats::MaintenanceStats;
 use crate::options::Options;
@@ -376,16 +376,6 @@ impl Engine {
     /// Returns the numbers of queued flushes and compactions.
     pub fn queue_lengths(&self) -> (u64, u64) {
         self.shared.scheduler.queue_lengths()
-    }
-
-    /// Returns the health of the store, and records its changes since the last call as events.
-    /// Reads the disk space with a system call.
-    pub fn health(&self) -> Health {
-        let mut health = Health::from_engine(&self.shared);
-        let tables = self.tables.load();
-        health.damaged_files = tables.values().flat_map(|table| table.damaged_files()).collect();
-        self.shared.events.add_health(&self.shared.env, &health);
-        health
     }
 
     /// Returns the reason that the store rejects writes until it is reopened; `None` if it accepts

@@ -29,7 +29,8 @@ const SEGMENTS: u64 = 16;
 /// Segments that are kept whatever their size: every opening begins one.
 const MAX_SEGMENTS: usize = 64;
 /// Bytes before those of a batch.
-const HEAD_BYTES: u64 = 8;
+const HEAD_BYTES: u64 = HEAD_LEN as u64;
+const HEAD_LEN: usize = 8;
 /// Digits of the name of a segment.
 const DIGITS: usize = 20;
 
@@ -202,7 +203,7 @@ impl Segment {
         segment.bytes = file.len().unwrap_or(0);
         let mut offset = 0;
         while segment.bytes - offset >= HEAD_BYTES {
-            let mut head = [0; HEAD_BYTES as usize];
+            let mut head = [0; HEAD_LEN];
             if file.read_exact_at(&mut head, offset).is_err() {
                 break;
             }

@@ -61,7 +61,7 @@ fn push_columns<'c>(text: &mut String, columns: impl Iterator<Item = &'c [u8]>) 
     let is_name = |column: &&[u8]| {
         column.len() <= MAX_COLUMN_BYTES
             && column.first().is_none_or(u8::is_ascii_alphabetic)
-            && column.iter().all(|byte| byte.is_ascii_graphic())
+            && column.iter().all(u8::is_ascii_graphic)
     };
     let (mut names, mut others) = (Vec::new(), false);
     for column in columns {
@@ -100,9 +100,7 @@ mod tests {
     use super::*;
 
     fn of_put(columns: &[&str]) -> String {
-        let put = columns
-            .iter()
-            .fold(Put::new("r"), |put, column| put.add("f", (*column).to_owned(), "v"));
+        let put = columns.iter().fold(Put::new("r"), |put, column| put.add("f", *column, "v"));
         of_cells(CallKind::Put, put.mutation().cells().iter()).to_string()
     }
 

@@ -95,7 +95,7 @@ fn operation_is_logged_with_its_statement() {
             (CallKind::Scan, "scan"),
         ]
     );
-    let scans: Vec<(&[u8], Option<&[u8]>, u64)> =
+    let scans: Vec<_> =
         found[6..].iter().map(|call| (&*call.row, call.stop.as_deref(), call.rows)).collect();
     assert_eq!(scans, [(&b"b"[..], Some(&b"m"[..]), 1), (b"m", Some(b"x"), 0)], "by region");
     assert_eq!((found[5].cells, &*found[5].client.address, found[5].weight), (1, "embedded", 1));
@@ -206,9 +206,9 @@ fn crash_leaves_prefix_of_each_segment() {
             }
         }
         if seed % 2 == 0 {
-            sim.fs.kill()
+            sim.fs.kill();
         } else {
-            sim.fs.crash(seed)
+            sim.fs.crash(seed);
         }
         drop(engine);
         let engine = open(&sim, HeatLevel::Full, 1);

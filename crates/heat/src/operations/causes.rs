@@ -42,7 +42,7 @@ impl Causes {
         }
         let client = |client: &Client| (client.address.clone(), client.user.clone());
         Self {
-            clients: ranked(clients, limit, |one| client(one), Client::clone),
+            clients: ranked(clients, limit, client, Client::clone),
             statements: ranked(
                 statements,
                 limit,

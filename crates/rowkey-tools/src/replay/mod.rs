@@ -209,7 +209,8 @@ fn compare_queries(
     let options = PlanOptions { resolver: Some(rekeyer.resolver()), ..PlanOptions::default() };
     let mut costs: BTreeMap<&str, Cost> = BTreeMap::new();
     // Not every n-th of them: calls of a program may alternate.
-    let is_chosen = |at: &usize| halite_types::rng::split_mix(*at as u64) % step as u64 == 0;
+    let is_chosen =
+        |at: &usize| halite_types::rng::split_mix(*at as u64).is_multiple_of(step as u64);
     for call in (0..reads.len()).filter(is_chosen).map(|at| reads[at]) {
         let Some(read) = planned(call, rekeyer, &to, &options) else { continue };
         let cost = costs.entry(&call.statement).or_default();

@@ -1,6 +1,8 @@
 //! What a call asked, as text for the log of slow calls, after HBase's `ProtobufUtil`
 //! (`getSlowLogParams`).
 
+use std::fmt::Write as _;
+
 use halite_types::key::to_string_binary;
 use halite_wire::proto as pb;
 use halite_wire::service::Method;
@@ -68,10 +70,10 @@ fn scan(call: &Call, request: &pb::ScanRequest) -> CallDescription {
     };
     let (rows, limit) = (request.number_of_rows(), request.limit_of_rows());
     if rows > 0 {
-        details += &format!(" number_of_rows={rows}");
+        let _ = write!(details, " number_of_rows={rows}");
     }
     if limit > 0 {
-        details += &format!(" limit_of_rows={limit}");
+        let _ = write!(details, " limit_of_rows={limit}");
     }
     if request.close_scanner() {
         details += " close";
@@ -85,10 +87,10 @@ fn scan_range(scan: &pb::Scan) -> String {
         text += " reversed";
     }
     if let Some(filter) = &scan.filter {
-        text += &format!(" filter={}", filter.name.rsplit('.').next().unwrap_or_default());
+        let _ = write!(text, " filter={}", filter.name.rsplit('.').next().unwrap_or_default());
     }
     for column in scan.column.iter().take(8) {
-        text += &format!(" family={}", printed(&column.family));
+        let _ = write!(text, " family={}", printed(&column.family));
     }
     text
 }
@@ -150,7 +152,7 @@ mod tests {
     fn long_keys_are_cut_with_their_length() {
         assert_eq!(printed(b"a\x00b"), "a\\x00b");
         assert_eq!(printed(&[b'k'; MAX_KEY_BYTES]), "k".repeat(MAX_KEY_BYTES));
-        let long = printed(&[b'k'; 40_000]);
+        let long = printed(&vec![b'k'; 40_000]);
         assert!(long.ends_with("... (40000 bytes)") && long.len() < 200);
     }
 

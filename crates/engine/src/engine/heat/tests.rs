@@ -129,7 +129,7 @@ fn frequent_prefixes_are_counted() {
     let sim = SimEnv::new(1);
     let engine = engine_with_table(&sim, HeatLevel::Sub);
     (0..30).for_each(|row| {
-        put(&engine, &format!("{}{row:02}", if row < 20 { "user" } else { "item" }))
+        put(&engine, &format!("{}{row:02}", if row < 20 { "user" } else { "item" }));
     });
     tick(&sim, &engine);
     let times = (i64::MIN, i64::MAX);
