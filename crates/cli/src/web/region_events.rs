@@ -38,6 +38,8 @@ struct Looked {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RegionPlace {
     encoded_name: String,
+    /// End of its keys, exclusive; empty for none.
+    end: Bytes,
     /// Time at which it was created, in milliseconds since 1970.
     id: u64,
     server: Option<String>,
@@ -57,12 +59,19 @@ impl RegionEvents {
         let mut looked = Looked { at: now_ms, tables: BTreeMap::new() };
         for (region, server) in regions {
             let (encoded_name, id) = (region.encoded_name.clone(), region.region_id);
-            let table = looked.tables.entry(region.table.clone()).or_default();
-            table.insert(region.start.clone(), RegionPlace { encoded_name, id, server });
+            let place = RegionPlace { encoded_name, end: region.end.clone(), id, server };
+            looked
+                .tables
+                .entry(region.table.clone())
+                .or_default()
+                .insert(region.start.clone(), place);
         }
         let mut recorded = self.lock();
         let found = recorded.looked.as_ref().map(|before| changes(before, &looked));
         found.unwrap_or_default().into_iter().for_each(|event| recorded.push(event));
+        if let Some(before) = recorded.looked.take() {
+            looked.keep_missing(before);
+        }
         recorded.looked = Some(looked);
     }
 
@@ -92,6 +101,21 @@ impl RegionEvents {
         let next = found.last().filter(|_| found.len() == query.limit);
         let next = next.map(|(number, _)| number.to_string());
         Ok(Page { items: found.into_iter().map(|(_, event)| event).collect(), next })
+    }
+}
+
+impl Looked {
+    /// Keeps the regions of an earlier look whose keys no region has now: they are on a server that
+    /// stopped, and come back.
+    fn keep_missing(&mut self, before: Self) {
+        for (table, regions) in before.tables {
+            let Some(new) = self.tables.get_mut(&table) else { continue };
+            let is_missing =
+                |key: &Bytes, new: &Regions| !new.contains_key(key) && !has_inside(new, key);
+            let missing: Vec<_> =
+                regions.into_iter().filter(|(key, _)| is_missing(key, new)).collect();
+            new.extend(missing);
+        }
     }
 }
 
@@ -172,23 +196,25 @@ fn count(regions: &Regions) -> String {
     format!("{} region{}", regions.len(), if regions.len() == 1 { "" } else { "s" })
 }
 
-/// Returns splits and merges: a border came or went, and the region before it is another one.
+/// Returns splits and merges: a border came where a region was, or went where a region is.
 fn border_changes(old: &Regions, new: &Regions) -> Vec<Event> {
-    let before = |regions: &Regions, key: &Bytes| {
-        regions.range(..key.clone()).next_back().map(|(_, region)| region.encoded_name.clone())
-    };
-    let is_changed = |key: &Bytes| before(old, key) != before(new, key);
-    let splits = new.iter().filter(|(key, _)| !old.contains_key(*key) && is_changed(key));
+    let splits = new.iter().filter(|(key, _)| !old.contains_key(*key) && has_inside(old, key));
     let splits = splits.map(|(key, region)| {
         let text = format!("a region was split, and {} begins here", region.encoded_name);
         event_at("split", text, key, region)
     });
-    let merges = old.iter().filter(|(key, _)| !new.contains_key(*key) && is_changed(key));
+    let merges = old.iter().filter(|(key, _)| !new.contains_key(*key) && has_inside(new, key));
     let merges = merges.map(|(key, region)| {
         let text = format!("region {} was merged into the one before", region.encoded_name);
         event_at("merge", text, key, region)
     });
     splits.chain(merges).collect()
+}
+
+/// Returns `true` if a region begins before a key and ends after it.
+fn has_inside(regions: &Regions, key: &Bytes) -> bool {
+    let before = regions.range(..key.clone()).next_back();
+    before.is_some_and(|(_, region)| region.end.is_empty() || region.end > *key)
 }
 
 fn moves(old: &Regions, new: &Regions) -> Vec<Event> {
@@ -223,7 +249,15 @@ mod tests {
         }
     }
 
+    /// Looks at regions that end where the next one begins.
     fn look(events: &RegionEvents, now_ms: u64, regions: &[(RegionInfo, &str)]) {
+        let mut regions = regions.to_vec();
+        let starts: Vec<_> = regions.iter().skip(1).map(|(next, _)| next.start.clone()).collect();
+        regions.iter_mut().zip(starts).for_each(|((region, _), next)| region.end = next);
+        look_at(events, now_ms, &regions);
+    }
+
+    fn look_at(events: &RegionEvents, now_ms: u64, regions: &[(RegionInfo, &str)]) {
         let places = regions.iter().map(|(region, server)| (region, Some((*server).to_owned())));
         events.look(now_ms, places);
     }
@@ -267,12 +301,14 @@ mod tests {
     #[test]
     fn regions_of_stopped_server_are_no_events() {
         let events = RegionEvents::default();
-        let all = [(region("", 1), "a,1,1"), (region("m", 1), "b,1,1"), (region("t", 1), "b,1,1")];
-        look(&events, 10, &all);
-        look(&events, 20, &all[..1]);
-        look(&events, 30, &all);
-        look(&events, 40, &[]);
-        look(&events, 50, &all);
+        let mut all =
+            [(region("", 1), "a,1,1"), (region("m", 1), "b,1,1"), (region("t", 1), "b,1,1")];
+        (all[0].0.end, all[1].0.end) = (Bytes::from("m"), Bytes::from("t"));
+        look_at(&events, 10, &all);
+        look_at(&events, 20, &all[..1]);
+        look_at(&events, 30, &all);
+        look_at(&events, 40, &[]);
+        look_at(&events, 50, &all);
         assert!(kinds(&events, EventQuery::default()).is_empty());
         let mut other = region("", 60);
         other.table = "new".parse().unwrap();

@@ -193,13 +193,16 @@ mod tests {
         }
     }
 
-    /// Writes per second by row and column, rounded.
+    /// Writes per second by row and column, rounded; `None` where nothing was recorded.
     fn writes(heat: &RegionHeat) -> Vec<Vec<Option<i64>>> {
         let map = heat.maps(&"t".parse().unwrap(), &[query(Metric::Writes)]).unwrap().remove(0);
-        let rows = map.mean.chunks(map.columns);
+        let is_known = |column: &usize| !map.gaps.iter().any(|gap| gap.contains(column));
         #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
-        let figure = |mean: &f32| (!mean.is_nan()).then(|| mean.round() as i64);
-        rows.map(|row| row.iter().map(figure).collect()).collect()
+        let rate = |(column, mean): (usize, &f32)| {
+            Some(column).filter(is_known).map(|_| mean.round() as i64)
+        };
+        let rows = map.mean.chunks(map.columns);
+        rows.map(|row| row.iter().enumerate().map(rate).collect()).collect()
     }
 
     #[test]

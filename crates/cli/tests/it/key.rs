@@ -900,7 +900,8 @@ fn trace_of_server_and_store_is_simulated() {
     let mut script =
         "CREATE TABLE o (v STRING FAMILY d QUALIFIER v, ROW KEY (id U32));\n".to_owned();
     let key = "ROW KEY (id U32)";
-    let ids: Vec<String> = (0..120).map(|id| format!("id={id}")).collect();
+    // Without the quotation mark and the backslash as bytes.
+    let ids: Vec<String> = (128..248).map(|id| format!("id={id}")).collect();
     let (_, keys, errors) = self::key(&["encode", "--key", key], &ids.join("\n"));
     for row in keys.lines() {
         writeln!(script, "put 'o', \"{row}\", 'd:v', 'x'").unwrap();

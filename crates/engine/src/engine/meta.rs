@@ -156,6 +156,7 @@ impl MetaView {
             clock: Arc::clone(&self.env.clock),
             stats: Arc::new(ReadStats::default()),
             report: Box::new(|_, _, _| ()),
+            is_timed: false,
         })
     }
 }

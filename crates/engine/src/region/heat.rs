@@ -74,9 +74,15 @@ impl RegionHeat {
         }
     }
 
-    /// Records the duration of a call for rows of a scan, in nanoseconds.
-    pub(super) fn record_scan_time(&self, number: u64, elapsed_ns: u64) {
-        if let Some(durations) = self.durations(number) {
+    /// Returns `true` if the calls of a scan are timed. `number` is about that of the read requests
+    /// before it.
+    pub(super) fn is_scan_timed(&self, number: u64) -> bool {
+        self.durations(number).is_some()
+    }
+
+    /// Records the duration of a call for rows of a timed scan, in nanoseconds.
+    pub(super) fn record_scan_time(&self, elapsed_ns: u64) {
+        if let Some(durations) = self.durations.get() {
             durations.add_read(elapsed_ns);
         }
     }

@@ -37,7 +37,12 @@ impl RegionHeat {
     pub(super) fn finish_get(&self, _started: Option<u64>, _clock: &dyn Clock) {}
 
     #[inline]
-    pub(super) fn record_scan_time(&self, _number: u64, _elapsed_ns: u64) {}
+    pub(super) fn is_scan_timed(&self, _number: u64) -> bool {
+        false
+    }
+
+    #[inline]
+    pub(super) fn record_scan_time(&self, _elapsed_ns: u64) {}
 
     #[inline]
     pub(super) fn start_write(&self, _number: u64, _clock: &Arc<dyn Clock>) -> Option<Held> {

@@ -349,7 +349,7 @@ impl Region {
             let part = stats.since(&reported);
             region.record_scan(&part, rows);
             if let Some(elapsed) = elapsed {
-                region.heat.record_scan_time(region.counters.read_requests(), elapsed);
+                region.heat.record_scan_time(elapsed);
             }
             if let Some(logged) = &mut logged {
                 logged.add(&part);
@@ -367,6 +367,7 @@ impl Region {
             clock: Arc::clone(&self.shared.env.clock),
             stats: trace,
             report,
+            is_timed: self.heat.is_scan_timed(self.counters.read_requests()),
         })
     }
 

@@ -49,8 +49,10 @@ pub struct RegionScanner {
     clock: Arc<dyn Clock>,
     stats: Arc<ReadStats>,
     report: ReportRead,
-    /// Monotonic time at the beginning of the newest call.
-    called_ns: u64,
+    /// `true` if the durations of its calls are reported.
+    is_timed: bool,
+    /// Monotonic time at the beginning of the newest call, if it is timed.
+    called_ns: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,6 +81,8 @@ pub(crate) struct ScanPlan {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stats: Arc<ReadStats>,
     pub(crate) report: ReportRead,
+    /// `true` if the durations of the calls are reported.
+    pub(crate) is_timed: bool,
 }
 
 /// Accumulated result of one call.
@@ -125,7 +129,8 @@ impl RegionScanner {
             clock: plan.clock,
             stats: plan.stats,
             report: plan.report,
-            called_ns: 0,
+            is_timed: plan.is_timed,
+            called_ns: None,
         })
     }
 
@@ -205,7 +210,7 @@ impl RegionScanner {
     /// continue in that case.
     pub fn next_rows(&mut self, budget: ScanLimits) -> Result<ScanBatch> {
         let clock = Arc::clone(&self.clock);
-        self.called_ns = clock.monotonic_ns();
+        self.called_ns = self.is_timed.then(|| clock.monotonic_ns());
         let (cells_before, memstore_before) = (self.cells_examined(), self.memstore_bytes());
         let filter_cost = self.filter.as_ref().map_or(1, FilterState::cost);
         let mut meter =
@@ -253,8 +258,8 @@ impl RegionScanner {
     }
 
     fn report_call(&mut self, rows: &[Row]) {
-        let elapsed = self.clock.monotonic_ns().saturating_sub(self.called_ns);
-        (self.report)(&self.stats, rows, Some(elapsed));
+        let elapsed = self.called_ns.map(|called| self.clock.monotonic_ns().saturating_sub(called));
+        (self.report)(&self.stats, rows, elapsed);
     }
 
     fn finish(&mut self, mut answer: BatchBuilder, stopped: StopReason) -> ScanBatch {

@@ -481,6 +481,9 @@ fn disk_read_time_is_measured_only_on_request() {
     let env = Env { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..SimEnv::new(1).env() };
     let mut options = Options::default();
     options.block_cache_bytes = 0;
+    // Recorded durations would be further looks at the clock.
+    #[cfg(feature = "heat")]
+    (options.heat_level = halite_engine::HeatLevel::Off);
     let engine = Engine::open(env, options).unwrap();
     engine
         .create_table(TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), Vec::new())

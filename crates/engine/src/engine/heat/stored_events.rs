@@ -63,7 +63,7 @@ impl Engine {
             Err(error) if error.kind() == ErrorKind::NoSuchTable => return Ok(()),
             found => found?,
         };
-        let newest_first = Scan::range(row_of(group, u64::MAX), row_of(group, 0)).reverse(true);
+        let newest_first = Scan::range(row_of(group, 0), row_of(group, u64::MAX)).reverse(true);
         let mut scanner = table.scan(newest_first.limit(MAX_EVENTS), ReadTier::Disk);
         loop {
             let rows = scanner.next_rows()?;
