@@ -98,18 +98,23 @@ pub struct SlowCallLimits {
     /// Calls that take longer are slow, without their wait for a thread
     /// (`hbase.ipc.warn.response.time`), in
     /// milliseconds. Default: 10 seconds.
-    pub slow_ms: u64,
+    pub slow_call_ms: u64,
     /// Calls with a response of more bytes are large (`hbase.ipc.warn.response.size`). Default:
     /// 100 MiB.
-    pub large_bytes: u64,
+    pub large_response_bytes: u64,
     /// Recorded calls, of which the newest are kept
     /// (`hbase.regionserver.slowlog.ringbuffer.size`). All take at most about 4 MiB. Default: 256.
-    pub max_calls: usize,
+    pub slow_log_calls: usize,
 }
 
 impl Default for SlowCallLimits {
     fn default() -> Self {
-        Self { is_enabled: true, slow_ms: 10_000, large_bytes: 100 << 20, max_calls: 256 }
+        Self {
+            is_enabled: true,
+            slow_call_ms: 10_000,
+            large_response_bytes: 100 << 20,
+            slow_log_calls: 256,
+        }
     }
 }
 

@@ -57,7 +57,7 @@ impl KeyStyle {
         let key = self.key(bytes);
         match &self.declared {
             Some(declared) if key.fields.is_none() => {
-                Key { fields: declared.fields_of_prefix(bytes, Salts::Checked), ..key }
+                Key { fields: declared.fields_of_prefix(bytes, Salts::Any), ..key }
             }
             _ => key,
         }

@@ -542,19 +542,19 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     option(
         "slow-call-time",
         "DURATION",
-        Ms(|s| &mut s.server.slow_calls.slow_ms),
+        Ms(|s| &mut s.server.slow_calls.slow_call_ms),
         "Calls that take longer are slow, without their wait for a thread",
     ),
     option(
         "large-response-size",
         "BYTES",
-        Bytes(|s| &mut s.server.slow_calls.large_bytes),
+        Bytes(|s| &mut s.server.slow_calls.large_response_bytes),
         "Calls with a response of more bytes are large",
     ),
     option(
         "slow-log-calls",
         "N",
-        Count(|s| &mut s.server.slow_calls.max_calls),
+        Count(|s| &mut s.server.slow_calls.slow_log_calls),
         "Recorded slow and large calls, of which the newest are kept, in at most 4 MB",
     ),
     option(

@@ -104,8 +104,8 @@ impl SlowCallLog {
     /// Records a call that was slow or large. `now_ms` returns the time in milliseconds since 1970.
     #[inline]
     pub(crate) fn add(&self, call: &Call, cost: CallCost, now_ms: impl FnOnce() -> u64) {
-        let is_slow = cost.processing > Duration::from_millis(self.limits.slow_ms);
-        let is_large = cost.response_bytes as u64 > self.limits.large_bytes;
+        let is_slow = cost.processing > Duration::from_millis(self.limits.slow_call_ms);
+        let is_large = cost.response_bytes as u64 > self.limits.large_response_bytes;
         if (is_slow || is_large) && self.limits.is_enabled {
             self.record(call, cost, (is_slow, is_large), now_ms());
         }
@@ -136,7 +136,7 @@ impl SlowCallLog {
         let mut recorded = self.lock();
         recorded.bytes += call.bytes();
         recorded.calls.push_back(Arc::new(call));
-        while recorded.calls.len() > self.limits.max_calls || recorded.bytes > MAX_BYTES {
+        while recorded.calls.len() > self.limits.slow_log_calls || recorded.bytes > MAX_BYTES {
             let Some(oldest) = recorded.calls.pop_front() else { break };
             recorded.bytes -= oldest.bytes();
         }
@@ -163,8 +163,8 @@ impl SlowCallLog {
 mod tests {
     use super::*;
 
-    fn log(max_calls: usize) -> SlowCallLog {
-        SlowCallLog::new(SlowCallLimits { max_calls, ..SlowCallLimits::default() })
+    fn log(slow_log_calls: usize) -> SlowCallLog {
+        SlowCallLog::new(SlowCallLimits { slow_log_calls, ..SlowCallLimits::default() })
     }
 
     fn call(number: u64, region: &str) -> SlowCall {

@@ -54,7 +54,7 @@ fn methods(calls: &[pb::SlowLogPayload]) -> Vec<&str> {
 
 #[test]
 fn slow_calls_are_described_filtered_and_cleared() {
-    let server = Server::with(|config| config.slow_calls.slow_ms = 0);
+    let server = Server::with(|config| config.slow_calls.slow_call_ms = 0);
     let mut client = server.client();
     client.call::<service::ClientGet>(&get(&server, "x")).unwrap();
     let opened = client.call::<service::ClientScan>(&scan(&server)).unwrap().message;
@@ -102,7 +102,7 @@ fn slow_calls_are_described_filtered_and_cleared() {
 
 #[test]
 fn large_responses_are_recorded_apart_from_slow_calls() {
-    let server = Server::with(|config| config.slow_calls.large_bytes = 1000);
+    let server = Server::with(|config| config.slow_calls.large_response_bytes = 1000);
     let value = "v".repeat(5000);
     server.put(&[("a", &value), ("b", "short")]);
     let mut client = server.client();
@@ -121,7 +121,7 @@ fn large_responses_are_recorded_apart_from_slow_calls() {
 #[test]
 fn nothing_is_recorded_without_slow_log() {
     let server = Server::with(|config| {
-        (config.slow_calls.slow_ms, config.slow_calls.is_enabled) = (0, false);
+        (config.slow_calls.slow_call_ms, config.slow_calls.is_enabled) = (0, false);
     });
     server.client().call::<service::ClientGet>(&get(&server, "x")).unwrap();
     let mut admin = Client::to(server.regionserver_port(), Service::Admin, Kind::Java);
