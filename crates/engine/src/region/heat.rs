@@ -56,7 +56,7 @@ impl RegionHeat {
     #[inline]
     fn durations(&self, number: u64) -> Option<&Arc<Durations>> {
         let durations = self.has_durations.then(|| self.durations.get_or_init(Arc::default))?;
-        durations.is_timed(number).then_some(durations)
+        durations.begin(number).then_some(durations)
     }
 
     /// Returns the time at which a get begins if it is timed. `number` is about that of the read
