@@ -344,7 +344,7 @@ fn drawn(
             let mut whole = asked.clone();
             whole.query.max_rows = MAX_BUCKETS;
             let map = physical(&whole)?;
-            let (map, row) = pivot.rows(call, table, &map, &asked.query);
+            let (map, row) = pivot.rows(call, table, &map, (&asked.query, &asked.metrics));
             Ok(Drawn { map, row, regions: Vec::new(), missing })
         }
         Order::Physical => {
