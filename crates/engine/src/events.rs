@@ -218,7 +218,10 @@ impl EventLog {
         }
         let mut recorded = self.0.lock();
         let event = Event {
-            number: (recorded.last_number + 1).max(time_ms.saturating_mul(NUMBERS_PER_MS)),
+            number: recorded
+                .last_number
+                .saturating_add(1)
+                .max(time_ms.saturating_mul(NUMBERS_PER_MS)),
             time_ms,
             kind: new.kind,
             table: new.table.cloned(),

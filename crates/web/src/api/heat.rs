@@ -355,7 +355,7 @@ fn drawn(
                 hide_rows(&mut map, &regions);
             }
             let mut row = rows(&map, asked, style, &regions);
-            let missing = add_sizes(call, table, &map, end, &mut row)?;
+            let missing = add_sizes(call, table, &map, &asked.query, &mut row)?;
             Ok(Drawn { map, row, regions, missing })
         }
     }
