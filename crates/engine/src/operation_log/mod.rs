@@ -151,7 +151,7 @@ impl OperationLog {
         for batch in places.into_iter().filter_map(|place| place.read(env)) {
             found.dropped = found.dropped.saturating_add(batch.dropped);
             found.calls.extend(batch.calls.into_iter().filter(is_asked));
-            // The log may have far more operations than are asked for.
+            // The log may have far more operations than were requested.
             if found.calls.len() / 2 > limit {
                 keep_newest(&mut found.calls, limit);
             }

@@ -126,8 +126,8 @@ impl Ring {
             writer.write_all(&[&head, batch].concat())
         });
         if let Err(error) = written {
-            // Some of the bytes may be in the segment that was written: it counts as if all were. If
-            // none was begun there is no new one, and the earlier ones are as they were: else a disk
+            // Some of the bytes may be in the segment that was written: it counts as if all were.
+            // Without a writer none was begun, and the earlier ones are as they were: else a disk
             // that refuses new files would end with no log at all.
             let was_begun = self.writer.take().is_some();
             if let Some(last) = self.segments.back_mut().filter(|_| was_begun) {

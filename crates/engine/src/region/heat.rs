@@ -93,8 +93,8 @@ impl RegionHeat {
         self.durations(number).map(|_| clock.monotonic_ns())
     }
 
-    /// Returns a value that records, when it is dropped, the duration of a write that began then and
-    /// did not fail.
+    /// Returns a value that records, when it is dropped, the duration of a write that began then
+    /// and did not fail.
     #[inline]
     pub(super) fn finish_write(
         &self,

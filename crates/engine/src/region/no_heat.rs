@@ -77,7 +77,7 @@ impl RegionHeat {
     pub(super) fn record_writes(&self, _first: u64, _write: &PreparedWrite<'_>) {}
 }
 
-#[expect(clippy::unused_self, reason = "it stands for the method of call_log.rs")]
+#[expect(clippy::unused_self, reason = "it has the form of the method of call_log.rs")]
 impl LoggedScan {
     #[inline]
     pub(super) fn add(&mut self, _part: &ReadStats) {}

@@ -113,8 +113,8 @@ impl<'a> Pivot<'a> {
     }
 }
 
-/// Returns the sampled reads for metrics of reads, and the writes for those of writes: they may have
-/// other values. An operation between two columns, which may have a weight of 0, is left out.
+/// Returns the sampled reads for metrics of reads, and the writes for those of writes: they may
+/// have other values. An operation between two columns may have a weight of 0, and is left out.
 fn of_metrics(mut sample: Vec<WeightedKey>, metrics: &[Metric]) -> Vec<WeightedKey> {
     let counts_writes =
         |metric: &Metric| matches!(metric, Metric::Writes | Metric::Deletes | Metric::BytesWritten);

@@ -226,8 +226,8 @@ impl Picture {
     }
 }
 
-/// Returns the columns of which no load is recorded, or that end before the first replayed operation
-/// of the log: the load there is not known, and not zero.
+/// Returns the columns of which no load is recorded, or that end before the first replayed
+/// operation of the log: the load there is not known, and not zero.
 fn gaps_of(grid: &HeatMap, logged: &LoggedCalls) -> Vec<Range<usize>> {
     let since = known_since(logged).unwrap_or(i64::MAX).saturating_sub(grid.from_ms);
     let unknown = usize::try_from(since.div_euclid(grid.column_ms.max(1))).unwrap_or(0);
