@@ -40,7 +40,7 @@ pub fn with_caller<T>(caller: &Arc<Caller>, work: impl FnOnce() -> T) -> T {
 }
 
 /// Returns the caller of the operations of this thread; `None` for the embedded library.
-#[cfg_attr(not(feature = "heat"), expect(dead_code, reason = "nothing is logged"))]
+#[cfg_attr(not(any(feature = "heat", test)), expect(dead_code, reason = "nothing is logged"))]
 pub(crate) fn current_caller() -> Option<Arc<Caller>> {
     CALLER.with(|caller| caller.borrow().clone())
 }

@@ -218,7 +218,10 @@ impl EventLog {
         }
         let mut recorded = self.0.lock();
         let event = Event {
-            number: (recorded.last_number + 1).max(time_ms.saturating_mul(NUMBERS_PER_MS)),
+            number: recorded
+                .last_number
+                .saturating_add(1)
+                .max(time_ms.saturating_mul(NUMBERS_PER_MS)),
             time_ms,
             kind: new.kind,
             table: new.table.cloned(),
@@ -395,7 +398,10 @@ mod tests {
         let key = Bytes::from(vec![7; MAX_KEY_BYTES + 1]);
         let text = "\u{e4}".repeat(MAX_TEXT_BYTES);
         log.add(&env, NewEvent::of_table(EventKind::Split, &table, text).at(&key));
-        log.add(&env, NewEvent::of_table(EventKind::Flush, &layout::heat_table(), "hidden"));
+        log.add(
+            &env,
+            NewEvent::of_table(EventKind::Flush, &layout::meta_overlay_table(), "hidden"),
+        );
         let found = log.find(&EventFilter::default(), 10);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].key, None);

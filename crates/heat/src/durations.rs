@@ -59,23 +59,26 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Returns `true` if the operation with this number is to be timed.
+    /// Returns `true` if the operation with this number is to be timed. It counts from now on: the
+    /// operations of a batch end together, long after all of them have begun.
     #[inline]
     #[must_use]
-    pub fn is_timed(&self, number: u64) -> bool {
-        self.timed.load(Relaxed) < WHOLE_OPERATIONS
-            || sampler::is_sampled(sampler::position(number), SUB_RANGE_RATE)
+    pub fn begin(&self, number: u64) -> bool {
+        let is_timed = self.timed.load(Relaxed) < WHOLE_OPERATIONS
+            || sampler::is_sampled(sampler::position(number), SUB_RANGE_RATE);
+        if is_timed {
+            self.timed.fetch_add(1, Relaxed);
+        }
+        is_timed
     }
 
     /// Counts a read.
     pub fn add_read(&self, nanoseconds: u64) {
-        self.timed.fetch_add(1, Relaxed);
         self.reads.add(nanoseconds);
     }
 
     /// Counts a write.
     pub fn add_write(&self, nanoseconds: u64) {
-        self.timed.fetch_add(1, Relaxed);
         self.writes.add(nanoseconds);
     }
 
@@ -128,11 +131,9 @@ mod tests {
     #[test]
     fn busy_region_times_one_operation_of_eight() {
         let durations = Durations::default();
-        for number in 0..u64::from(WHOLE_OPERATIONS) {
-            assert!(durations.is_timed(number));
-            durations.add_write(1000);
-        }
-        let timed = (0..80_000).filter(|number| durations.is_timed(*number)).count();
+        // None of them has ended yet.
+        assert!((0..u64::from(WHOLE_OPERATIONS)).all(|number| durations.begin(number)));
+        let timed = (0..80_000).filter(|number| durations.begin(*number)).count();
         assert!((9_800..10_200).contains(&timed), "{timed}");
     }
 }

@@ -57,6 +57,7 @@ impl KeyStyle {
         let key = self.key(bytes);
         match &self.declared {
             Some(declared) if key.fields.is_none() => {
+                // The salt is that of a key of which the prefix is a part.
                 Key { fields: declared.fields_of_prefix(bytes, Salts::Any), ..key }
             }
             _ => key,
@@ -313,6 +314,10 @@ mod tests {
         assert_eq!(key.fields(&bytes[..1]), Some(vec![fields[0].clone()]));
         assert_eq!(key.fields(b"no key of this declaration"), None);
         let style = style(&[], Some(key));
+        for salt in 0..16 {
+            let cut = style.boundary(&[salt, b's', b'1', 0, 1]).fields.unwrap();
+            assert_eq!(cut, [salt.to_string().as_str(), "s1"], "a part of a salted key");
+        }
         let unsalted = style.unsalted_boundary(&bytes[1..]);
         assert_eq!(unsalted.fields.unwrap(), ["s1", "2024-03-15T08:00:00Z"]);
         assert_eq!(style.unsalted_boundary(b"s1\0\x01").fields.unwrap(), ["s1"]);

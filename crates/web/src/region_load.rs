@@ -81,7 +81,8 @@ impl InnerLoad {
         let shape = extension.diagnose_load(table, span).map(|finding| finding.shape);
         let mut rows: BTreeMap<Vec<u8>, f64> = BTreeMap::new();
         for key in extension.sampled_keys(table, span).unwrap_or_default() {
-            if region.contains(&key.key.row) {
+            // An operation between two columns may have a weight of 0.
+            if region.contains(&key.key.row) && key.weight > 0.0 {
                 *rows.entry(key.key.row).or_default() += key.weight;
             }
         }

@@ -20,6 +20,9 @@ pub struct CommitTicket {
     target: Option<SyncTarget>,
     /// Dropped with the ticket, when the write has been waited for.
     held: Option<Held>,
+    /// Those of the tickets that were joined to this one: a list, since a batch may join very many,
+    /// and the end of values within values would need a stack as deep.
+    joined: Vec<Held>,
 }
 
 /// Value whose end means that a write is durable.
@@ -35,11 +38,12 @@ struct SyncTarget {
 impl CommitTicket {
     /// Returns a fulfilled ticket.
     pub fn ready() -> Self {
-        Self { target: None, held: None }
+        Self { target: None, held: None, joined: Vec::new() }
     }
 
     pub(crate) fn new(wal: &Arc<Wal>, position: u64, fsync: bool) -> Self {
-        Self { target: Some(SyncTarget { wal: Arc::clone(wal), position, fsync }), held: None }
+        let target = Some(SyncTarget { wal: Arc::clone(wal), position, fsync });
+        Self { target, ..Self::ready() }
     }
 
     /// Returns the ticket with a value that is dropped when the write has been waited for.
@@ -49,10 +53,9 @@ impl CommitTicket {
 
     /// Returns a ticket that is fulfilled when both are.
     pub fn later(self, other: Self) -> Self {
-        let held = match (self.held, other.held) {
-            (Some(a), Some(b)) => Some(Arc::new((a, b)) as Held),
-            (a, b) => a.or(b),
-        };
+        let mut joined = self.joined;
+        joined.extend(other.held);
+        joined.extend(other.joined);
         let target = match (self.target, other.target) {
             (Some(a), Some(b)) => {
                 let (position, fsync) = (a.position.max(b.position), a.fsync || b.fsync);
@@ -60,7 +63,7 @@ impl CommitTicket {
             }
             (pending, None) | (None, pending) => pending,
         };
-        Self { target, held }
+        Self { target, held: self.held, joined }
     }
 
     /// Returns the result if the write is durable and visible, for tasks that would otherwise wait
@@ -100,5 +103,34 @@ impl Future for CommitTicket {
                 pending.wal.poll_sync(pending.position, pending.fsync, context.waker())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+
+    struct Counted(Arc<AtomicUsize>);
+
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    #[test]
+    fn tickets_of_large_batch_end_without_recursion() {
+        const COUNT: usize = 300_000;
+        let ended = Arc::new(AtomicUsize::new(0));
+        let one = || CommitTicket::ready().holding(Some(Arc::new(Counted(Arc::clone(&ended)))));
+        let all = (1..COUNT).fold(one(), |all, _| all.later(one()));
+        assert_eq!(ended.load(Relaxed), 0);
+        let clone = all.clone();
+        drop(all);
+        assert_eq!(ended.load(Relaxed), 0, "a clone holds them too");
+        drop(clone);
+        assert_eq!(ended.load(Relaxed), COUNT);
     }
 }

@@ -57,14 +57,16 @@ impl CallBuffer {
         self.in_second.fetch_add(1, Relaxed) < max_per_second
     }
 
-    /// Takes all operations, in the order of their times, and the number of those dropped.
+    /// Takes all operations, in the order of their times, and the number of those dropped. Without
+    /// operations this number stays: a batch has it for the time of its operations.
     pub(super) fn take(&self) -> (Vec<Call>, u64) {
         let mut calls = Vec::new();
         for part in &self.parts {
             calls.extend(std::mem::take(&mut *part.lock()).calls);
         }
         calls.sort_by_key(|call: &Call| call.time_ms);
-        (calls, self.dropped.swap(0, Relaxed))
+        let dropped = if calls.is_empty() { 0 } else { self.dropped.swap(0, Relaxed) };
+        (calls, dropped)
     }
 }
 

@@ -113,7 +113,7 @@ impl OperationLog {
     /// As the file system's.
     pub(crate) fn write(&self, env: &Env) -> Result<()> {
         let (mut calls, mut dropped) = self.buffer.take();
-        if calls.is_empty() && dropped == 0 {
+        if calls.is_empty() {
             return Ok(());
         }
         let mut ring = self.ring.lock();
@@ -146,14 +146,23 @@ impl OperationLog {
             (ring.places(from_ms, to_ms), ring.since_ms())
         };
         let mut found = LoggedCalls { since_ms, rate: self.rate, ..LoggedCalls::default() };
+        let is_asked =
+            |call: &Call| *call.table == *table && (from_ms..to_ms).contains(&call.time_ms);
         for batch in places.into_iter().filter_map(|place| place.read(env)) {
-            found.dropped += batch.dropped;
-            let is_asked =
-                |call: &Call| *call.table == *table && (from_ms..to_ms).contains(&call.time_ms);
+            found.dropped = found.dropped.saturating_add(batch.dropped);
             found.calls.extend(batch.calls.into_iter().filter(is_asked));
+            // The log may have far more operations than were requested.
+            if found.calls.len() / 2 > limit {
+                keep_newest(&mut found.calls, limit);
+            }
         }
-        found.calls.sort_by_key(|call| call.time_ms);
-        found.calls.drain(..found.calls.len().saturating_sub(limit));
+        keep_newest(&mut found.calls, limit);
         found
     }
+}
+
+/// Sorts operations by their times, and removes all but the newest.
+fn keep_newest(calls: &mut Vec<Call>, limit: usize) {
+    calls.sort_by_key(|call| call.time_ms);
+    calls.drain(..calls.len().saturating_sub(limit));
 }

@@ -126,9 +126,11 @@ impl Ring {
             writer.write_all(&[&head, batch].concat())
         });
         if let Err(error) = written {
-            self.writer = None;
-            // Some of the bytes may be there: the segment counts as if all were.
-            if let Some(last) = self.segments.back_mut() {
+            // Some of the bytes may be in the segment that was written: it counts as if all were.
+            // Without a writer none was begun, and the earlier ones are as they were: else a disk
+            // that refuses new files would end with no log at all.
+            let was_begun = self.writer.take().is_some();
+            if let Some(last) = self.segments.back_mut().filter(|_| was_begun) {
                 last.bytes += bytes;
             }
             let path = format!("{}/{}", env.fs.root(), layout::OPERATION_LOG);

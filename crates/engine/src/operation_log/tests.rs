@@ -275,6 +275,43 @@ fn failed_write_loses_operations_only() {
 }
 
 #[test]
+fn refused_files_keep_earlier_log() {
+    use crate::env::sim::{FsCall, InjectedFault};
+    let sim = SimEnv::new(1);
+    let engine = full(&sim);
+    put(&engine, "a");
+    engine.close().unwrap();
+    let engine = open(&sim, HeatLevel::Full, 1);
+    let value = "v".repeat(30_000);
+    // As many bytes as twice the bound.
+    for _ in 0..70 {
+        apply(&engine, Put::new(value.clone()).add("f", "q", "v"));
+        sim.fs.inject(InjectedFault::next(
+            FsCall::Create,
+            "halite/oplog",
+            std::io::ErrorKind::StorageFull,
+        ));
+        engine.record_heat();
+    }
+    put(&engine, "b");
+    assert_eq!(rows(&engine), ["a", "b"]);
+}
+
+#[test]
+fn asked_operations_are_newest_of_all() {
+    let sim = SimEnv::new(1);
+    let engine = full(&sim);
+    for at in 0..40 {
+        sim.clock.advance_ms(1);
+        put(&engine, &format!("r{at:02}"));
+        engine.record_heat();
+    }
+    let newest = engine.logged_calls(&name(), ALWAYS, 3).unwrap().calls;
+    let rows: Vec<&[u8]> = newest.iter().map(|call| &*call.row).collect();
+    assert_eq!(rows, [b"r37", b"r38", b"r39"]);
+}
+
+#[test]
 fn buffer_without_room_drops_and_counts() {
     let buffer = CallBuffer::default();
     let call = |time_ms, bytes| Call {

@@ -56,7 +56,7 @@ impl RegionHeat {
     #[inline]
     fn durations(&self, number: u64) -> Option<&Arc<Durations>> {
         let durations = self.has_durations.then(|| self.durations.get_or_init(Arc::default))?;
-        durations.is_timed(number).then_some(durations)
+        durations.begin(number).then_some(durations)
     }
 
     /// Returns the time at which a get begins if it is timed. `number` is about that of the read
@@ -87,11 +87,21 @@ impl RegionHeat {
         }
     }
 
-    /// Returns a value that records, when it is dropped, the duration of a write that begins now.
+    /// Returns the time at which a write begins if it is timed.
     #[inline]
-    pub(super) fn start_write(&self, number: u64, clock: &Arc<dyn Clock>) -> Option<Held> {
-        let durations = Arc::clone(self.durations(number)?);
-        let started_ns = clock.monotonic_ns();
+    pub(super) fn start_write(&self, number: u64, clock: &dyn Clock) -> Option<u64> {
+        self.durations(number).map(|_| clock.monotonic_ns())
+    }
+
+    /// Returns a value that records, when it is dropped, the duration of a write that began then
+    /// and did not fail.
+    #[inline]
+    pub(super) fn finish_write(
+        &self,
+        started: Option<u64>,
+        clock: &Arc<dyn Clock>,
+    ) -> Option<Held> {
+        let (started_ns, durations) = (started?, Arc::clone(self.durations.get()?));
         Some(Arc::new(WriteTimer { durations, clock: Arc::clone(clock), started_ns }))
     }
 

@@ -117,9 +117,10 @@ fn rows_of(store: &StoreSnapshot) -> u64 {
         let reader = file.reader();
         match reader.row_count().filter(|_| reader.bloom_type() == BloomType::Row) {
             Some(rows) => {
-                known = (known.0 + half(rows), known.1 + half(reader.entry_count()));
+                let cells = half(reader.entry_count());
+                known = (known.0.saturating_add(half(rows)), known.1.saturating_add(cells));
             }
-            None => unknown += half(reader.entry_count()),
+            None => unknown = unknown.saturating_add(half(reader.entry_count())),
         }
     }
     let (mut in_memory, mut sampled) = (0, (0, 0));
@@ -132,7 +133,7 @@ fn rows_of(store: &StoreSnapshot) -> u64 {
         (_, 0) => unknown,
         (rows, cells) => part(unknown, rows, cells),
     };
-    known.0 + of_unknown + in_memory
+    known.0.saturating_add(of_unknown).saturating_add(in_memory)
 }
 
 /// Returns the rows of the first cells of a memstore, and the number of these cells.

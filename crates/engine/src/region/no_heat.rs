@@ -45,7 +45,16 @@ impl RegionHeat {
     pub(super) fn record_scan_time(&self, _elapsed_ns: u64) {}
 
     #[inline]
-    pub(super) fn start_write(&self, _number: u64, _clock: &Arc<dyn Clock>) -> Option<Held> {
+    pub(super) fn start_write(&self, _number: u64, _clock: &dyn Clock) -> Option<u64> {
+        None
+    }
+
+    #[inline]
+    pub(super) fn finish_write(
+        &self,
+        _started: Option<u64>,
+        _clock: &Arc<dyn Clock>,
+    ) -> Option<Held> {
         None
     }
 
@@ -68,6 +77,7 @@ impl RegionHeat {
     pub(super) fn record_writes(&self, _first: u64, _write: &PreparedWrite<'_>) {}
 }
 
+#[expect(clippy::unused_self, reason = "it has the form of the method of call_log.rs")]
 impl LoggedScan {
     #[inline]
     pub(super) fn add(&mut self, _part: &ReadStats) {}

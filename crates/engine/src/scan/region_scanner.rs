@@ -49,9 +49,7 @@ pub struct RegionScanner {
     clock: Arc<dyn Clock>,
     stats: Arc<ReadStats>,
     report: ReportRead,
-    /// `true` if the durations of its calls are reported.
-    is_timed: bool,
-    /// Monotonic time at the beginning of the newest call, if it is timed.
+    /// Monotonic time at the beginning of the newest call; `None` if its calls are not timed.
     called_ns: Option<u64>,
 }
 
@@ -129,8 +127,7 @@ impl RegionScanner {
             clock: plan.clock,
             stats: plan.stats,
             report: plan.report,
-            is_timed: plan.is_timed,
-            called_ns: None,
+            called_ns: plan.is_timed.then_some(0),
         })
     }
 
@@ -210,7 +207,7 @@ impl RegionScanner {
     /// continue in that case.
     pub fn next_rows(&mut self, budget: ScanLimits) -> Result<ScanBatch> {
         let clock = Arc::clone(&self.clock);
-        self.called_ns = self.is_timed.then(|| clock.monotonic_ns());
+        self.called_ns = self.called_ns.map(|_| clock.monotonic_ns());
         let (cells_before, memstore_before) = (self.cells_examined(), self.memstore_bytes());
         let filter_cost = self.filter.as_ref().map_or(1, FilterState::cost);
         let mut meter =

@@ -25,7 +25,7 @@ use crate::split_sample;
 
 pub use candidates::{Candidate, candidates, opaque_key};
 pub use rekey::{CannotRekey, Rekeyer};
-pub use windows::{Interval, LoadSkew};
+pub use windows::{Interval, LoadSkew, MIN_PER_REGION};
 
 /// Operations below which a replay says nothing.
 pub const MIN_OPERATIONS: usize = 100;
@@ -69,6 +69,8 @@ pub struct Replay {
     pub misfits: usize,
     /// Operations that the skews count.
     pub counted: usize,
+    /// `true` if these are reads and writes, since there are none of the asked ones.
+    pub counts_all: bool,
     /// Places of the replayed operations among those recorded, with their keys in the other schema.
     pub keys: Vec<(usize, Bytes)>,
     /// Boundaries of the regions of both: now and then.
@@ -143,14 +145,15 @@ pub fn replay(
     let now_boundaries = if is_assumed { even(&now, regions) } else { options.boundaries.clone() };
     let then_boundaries = by_salt(rekeyer.to(), regions).unwrap_or_else(|| even(&then, regions));
     let skew = (
-        LoadSkew::of(&now, &now_boundaries, options.seed),
-        LoadSkew::of(&then, &then_boundaries, options.seed),
+        LoadSkew::of(&now, &now_boundaries, regions as usize, options.seed),
+        LoadSkew::of(&then, &then_boundaries, regions as usize, options.seed),
     );
     let (ranges, worse) = compare_queries(calls, rekeyer);
     Ok(Replay {
         operations: keys.len(),
         misfits,
         counted: now.len(),
+        counts_all: !has_counted,
         key_bytes: (mean_length(&now), mean_length(&then)),
         boundaries: (now_boundaries, then_boundaries),
         keys,

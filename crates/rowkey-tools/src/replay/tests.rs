@@ -97,6 +97,20 @@ fn rows_of_no_schema_are_counted_apart() {
 }
 
 #[test]
+fn rows_that_cannot_be_divided_are_uneven() {
+    let from = key("ROW KEY (id U32, kind U8)");
+    let to = key("ROW KEY (kind U8, id U32)");
+    // One row has all writes: no boundary divides them, whatever the key.
+    let row = encoded(&from, &["id=7", "kind=1"]);
+    let calls: Vec<RecordedCall> = (0..200).map(|at| write(at, row.clone())).collect();
+    let rekeyer = Rekeyer::new(&from, &to, 7).unwrap();
+    let (now, then) = replay(&calls, &rekeyer, &options()).unwrap().skew;
+    for skew in [now, then] {
+        assert_eq!((skew.window_p99, skew.effective_regions, skew.regions), (16.0, 1.0, 16));
+    }
+}
+
+#[test]
 fn whole_scan_stays_one_scan() {
     let from = key("ROW KEY (id U32)");
     let to = key("ROW KEY (SALT(16 BY id), id U32)");

@@ -9,7 +9,7 @@ use crate::simulate::stats::{median, percentile};
 /// operations last longer.
 const WINDOW_MS: i64 = 10_000;
 /// Operations per region of a window; with fewer, random variation dominates.
-const MIN_PER_REGION: u64 = 8;
+pub const MIN_PER_REGION: u64 = 8;
 /// Samples of the bootstrap.
 const RESAMPLES: usize = 200;
 
@@ -40,11 +40,14 @@ pub struct LoadSkew {
 }
 
 impl LoadSkew {
-    /// Returns the skew of operations in the order of their times.
+    /// Returns the skew of operations in the order of their times over `regions` regions. Boundaries
+    /// may make fewer of them, where few rows cannot be divided: the others have no load.
     #[must_use]
-    pub fn of(calls: &[(i64, &[u8])], boundaries: &[Bytes], seed: u64) -> Self {
+    pub fn of(calls: &[(i64, &[u8])], boundaries: &[Bytes], regions: usize, seed: u64) -> Self {
+        let regions = regions.max(boundaries.len() + 1);
         let windows = windows(calls, boundaries);
-        let ratios: Vec<f64> = windows.iter().map(|counts| max_over_mean(counts)).collect();
+        let ratios: Vec<f64> =
+            windows.iter().map(|counts| max_over_mean(counts, regions)).collect();
         let effective: Vec<f64> = windows.iter().map(|counts| effective_regions(counts)).collect();
         let mut rows: Vec<&[u8]> = calls.iter().map(|(_, row)| *row).collect();
         rows.sort_unstable();
@@ -55,9 +58,9 @@ impl LoadSkew {
             window_p99: percentile(&ratios, 99),
             window_interval: interval(&ratios, seed),
             effective_regions: median(&effective),
-            static_balance: max_over_mean(&of_rows),
+            static_balance: max_over_mean(&of_rows, regions),
             windows: windows.len(),
-            regions: boundaries.len() + 1,
+            regions,
         }
     }
 }
@@ -99,9 +102,9 @@ fn interval(ratios: &[f64], seed: u64) -> Option<Interval> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio of counts far below 2^52")]
-fn max_over_mean(counts: &[u64]) -> f64 {
+fn max_over_mean(counts: &[u64], regions: usize) -> f64 {
     let (max, all) = (counts.iter().max().copied().unwrap_or(0), counts.iter().sum::<u64>());
-    if all == 0 { 0.0 } else { max as f64 * counts.len() as f64 / all as f64 }
+    if all == 0 { 0.0 } else { max as f64 * regions as f64 / all as f64 }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio of counts far below 2^52")]

@@ -200,7 +200,9 @@ pub(crate) async fn split(call: Call, body: Result<Body, BytesRejection>) -> Res
         let why = inner.and_then(|inner| inner.half_load(|row| Some(row.clone())).indivisible);
         let text = why.map(|why| format!("a split will not divide the load: {why}"));
         let name = name_of(&info);
-        let at = key.as_ref().map(|key| format!(", {}", quoted(key))).unwrap_or_default();
+        // The middle of the region is a row that was not asked with.
+        let shown = if call.site.config.shows_rows { &key } else { &asked };
+        let at = shown.as_ref().map(|key| format!(", {}", quoted(key))).unwrap_or_default();
         Ok(Action {
             would: vec![
                 Step { what: "close", region: Some(name.clone()), ..Step::default() },

@@ -344,7 +344,7 @@ fn drawn(
             let mut whole = asked.clone();
             whole.query.max_rows = MAX_BUCKETS;
             let map = physical(&whole)?;
-            let (map, row) = pivot.rows(call, table, &map, &asked.query);
+            let (map, row) = pivot.rows(call, table, &map, (&asked.query, &asked.metrics));
             Ok(Drawn { map, row, regions: Vec::new(), missing })
         }
         Order::Physical => {
@@ -355,7 +355,7 @@ fn drawn(
                 hide_rows(&mut map, &regions);
             }
             let mut row = rows(&map, asked, style, &regions);
-            let missing = add_sizes(call, table, &map, end, &mut row)?;
+            let missing = add_sizes(call, table, &map, &asked.query, &mut row)?;
             Ok(Drawn { map, row, regions, missing })
         }
     }

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use halite_heat::{HeatMap, HeatQuery, RowShares, WeightedKey};
+use halite_heat::{HeatMap, HeatQuery, Metric, RowShares, WeightedKey};
 
 use super::heat::HeatRow;
 use crate::call::Call;
@@ -68,19 +68,20 @@ impl<'a> Pivot<'a> {
         Ok(Self { declared, segment })
     }
 
-    /// Returns the map of values and its rows, from the physical map. Blocks.
+    /// Returns the map of values and its rows, from the physical map of the sum of some metrics.
+    /// Blocks.
     pub(crate) fn rows(
         &self,
         call: &Call,
         table: &KnownTable,
         map: &HeatMap,
-        query: &HeatQuery,
+        (query, metrics): (&HeatQuery, &[Metric]),
     ) -> (HeatMap, Vec<HeatRow>) {
         let extension = call.site.extension();
         let to_ms = i64::try_from(extension.now_ms()).unwrap_or(i64::MAX);
         let span = (to_ms.saturating_sub(SPAN_MS), to_ms);
         let sample = extension.sampled_keys(table.name(), span).unwrap_or_default();
-        let values = self.values(map, query.end.as_deref(), sample);
+        let values = self.values(map, query.end.as_deref(), of_metrics(sample, metrics));
         regrouped(map, &values, query.max_rows)
     }
 
@@ -110,6 +111,17 @@ impl<'a> Pivot<'a> {
         }
         values
     }
+}
+
+/// Returns the sampled reads for metrics of reads, and the writes for those of writes: they may
+/// have other values. An operation between two columns may have a weight of 0, and is left out.
+fn of_metrics(mut sample: Vec<WeightedKey>, metrics: &[Metric]) -> Vec<WeightedKey> {
+    let counts_writes =
+        |metric: &Metric| matches!(metric, Metric::Writes | Metric::Deletes | Metric::BytesWritten);
+    sample.retain(|key| {
+        key.weight > 0.0 && metrics.iter().any(|metric| counts_writes(metric) == key.key.is_write)
+    });
+    sample
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a share")]
@@ -225,6 +237,20 @@ mod tests {
         let estimated: Vec<bool> = rows.iter().map(|row| row.estimated).collect();
         assert_eq!(estimated, [true, true, true, false, true, true]);
         assert!(rows[5].other && !rows[4].other);
+    }
+
+    #[test]
+    fn sample_is_that_of_the_metric() {
+        let mut written = sampled(key("w", 1), 2.0);
+        written.key.is_write = true;
+        let sample = vec![written, sampled(key("r", 1), 3.0), sampled(key("z", 1), 0.0)];
+        let rows = |metrics: &[Metric]| {
+            let found = of_metrics(sample.clone(), metrics).into_iter();
+            found.map(|key| key.key.row).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(&[Metric::BytesWritten]), [key("w", 1)]);
+        assert_eq!(rows(&[Metric::RowsExamined]), [key("r", 1)]);
+        assert_eq!(rows(&[Metric::BytesRead, Metric::BytesWritten]).len(), 2);
     }
 
     #[test]

@@ -132,7 +132,9 @@ impl SplitView {
     fn of(call: &Call, table: &KnownTable, load: &RegionLoad, style: &KeyStyle) -> Self {
         let (extension, region) = (call.site.extension(), &load.region);
         let middle = extension.middle_row(&region.encoded_name).ok().flatten();
-        let half_size_key = middle.as_ref().map(|key| style.key(key));
+        // Sub-ranges, sampled rows and the middle row are parts of rows.
+        let shows_rows = call.site.config.shows_rows;
+        let half_size_key = middle.as_ref().filter(|_| shows_rows).map(|key| style.key(key));
         let Some(inner) = InnerLoad::of(extension, table.name(), region) else {
             return Self { half_size_key, ..Self::default() };
         };
@@ -145,8 +147,6 @@ impl SplitView {
             start: style.boundary(&range.start),
             load: round(range.load),
         };
-        // Sub-ranges and sampled rows are parts of rows.
-        let shows_rows = call.site.config.shows_rows;
         Self {
             sub_ranges: shows_rows.then(|| inner.ranges.iter().map(view).collect()),
             half_load_key: half.row.filter(|_| shows_rows).map(|row| style.boundary(&row)),

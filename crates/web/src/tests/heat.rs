@@ -75,8 +75,11 @@ impl Extension for Recorded {
 
     /// As many operations on each of the rows `n0` to `n9`.
     fn sampled_keys(&self, _: &TableName, _: (i64, i64)) -> Result<Vec<WeightedKey>> {
-        let key =
-            |number: u8| SampledKey { row: vec![b'n', b'0' + number], ..SampledKey::default() };
+        let key = |number: u8| SampledKey {
+            row: vec![b'n', b'0' + number],
+            is_write: number.is_multiple_of(2),
+            ..SampledKey::default()
+        };
         let keys = (0..10).map(|number| WeightedKey { key: key(number), region: 1, weight: 8.0 });
         Ok(keys.collect())
     }

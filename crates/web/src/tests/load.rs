@@ -24,7 +24,9 @@ async fn region_has_its_sub_ranges_and_best_split() {
     let list = hidden.get("/api/tables/t/regions").await.json();
     let name = list["regions"][1]["encoded_name"].as_str().unwrap();
     let region = hidden.get(&format!("/api/tables/t/regions/{name}")).await.json();
-    assert!(region["sub_ranges"].is_null() && region["half_load_key"].is_null());
+    for key in ["sub_ranges", "half_load_key", "half_size_key"] {
+        assert!(region[key].is_null(), "{key}");
+    }
 }
 
 #[tokio::test]

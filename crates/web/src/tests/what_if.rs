@@ -17,6 +17,7 @@ const KEY: &str = "ROW KEY (order_id U64, line U32)";
 /// Rising order numbers of two clients over ten minutes.
 struct Recorded {
     calls: Vec<Call>,
+    since_ms: i64,
 }
 
 impl Recorded {
@@ -61,7 +62,7 @@ impl Recorded {
             calls.push(scan);
         }
         calls.sort_by_key(|call| call.time_ms);
-        Self { calls }
+        Self { calls, since_ms: NOW_MS - 600_000 }
     }
 }
 
@@ -95,16 +96,20 @@ impl Extension for Recorded {
         let is_asked = |call: &&Call| (from..to).contains(&call.time_ms);
         let mut calls: Vec<Call> = self.calls.iter().filter(is_asked).cloned().collect();
         calls.drain(..calls.len().saturating_sub(limit));
-        Ok(LoggedCalls { calls, dropped: 3, since_ms: Some(NOW_MS - 600_000), rate: 1000 })
+        Ok(LoggedCalls { calls, dropped: 3, since_ms: Some(self.since_ms), rate: 1000 })
     }
 }
 
 fn web(count: i64, config: WebConfig) -> Web {
+    web_of(Recorded::new(count), config)
+}
+
+fn web_of(recorded: Recorded, config: WebConfig) -> Web {
     let web = Web::new();
     web.create_declared("t", KEY);
     web.create_table("opaque", &[]);
     let cluster = Arc::clone(web.store().cluster());
-    let sources = WebSources { cluster, extension: Arc::new(Recorded::new(count)) };
+    let sources = WebSources { cluster, extension: Arc::new(recorded) };
     Web { router: router(sources, config), ..web }
 }
 
@@ -174,6 +179,36 @@ async fn too_few_operations_are_counted() {
     assert_eq!(answer["metrics"], serde_json::Value::Null);
     let note = answer["notes"][0].as_str().unwrap();
     assert!(note.starts_with("22 operations are recorded") && note.contains("1/1000"), "{note}");
+}
+
+/// Time that the log no longer has is not a time without load.
+#[tokio::test]
+async fn time_before_log_is_unknown() {
+    let mut recorded = Recorded::new(6000);
+    recorded.since_ms = NOW_MS - 300_000;
+    recorded.calls.retain(|call| call.time_ms >= NOW_MS - 300_000);
+    let web = web_of(recorded, WebConfig::default());
+    let key = "ROW KEY (SALT(16 BY order_id), order_id U64, line U32)";
+    let heat = what_if(&web, "t", key, "&rows=16&cols=60").await.json()["heat"].take();
+    assert_eq!(heat["gaps"][0]["to"], NOW_MS - 300_000);
+    let first = heat["mean"][0].as_array().unwrap();
+    assert!(first[..30].iter().all(serde_json::Value::is_null), "{first:?}");
+    assert!(first[30..].iter().all(serde_json::Value::is_number), "{first:?}");
+}
+
+#[tokio::test]
+async fn few_operations_of_asked_kind_say_nothing() {
+    let mut recorded = Recorded::new(3000);
+    let reads = recorded.calls.iter().filter(|call| call.kind.is_read()).take(5).cloned();
+    let reads: Vec<Call> = reads.collect();
+    recorded.calls.retain(|call| !call.kind.is_read());
+    recorded.calls.extend(reads);
+    let web = web_of(recorded, WebConfig::default());
+    let key = "ROW KEY (SALT(16 BY order_id), order_id U64, line U32)";
+    let answer = what_if(&web, "t", key, "&metric=reads").await.json();
+    assert_eq!(answer["metrics"], serde_json::Value::Null);
+    let notes = answer["notes"].to_string();
+    assert!(notes.contains("5 of the operations are reads"), "{notes}");
 }
 
 #[tokio::test]

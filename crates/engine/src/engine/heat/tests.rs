@@ -116,10 +116,15 @@ fn regions_have_durations_and_rows() {
     assert_eq!(count(|load| load.rows.unwrap()), 20);
     assert_eq!(count(|load| load.read_latencies.count()), 1);
     assert_eq!(count(|load| load.write_latencies.count()), 21);
+    // The operations of a batch end together; those that are timed count when they begin.
+    let increments = (0..1000).map(|_| halite_types::Increment::new("n").add("f", "q", 1).into());
+    drop(table.batch(increments.collect()).unwrap());
+    let timed = count(|load| load.write_latencies.count());
+    assert!((512..700).contains(&timed), "one of eight after the first 512: {timed}");
     engine.flush(&name()).unwrap();
     // The file knows its rows by its bloom filter; the row of the memstore is one of them.
     put(&engine, "row05");
-    assert_eq!(count(|load| load.rows.unwrap()), 21);
+    assert_eq!(count(|load| load.rows.unwrap()), 22);
     (0..7).for_each(|_| tick(&sim, &engine));
     assert_eq!(count(|load| load.write_latencies.count()), 0, "older than a minute");
 }

@@ -16,8 +16,8 @@ use axum::response::Response;
 use halite_heat::operations::{Call as Logged, LoggedCalls};
 use halite_rowkey::KeySchema;
 use halite_rowkey_tools::replay::{
-    MIN_OPERATIONS, RecordedCall, Rekeyer, ReplayOptions, WorseQuery, candidates, opaque_key,
-    replay,
+    MIN_OPERATIONS, MIN_PER_REGION, RecordedCall, Rekeyer, Replay, ReplayOptions, WorseQuery,
+    candidates, opaque_key, replay,
 };
 use halite_types::{Bytes, block_on};
 use serde::Serialize;
@@ -229,14 +229,11 @@ fn compared(
         Ok(found) => found,
         Err(reason) => return Ok(WhatIfAnswer { notes: vec![reason], ..answer }),
     };
-    if found.is_assumed {
-        notes.push(format!(
-            "the table has one region; both keys are compared on {ASSUMED_REGIONS} regions with \
-             equal numbers of rows"
-        ));
-    }
-    if logged.dropped > 0 {
-        notes.push(format!("{} operations were not recorded, for want of room", logged.dropped));
+    let counted = if query.counts_reads() { "reads" } else { "writes" };
+    notes.extend(limits_of(&found, counted));
+    notes.extend(limits_of_log(logged));
+    if found.counted < MIN_OPERATIONS {
+        return Ok(WhatIfAnswer { misfits: found.misfits, notes, ..answer });
     }
     let style = KeyStyle::of(&call.params, Some(DeclaredKey::of_schema(other.clone())))?;
     let grid = query.grid(call, table.name())?;
@@ -248,10 +245,57 @@ fn compared(
         metrics: Some(metrics(&found)),
         worse: Some(found.worse.iter().take(MAX_WORSE).map(worse).collect()),
         migration: Some(Migration::new(&table.descriptor, other, bytes)),
-        heat: Some(Picture::new(query, &grid, &logged.calls, &found, &style)),
+        heat: Some(Picture::new(query, &grid, logged, &found, &style)),
         notes,
         ..answer
     })
+}
+
+/// Returns what the metrics of a replay do not say.
+fn limits_of(found: &Replay, counted: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    if found.is_assumed {
+        notes.push(format!(
+            "the table has one region; both keys are compared on {ASSUMED_REGIONS} regions with \
+             equal numbers of rows"
+        ));
+    }
+    if found.counts_all {
+        notes.push(format!("no {counted} are recorded in this time; all operations are counted"));
+    }
+    let regions = found.skew.0.regions;
+    if found.counted < MIN_OPERATIONS {
+        notes.push(format!(
+            "{} of the operations are {counted} on a key that can be told, and {MIN_OPERATIONS} \
+             are needed",
+            found.counted
+        ));
+    } else if (found.counted as u64) < MIN_PER_REGION * regions as u64 {
+        notes.push(format!(
+            "{} operations on {regions} regions are fewer than {MIN_PER_REGION} for each: d1 and \
+             d2 are uneven by accident too",
+            found.counted
+        ));
+    }
+    notes
+}
+
+/// Returns what the log does not have.
+fn limits_of_log(logged: &LoggedCalls) -> Vec<String> {
+    let mut notes = Vec::new();
+    if logged.calls.len() >= MAX_OPERATIONS {
+        notes.push(format!("the newest {MAX_OPERATIONS} operations of this time are replayed"));
+    }
+    if logged.dropped > 0 {
+        notes.push(format!("{} operations were not recorded, for want of room", logged.dropped));
+    }
+    notes
+}
+
+/// Returns the time since which all operations of the log are replayed.
+fn known_since(logged: &LoggedCalls) -> Option<i64> {
+    let first = logged.calls.first().map(|call| call.time_ms);
+    if logged.calls.len() >= MAX_OPERATIONS { first } else { logged.since_ms }
 }
 
 /// Returns the logged operations as a replay reads them. Equal statements are one text.

@@ -1,8 +1,9 @@
 //! Recorded operations under another key as heat: the columns are those of the recorded load.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use halite_heat::operations::{Call as Logged, CallKind};
+use halite_heat::operations::{Call as Logged, CallKind, LoggedCalls};
 use halite_heat::{HeatMap, HeatQuery, LAYERS, MAX_BUCKETS, MAX_COLUMNS, Metric};
 use halite_rowkey_tools::replay::Replay;
 use halite_rowkey_tools::split_sample;
@@ -10,6 +11,7 @@ use halite_types::{Bytes, TableName};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::known_since;
 use crate::api::activity::EventView;
 use crate::call::Call;
 use crate::key_view::{Key, KeyStyle};
@@ -172,7 +174,7 @@ impl Picture {
     pub(super) fn new(
         query: &PictureQuery,
         grid: &HeatMap,
-        calls: &[Logged],
+        logged: &LoggedCalls,
         replay: &Replay,
         style: &KeyStyle,
     ) -> Self {
@@ -182,8 +184,9 @@ impl Picture {
         let mut cells = vec![0_u64; bounds.len() * columns];
         let mut operations = 0;
         for (at, key) in &replay.keys {
-            let call = &calls[*at];
-            let column = (call.time_ms - grid.from_ms).div_euclid(grid.column_ms.max(1));
+            let call = &logged.calls[*at];
+            let column =
+                call.time_ms.saturating_sub(grid.from_ms).div_euclid(grid.column_ms.max(1));
             let column = usize::try_from(column).ok().filter(|column| *column < columns);
             let row = bounds.partition_point(|bound| bound <= key).saturating_sub(1);
             if let Some(column) = column {
@@ -193,11 +196,12 @@ impl Picture {
                 *cell = cell.saturating_add(amount);
             }
         }
+        let gaps = gaps_of(grid, logged);
         let width = |column: usize| {
             let columns = i64::try_from(column).unwrap_or(i64::MAX);
             grid.from_ms.saturating_add(grid.column_ms.saturating_mul(columns))
         };
-        let gap = |range: &std::ops::Range<usize>| PictureGap {
+        let gap = |range: &Range<usize>| PictureGap {
             from: width(range.start),
             to: width(range.end),
             why: "not recorded",
@@ -214,12 +218,23 @@ impl Picture {
             row: rows(&bounds, regions, style),
             regions: marks(&bounds, regions, grid.from_ms),
             events: Vec::new(),
-            gaps: grid.gaps.iter().map(gap).collect(),
+            gaps: gaps.iter().map(gap).collect(),
             estimated: Vec::new(),
             operations,
-            mean: per_second(&cells, grid),
+            mean: per_second(&cells, grid, &gaps),
         }
     }
+}
+
+/// Returns the columns of which no load is recorded, or that end before the first replayed
+/// operation of the log: the load there is not known, and not zero.
+fn gaps_of(grid: &HeatMap, logged: &LoggedCalls) -> Vec<Range<usize>> {
+    let since = known_since(logged).unwrap_or(i64::MAX).saturating_sub(grid.from_ms);
+    let unknown = usize::try_from(since.div_euclid(grid.column_ms.max(1))).unwrap_or(0);
+    let unknown = unknown.min(grid.columns);
+    let after = grid.gaps.iter().map(|gap| gap.start.max(unknown)..gap.end);
+    let first = std::iter::once(0..unknown);
+    first.chain(after).filter(|gap| !gap.is_empty()).collect()
 }
 
 /// Returns first keys of ranges with about equal numbers of rows, among them those of the regions.
@@ -266,9 +281,9 @@ fn marks(bounds: &[Bytes], regions: &[Bytes], since: i64) -> Vec<PictureRegion> 
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a picture has a few digits")]
-fn per_second(cells: &[u64], grid: &HeatMap) -> Vec<Vec<Option<f32>>> {
+fn per_second(cells: &[u64], grid: &HeatMap, gaps: &[Range<usize>]) -> Vec<Vec<Option<f32>>> {
     let seconds = float(grid.column_ms.max(1).unsigned_abs()) / 1000.0;
-    let is_gap = |column: usize| grid.gaps.iter().any(|gap| gap.contains(&column));
+    let is_gap = |column: usize| gaps.iter().any(|gap| gap.contains(&column));
     let cell = |(column, amount): (usize, &u64)| {
         (!is_gap(column)).then(|| (float(*amount) / seconds) as f32)
     };
