@@ -37,6 +37,7 @@ Tasks of the Halite repository.
     cargo xtask interop --record    record the output of HBase's clients on a real HBase
     cargo xtask tidy                check crate edges, import circles, dependency reasons, the code
                                     map, test data and prose
+    cargo xtask page-types          check the types of the web page's modules (needs node-typescript)
     cargo xtask sizes               print lengths of files and functions, and assertions
     cargo xtask sim [--seed 0x2a]   simulate the engine; a failed run prints its seed; --seeds N runs
                                     N seeds on all cores
@@ -53,8 +54,8 @@ Tasks of the Halite repository.
     cargo xtask codegen [--check]   generate crates/wire's code from its .proto files, or check it
     cargo xtask bench NAME [ARGS]   run a benchmark; without NAME, list the benchmarks
 
-With CI=true in the environment, `test` continues after a failed step, and a missing JDK, Maven, Go or
-C++ compiler is a failure.
+With CI=true in the environment, `test` continues after a failed step, and a missing JDK, Maven, Go,
+C++ compiler, Chromium or TypeScript compiler is a failure.
 ";
 
 fn main() -> ExitCode {
@@ -80,6 +81,10 @@ fn run(arguments: &[String]) -> Result<()> {
         }
         ("test" | "ci", []) => checks::run_all(),
         ("tidy", []) => tidy::run(),
+        ("page-types", []) => match page_types::step()? {
+            steps::StepOutcome::Done => Ok(()),
+            steps::StepOutcome::Skipped(missing) => Err(missing),
+        },
         ("sizes", []) => tidy::sizes::run(),
         ("sim", rest) => checks::simulation(rest),
         ("world", rest) => checks::world(rest),
@@ -97,7 +102,7 @@ fn run(arguments: &[String]) -> Result<()> {
             cargo(["run", "--quiet", "--package", "halite-wire-codegen", "--"]).args(rest),
         ),
         ("bench", rest) => bench::run_or_list(rest),
-        ("test" | "ci" | "tidy" | "sizes" | "loom" | "races", [extra, ..]) => {
+        ("test" | "ci" | "tidy" | "page-types" | "sizes" | "loom" | "races", [extra, ..]) => {
             Err(format!("unexpected arguments {extra:?} for `{task}`; see cargo xtask --help"))
         }
         _ => Err(format!("unknown task {task:?}; see cargo xtask --help")),

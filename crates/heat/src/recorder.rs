@@ -217,7 +217,9 @@ impl RegionRecorder {
         rows.recorded = 0;
         rows.columns += 1;
         let is_due = !rows.is_divided || rows.columns >= STEADY_COLUMNS;
-        if is_due && crowded.is_some_and(|range| is_divisible(&column.sample, &ranges, range)) {
+        // A region is divided at first whatever its load, so that one hot row shows as one thin band.
+        let is_useful = |range| !rows.is_divided || is_divisible(&column.sample, &ranges, range);
+        if is_due && crowded.is_some_and(is_useful) {
             let chosen = dividing_keys(&column.sample, file_keys());
             // An operation that has the former ranges at hand may still count there, without
             // effect.

@@ -460,6 +460,8 @@ export class HeatView {
     const events = (model.h.events || []).filter(
       event => event.at >= model.h.from && this.x(event.at) <= box.x + box.w,
     );
+    /** @type {[number, number][]} */
+    const texts = [];
     for (const event of events) {
       const x = this.x(event.at);
       pen.strokeStyle = pen.fillStyle = ink.muted;
@@ -467,7 +469,7 @@ export class HeatView {
       pen.beginPath();
       if (event.kind === 'split') this.triangle(pen, x, y, true);
       else if (event.kind === 'deploy' || event.kind === 'restart' || event.kind === 'schema')
-        this.flag(pen, event, x, y, events);
+        this.flag(pen, event, x, y, events, texts);
       else if (event.kind === 'flush') pen.fillRect(x - 0.75, y - 3.5, 1.5, 7);
       else if (event.kind === 'error') this.cross(pen, x, y);
       else if (event.kind === 'compaction') {
@@ -500,8 +502,9 @@ export class HeatView {
    * @param {number} x
    * @param {number} y
    * @param {StoreEvent[]} events
+   * @param {[number, number][]} texts ends of the texts so far, of which none may be covered
    */
-  flag(pen, event, x, y, events) {
+  flag(pen, event, x, y, events, texts) {
     const { box, ink } = this;
     pen.strokeStyle = pen.fillStyle = ink.accent;
     pen.beginPath();
@@ -524,6 +527,7 @@ export class HeatView {
     const free = (/** @type {number} */ from) =>
       from >= box.x &&
       from + w <= box.x + box.w &&
+      texts.every(([start, end]) => end < from - 6 || start > from + w + 6) &&
       events.every(
         other => other === event || this.x(other.at) < from - 8 || this.x(other.at) > from + w + 6,
       );
@@ -532,6 +536,7 @@ export class HeatView {
     pen.textAlign = 'left';
     pen.textBaseline = 'middle';
     pen.fillText(event.text, from, y);
+    texts.push([from, from + w]);
   }
 
   /** Load of the rows beside the map; of one instant during playback. @param {Pen} pen */
