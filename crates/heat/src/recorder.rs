@@ -217,7 +217,7 @@ impl RegionRecorder {
         rows.recorded = 0;
         rows.columns += 1;
         let is_due = !rows.is_divided || rows.columns >= STEADY_COLUMNS;
-        // A region is divided at first whatever its load, so that one hot row shows as one thin band.
+        // A region is divided at first whatever its load, so that one hot row is one thin band.
         let is_useful = |range| !rows.is_divided || is_divisible(&column.sample, &ranges, range);
         if is_due && crowded.is_some_and(is_useful) {
             let chosen = dividing_keys(&column.sample, file_keys());
