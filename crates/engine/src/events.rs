@@ -134,7 +134,8 @@ pub struct EventFilter {
 }
 
 impl EventFilter {
-    fn takes(&self, event: &Event) -> bool {
+    /// Returns `true` if it selects an event.
+    pub fn takes(&self, event: &Event) -> bool {
         let is_of_table = match (&self.table, &event.table) {
             (None, _) => true,
             (Some(wanted), Some(table)) => wanted == table,

@@ -1,8 +1,10 @@
-//! Events of a store in the form of the page.
+//! Events of a store, or of a cluster elsewhere, in the form of the page.
 
 use halite::{EventFilter, EventKind, Store};
-use halite_types::{Error, Result};
+use halite_types::Result;
 use halite_web::{Event, EventQuery, Page};
+
+use super::numbered::{number_before, page_of};
 
 /// Returns the events that a query selects, newest first. The number of the last one continues the
 /// list.
@@ -10,19 +12,31 @@ use halite_web::{Event, EventQuery, Page};
 /// # Errors
 /// `InvalidRequest` for a continuation that no answer contained.
 pub(super) fn events(store: &Store, query: &EventQuery) -> Result<Page<Event>> {
-    let before = query.next.as_deref().map(str::parse).transpose();
-    let filter = EventFilter {
+    let filter = filter_of(query)?;
+    Ok(page_of_events(store.engine().events(&filter, query.limit), query.limit))
+}
+
+/// Returns the filter of a query.
+///
+/// # Errors
+/// As [`events`].
+pub(super) fn filter_of(query: &EventQuery) -> Result<EventFilter> {
+    Ok(EventFilter {
         from_ms: query.from,
         to_ms: query.to,
         table: query.table.clone(),
         with_store: query.with_store,
         kinds: query.kinds.iter().filter_map(|kind| EventKind::from_name(kind)).collect(),
-        before: before.map_err(|_| Error::invalid("next is from an earlier answer"))?,
-    };
-    let found = store.engine().events(&filter, query.limit);
-    let is_full = found.len() == query.limit;
-    let next = found.last().filter(|_| is_full).map(|event| event.number.to_string());
-    let items = found.into_iter().map(|event| Event {
+        before: number_before(query.next.as_deref())?,
+    })
+}
+
+pub(super) fn page_of_events(found: Vec<halite::Event>, limit: usize) -> Page<Event> {
+    page_of(found, limit, |event| event.number, view)
+}
+
+fn view(event: halite::Event) -> Event {
+    Event {
         at: event.time_ms,
         kind: event.kind.name().to_owned(),
         table: event.table,
@@ -31,6 +45,5 @@ pub(super) fn events(store: &Store, query: &EventQuery) -> Result<Page<Event>> {
         text: event.text,
         duration_ms: event.duration_ms,
         bytes: event.bytes,
-    });
-    Ok(Page { items: items.collect(), next })
+    }
 }

@@ -5,10 +5,12 @@
 //! store.rs     facts of a store in this process      token.rs  secret of those who may change
 //! attached.rs  facts of a cluster elsewhere          ui.rs     the page without a server
 //! region_heat.rs  requests of its regions over time  region_events.rs  changes of its regions
+//! numbered.rs  lists that continue after a number
 //! ```
 
 mod attached;
 mod events;
+mod numbered;
 mod region_events;
 mod region_heat;
 mod slow_calls;

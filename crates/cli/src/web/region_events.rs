@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use halite::{Bytes, RegionInfo, Result, TableName};
-use halite_types::Error;
-use halite_web::{Event, EventQuery, Page};
+use halite::{Bytes, Event, EventKind, RegionInfo, Result, TableName};
+use halite_web::{EventQuery, Page};
+
+use super::events::{filter_of, page_of_events};
 
 /// Maximum events that are remembered.
 const MAX_EVENTS: usize = 4096;
@@ -19,8 +20,8 @@ pub(super) struct RegionEvents(Mutex<Recorded>);
 struct Recorded {
     /// `None` before the first look.
     looked: Option<Looked>,
-    /// Numbered events, oldest first.
-    events: VecDeque<(u64, Event)>,
+    /// Oldest first.
+    events: VecDeque<Event>,
     last_number: u64,
 }
 
@@ -77,7 +78,8 @@ impl RegionEvents {
 
     /// Records that a new version of a program runs.
     pub(super) fn mark_deploy(&self, now_ms: u64, table: Option<&TableName>, text: &str) {
-        let event = Event { table: table.cloned(), ..event_of(now_ms, "deploy", text.to_owned()) };
+        let event =
+            Event { table: table.cloned(), ..event_of(now_ms, EventKind::Deploy, text.to_owned()) };
         self.lock().push(event);
     }
 
@@ -85,22 +87,13 @@ impl RegionEvents {
     ///
     /// # Errors
     /// `InvalidRequest` for a continuation that no answer contained.
-    pub(super) fn find(&self, query: &EventQuery) -> Result<Page<Event>> {
-        let before: Option<u64> = query
-            .next
-            .as_deref()
-            .map(str::parse)
-            .transpose()
-            .map_err(|_| Error::invalid("next is from an earlier answer"))?;
+    pub(super) fn find(&self, query: &EventQuery) -> Result<Page<halite_web::Event>> {
+        let filter = filter_of(query)?;
         let recorded = self.lock();
-        let wanted = recorded.events.iter().rev().filter(|(number, event)| {
-            before.is_none_or(|before| *number < before) && takes(query, event)
-        });
+        let wanted = recorded.events.iter().rev().filter(|event| filter.takes(event));
         let found: Vec<_> = wanted.take(query.limit).cloned().collect();
         drop(recorded);
-        let next = found.last().filter(|_| found.len() == query.limit);
-        let next = next.map(|(number, _)| number.to_string());
-        Ok(Page { items: found.into_iter().map(|(_, event)| event).collect(), next })
+        Ok(page_of_events(found, query.limit))
     }
 }
 
@@ -125,26 +118,15 @@ impl Recorded {
         if self.events.len() >= MAX_EVENTS {
             self.events.pop_front();
         }
-        self.events.push_back((self.last_number, event));
+        self.events.push_back(Event { number: self.last_number, ..event });
     }
 }
 
-fn takes(query: &EventQuery, event: &Event) -> bool {
-    let is_of_table = match (&query.table, &event.table) {
-        (None, _) => true,
-        (Some(wanted), Some(table)) => wanted == table,
-        (Some(_), None) => query.with_store,
-    };
-    is_of_table
-        && query.from.is_none_or(|from| event.at >= from)
-        && query.to.is_none_or(|to| event.at < to)
-        && (query.kinds.is_empty() || query.kinds.contains(&event.kind))
-}
-
-fn event_of(at: u64, kind: &str, text: String) -> Event {
+fn event_of(time_ms: u64, kind: EventKind, text: String) -> Event {
     Event {
-        at,
-        kind: kind.to_owned(),
+        number: 0,
+        time_ms,
+        kind,
         table: None,
         region: None,
         key: None,
@@ -162,7 +144,7 @@ fn changes(before: &Looked, after: &Looked) -> Vec<Event> {
         match before.tables.get(table) {
             Some(old) if is_replaced(old, regions) => {
                 let text = format!("table truncated or created again with {}", count(regions));
-                events.push((table, event_of(0, "schema", text)));
+                events.push((table, event_of(0, EventKind::Schema, text)));
             }
             Some(old) => {
                 let borders = border_changes(old, regions);
@@ -171,14 +153,14 @@ fn changes(before: &Looked, after: &Looked) -> Vec<Event> {
             }
             None if regions.values().all(|region| region.id >= before.at) => {
                 let text = format!("table created with {}", count(regions));
-                events.push((table, event_of(0, "schema", text)));
+                events.push((table, event_of(0, EventKind::Schema, text)));
             }
             // Enabled, or on a server that was gone.
             None => {}
         }
     }
     let finished = |(table, event): (&TableName, Event)| Event {
-        at: after.at,
+        time_ms: after.at,
         table: Some(table.clone()),
         ..event
     };
@@ -201,12 +183,12 @@ fn border_changes(old: &Regions, new: &Regions) -> Vec<Event> {
     let splits = new.iter().filter(|(key, _)| !old.contains_key(*key) && has_inside(old, key));
     let splits = splits.map(|(key, region)| {
         let text = format!("a region was split, and {} begins here", region.encoded_name);
-        event_at("split", text, key, region)
+        event_at(EventKind::Split, text, key, region)
     });
     let merges = old.iter().filter(|(key, _)| !new.contains_key(*key) && has_inside(new, key));
     let merges = merges.map(|(key, region)| {
         let text = format!("region {} was merged into the one before", region.encoded_name);
-        event_at("merge", text, key, region)
+        event_at(EventKind::Merge, text, key, region)
     });
     splits.chain(merges).collect()
 }
@@ -222,12 +204,12 @@ fn moves(old: &Regions, new: &Regions) -> Vec<Event> {
         let before = old.get(key).filter(|old| old.encoded_name == region.encoded_name)?;
         let (from, to) = (before.server.as_ref()?, region.server.as_ref()?);
         let text = format!("region {} moved from {from} to {to}", region.encoded_name);
-        (from != to).then(|| event_at("move", text, key, region))
+        (from != to).then(|| event_at(EventKind::Move, text, key, region))
     });
     moved.collect()
 }
 
-fn event_at(kind: &str, text: String, key: &Bytes, region: &RegionPlace) -> Event {
+fn event_at(kind: EventKind, text: String, key: &Bytes, region: &RegionPlace) -> Event {
     Event {
         region: Some(region.encoded_name.clone()),
         key: Some(key.clone()).filter(|key| !key.is_empty()),

@@ -4,6 +4,8 @@ use halite_server::SlowCallLog;
 use halite_types::{Error, ErrorKind, Result};
 use halite_web::{Page, SlowCall, SlowCallQuery};
 
+use super::numbered::{number_before, page_of};
+
 /// Returns the slow calls that a query selects, newest first. The number of the last one continues
 /// the list.
 ///
@@ -18,21 +20,14 @@ pub(super) fn slow_calls(
         let text = "slow calls are not recorded; halite serve --slow-log true records them";
         return Err(Error::new(ErrorKind::Unsupported, text));
     };
-    let before: Option<u64> = query
-        .next
-        .as_deref()
-        .map(str::parse)
-        .transpose()
-        .map_err(|_| Error::invalid("next is from an earlier answer"))?;
+    let before = number_before(query.next.as_deref())?;
     let table = query.table.as_ref().map(ToString::to_string);
     let found = log.newest(query.limit, |call| {
         before.is_none_or(|before| call.number < before)
             && table.as_ref().is_none_or(|table| call.is_of_table(table))
             && query.min_ms.is_none_or(|least| call.processing.as_millis() >= u128::from(least))
     });
-    let is_full = found.len() == query.limit;
-    let next = found.last().filter(|_| is_full).map(|call| call.number.to_string());
-    Ok(Page { items: found.iter().map(|call| view(call)).collect(), next })
+    Ok(page_of(found, query.limit, |call| call.number, |call| view(&call)))
 }
 
 fn view(call: &halite_server::SlowCall) -> SlowCall {

@@ -18,11 +18,9 @@ use crate::wal::Wal;
 pub struct CommitTicket {
     /// `None` if there is nothing to wait for.
     target: Option<SyncTarget>,
-    /// Dropped with the ticket, when the write has been waited for.
-    held: Option<Held>,
-    /// Those of the tickets that were joined to this one: a list, since a batch may join very many,
-    /// and the end of values within values would need a stack as deep.
-    joined: Vec<Held>,
+    /// Dropped with the ticket, when the write has been waited for: a list, since a batch may join
+    /// very many tickets, and the end of values within values would need a stack as deep.
+    held: Vec<Held>,
 }
 
 /// Value whose end means that a write is durable.
@@ -38,7 +36,7 @@ struct SyncTarget {
 impl CommitTicket {
     /// Returns a fulfilled ticket.
     pub fn ready() -> Self {
-        Self { target: None, held: None, joined: Vec::new() }
+        Self { target: None, held: Vec::new() }
     }
 
     pub(crate) fn new(wal: &Arc<Wal>, position: u64, fsync: bool) -> Self {
@@ -47,15 +45,15 @@ impl CommitTicket {
     }
 
     /// Returns the ticket with a value that is dropped when the write has been waited for.
-    pub(crate) fn holding(self, held: Option<Held>) -> Self {
-        Self { held, ..self }
+    pub(crate) fn holding(mut self, held: Option<Held>) -> Self {
+        self.held.extend(held);
+        self
     }
 
     /// Returns a ticket that is fulfilled when both are.
     pub fn later(self, other: Self) -> Self {
-        let mut joined = self.joined;
-        joined.extend(other.held);
-        joined.extend(other.joined);
+        let mut held = self.held;
+        held.extend(other.held);
         let target = match (self.target, other.target) {
             (Some(a), Some(b)) => {
                 let (position, fsync) = (a.position.max(b.position), a.fsync || b.fsync);
@@ -63,7 +61,7 @@ impl CommitTicket {
             }
             (pending, None) | (None, pending) => pending,
         };
-        Self { target, held: self.held, joined }
+        Self { target, held }
     }
 
     /// Returns the result if the write is durable and visible, for tasks that would otherwise wait
