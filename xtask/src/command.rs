@@ -127,6 +127,17 @@ pub(crate) fn command_output(program: &str, arguments: &[&str]) -> Option<String
     output.status.success().then(|| String::from_utf8_lossy(&both).into_owned())
 }
 
+/// Runs a command and returns its standard output; its errors are printed if it fails.
+pub(crate) fn output_of(command: &mut Command) -> Result<String> {
+    let output = halite_patience::output(command, MAX_RUN_TIME)
+        .map_err(|error| format!("`{}`: {error}", format_command(command)))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    Err(format!("`{}` failed ({})", format_command(command), output.status))
+}
+
 fn cannot_start(command: &Command, error: &std::io::Error) -> String {
     format!("cannot start `{}`: {error}; install it and add it to PATH", format_command(command))
 }

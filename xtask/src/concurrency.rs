@@ -1,19 +1,31 @@
 //! `cargo xtask loom` and `cargo xtask races`: checks of thread interactions.
 
+use std::process::Command;
+
 use crate::Result;
-use crate::command::{cargo, command_output, run, target_dir};
+use crate::command::{cargo, command_output, output_of, run, target_dir};
 use crate::steps::StepOutcome;
 
 /// Runs the models of writers, readers and the log in every interleaving that the memory model
 /// allows.
 pub(crate) fn loom() -> Result<()> {
-    let mut command = cargo(["test", "--quiet", "--package", "halite-engine", "--lib"]);
-    // A separate directory: the flag would make cargo rebuild everything, and again without it.
-    command
-        .arg("--target-dir")
-        .arg(target_dir().join("loom"))
-        .env("RUSTFLAGS", "--cfg halite_loom");
-    run(command.args(["interleavings::", "--", "--test-threads", "1"]))
+    // Only the engine is compiled for the models: with the flag in `RUSTFLAGS`, all its
+    // dependencies would be, too.
+    let mut command = cargo(["rustc", "--package", "halite-engine", "--lib", "--profile", "test"]);
+    command.args(["--message-format", "json-render-diagnostics", "--"]);
+    // The compiler takes far longer than the models, even unoptimised.
+    command.args(["--cfg", "halite_loom", "-C", "opt-level=0"]);
+    let program = executable(&output_of(&mut command)?)?;
+    run(Command::new(program).args(["interleavings::", "--test-threads", "1", "--quiet"]))
+}
+
+/// Returns the program that a build made, from the messages of cargo.
+fn executable(messages: &str) -> Result<String> {
+    let found = messages.lines().find_map(|line| {
+        let (_, rest) = line.split_once("\"executable\":\"")?;
+        Some(rest.split_once('"')?.0.to_owned())
+    });
+    found.ok_or_else(|| "cargo named no executable of the build".to_owned())
 }
 
 /// Runs the step of `cargo xtask test`.
@@ -59,4 +71,17 @@ pub(crate) fn races() -> Result<()> {
         .env("RUSTFLAGS", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer");
     command.env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
     run(command.args(["readers_beside_the_writer", "--", "--test-threads", "1"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executable_is_that_of_the_last_artifact() {
+        let messages = r#"{"reason":"compiler-artifact","executable":null}
+{"reason":"compiler-artifact","executable":"/target/debug/deps/engine-1","fresh":false}"#;
+        assert_eq!(executable(messages).unwrap(), "/target/debug/deps/engine-1");
+        assert!(executable("{}").is_err());
+    }
 }

@@ -21,7 +21,15 @@ enum StepStatus {
 pub(crate) struct Steps {
     /// Continues after a failure, so that one run reports all of them.
     keep_going: bool,
-    results: Vec<(&'static str, Duration, StepStatus)>,
+    results: Vec<StepResult>,
+}
+
+struct StepResult {
+    title: &'static str,
+    time: Duration,
+    /// Processor time of the programs of the step, if the system tells it.
+    processor_time: Option<Duration>,
+    status: StepStatus,
 }
 
 impl Steps {
@@ -36,8 +44,8 @@ impl Steps {
             return;
         }
         println!("\n==== {title}");
-        let start = Instant::now();
-        let ending = match work() {
+        let (start, processor_start) = (Instant::now(), children_processor_time());
+        let status = match work() {
             Ok(StepOutcome::Done) => StepStatus::Passed,
             Ok(StepOutcome::Skipped(reason)) => {
                 println!("skipped: {reason}");
@@ -48,7 +56,10 @@ impl Steps {
                 StepStatus::Failed(message)
             }
         };
-        self.results.push((title, start.elapsed(), ending));
+        let processor_time = children_processor_time()
+            .zip(processor_start)
+            .map(|(now, before)| now.saturating_sub(before));
+        self.results.push(StepResult { title, time: start.elapsed(), processor_time, status });
     }
 
     /// Prints the summary.
@@ -57,20 +68,17 @@ impl Steps {
     /// Returns an error if a step failed.
     pub(crate) fn finish(self) -> Result<()> {
         println!("\n==== summary");
-        for (title, time, ending) in &self.results {
-            let seconds = time.as_secs_f64();
-            match ending {
-                StepStatus::Passed => println!("{seconds:7.1} s  ok       {title}"),
-                StepStatus::Skipped(reason) => {
-                    println!("{seconds:7.1} s  skipped  {title}: {reason}");
-                }
-                StepStatus::Failed(message) => {
-                    println!("{seconds:7.1} s  FAILED   {title}: {message}");
-                }
+        for StepResult { title, time, processor_time, status } in &self.results {
+            let times = format_times(*time, *processor_time);
+            match status {
+                StepStatus::Passed => println!("{times}  ok       {title}"),
+                StepStatus::Skipped(reason) => println!("{times}  skipped  {title}: {reason}"),
+                StepStatus::Failed(message) => println!("{times}  FAILED   {title}: {message}"),
             }
         }
-        let total: Duration = self.results.iter().map(|(_, time, _)| *time).sum();
-        println!("{:7.1} s  in all", total.as_secs_f64());
+        let total = self.results.iter().map(|result| result.time).sum();
+        let processor_total = self.results.iter().map(|result| result.processor_time).sum();
+        println!("{}  in all", format_times(total, processor_total));
         match self.failures() {
             0 => Ok(()),
             1 => Err("a step failed; its output is above".to_string()),
@@ -79,8 +87,33 @@ impl Steps {
     }
 
     fn failures(&self) -> usize {
-        self.results.iter().filter(|(_, _, ending)| matches!(ending, StepStatus::Failed(_))).count()
+        let is_failed = |result: &&StepResult| matches!(result.status, StepStatus::Failed(_));
+        self.results.iter().filter(is_failed).count()
     }
+}
+
+fn format_times(time: Duration, processor_time: Option<Duration>) -> String {
+    let seconds = time.as_secs_f64();
+    processor_time.map_or_else(
+        || format!("{seconds:7.1} s"),
+        |processor_time| format!("{seconds:7.1} s {:7.1} s of cpu", processor_time.as_secs_f64()),
+    )
+}
+
+/// Returns the processor time of all programs that this one started and that have ended, on Linux.
+fn children_processor_time() -> Option<Duration> {
+    /// Length of a clock tick in `/proc`, the same on every architecture of Linux.
+    const TICK: Duration = Duration::from_millis(10);
+    parse_children_ticks(&std::fs::read_to_string("/proc/self/stat").ok()?)
+        .map(|ticks| TICK * ticks)
+}
+
+/// Returns the user and system ticks of children in a line of `/proc/PID/stat` (proc(5)).
+fn parse_children_ticks(line: &str) -> Option<u32> {
+    // The second field, the program's name in parentheses, may contain spaces.
+    let mut fields = line.rsplit_once(") ")?.1.split(' ').skip(13);
+    let mut ticks = || fields.next()?.parse::<u32>().ok();
+    Some(ticks()? + ticks()?)
 }
 
 #[cfg(test)]
@@ -102,6 +135,13 @@ mod tests {
     fn local_run_stops_at_first_failure_ci_continues() {
         assert!(!ran_after_a_failure(false).0);
         assert!(ran_after_a_failure(true).0);
+    }
+
+    #[test]
+    fn children_ticks_are_fields_16_and_17() {
+        let line = "7 (a) b c) S 1 2 3 4 5 6 7 8 9 10 11 12 130 40 15 16";
+        assert_eq!(parse_children_ticks(line), Some(170));
+        assert_eq!(parse_children_ticks("7 (a) S 1 2"), None);
     }
 
     #[test]

@@ -56,8 +56,11 @@ pub(super) fn finish(phase: &Phase, start: &Usage, work: &Work) -> Result<()> {
     print_resident(work.name, "MB resident, compacted")
 }
 
-/// Waits for flushes and compactions.
+/// Waits for flushes and compactions, if the phase does.
 pub(super) fn settle(phase: &Phase) -> Result<()> {
+    if !phase.settles {
+        return Ok(());
+    }
     let mut progress = phase.progress("waiting for flushes and compactions", 0);
     usage::settle_long(&mut || progress.tick(0, Instant::now()))
 }

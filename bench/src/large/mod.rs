@@ -91,7 +91,7 @@ pub(crate) fn run(engine: &str, part: Part, folder: &Path, arguments: &Arguments
     let store = engine::open(engine, folder, settings)?;
     let rows = LargeRows::new(arguments.large.rows, arguments.value_bytes);
     let label = format!("{engine} {}:", part.name());
-    let phase = Phase { store: &*store, rows: &rows, folder, label };
+    let phase = Phase { store: &*store, rows: &rows, folder, label, settles: true };
     match part {
         Part::Probe => {}
         Part::Fill => load::fill(&phase)?,
@@ -120,8 +120,13 @@ mod tests {
         let settings = Settings::new(Durability::Flush);
         let store = engine::open(engine, folder.path(), settings).unwrap();
         let rows = LargeRows::new(ROWS, 100);
-        let phase =
-            Phase { store: &*store, rows: &rows, folder: folder.path(), label: String::new() };
+        let phase = Phase {
+            store: &*store,
+            rows: &rows,
+            folder: folder.path(),
+            label: String::new(),
+            settles: false,
+        };
         load::fill(&phase).unwrap();
         mixed::change(&phase).unwrap();
         crash::write(&phase).unwrap();

@@ -31,7 +31,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/wal/sync.rs",
         "        io.spare = group;\n        if let Err(error) = result {\n            self.fail(error.clone());\n",
         "        io.spare = group;\n        if let Err(error) = result {\n            if !MUTANT {\n                self.fail(error.clone());\n            }\n",
-        SEEDS,
+        &[Suite::Unit("failed_sync_and_write_stop_log")],
     ),
     mutant(
         "fate-unknown",
@@ -55,7 +55,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "crates/engine/src/region/mod.rs",
         "if Arc::ptr_eq(&snapshot, &now) {",
         "if MUTANT || Arc::ptr_eq(&snapshot, &now) {",
-        &[Suite::Unit("beside_a_flush")],
+        &[Suite::Unit("write_to_two_families_is_atomic_during_flush")],
     ),
     quick(mutant(
         "seen-before-sync",

@@ -262,13 +262,11 @@ fn apply_mutant(mutant: &Mutant, text: &str) -> Result<String> {
     }
 }
 
-/// Returns a command in the copy, which has a separate target directory.
+/// Returns a command in the copy. It shares the target directory, and so the builds of all crates
+/// that are not of this workspace.
 fn command(tree: &Path, arguments: &[String]) -> Command {
     let mut command = cargo(arguments);
-    command
-        .current_dir(tree)
-        .env("CARGO_TARGET_DIR", target_dir().join("mutants/target"))
-        .env("CARGO_PROFILE_DEV_DEBUG", "0");
+    command.current_dir(tree).env("CARGO_TARGET_DIR", target_dir());
     command.env_remove(CHOSEN).stdin(Stdio::null()).process_group(0);
     command
 }

@@ -1,7 +1,9 @@
 //! The heat map by mouse and by keyboard.
 
 use crate::lab::tab;
-use crate::map::{await_map, heat_of, heat_request, means, open_map, place, value_text};
+use crate::map::{
+    await_map, column_sums, heat_of, heat_request, means, open_map, place, value_text,
+};
 
 const TABLE: &str = "traffic_hot_row";
 
@@ -76,17 +78,49 @@ fn unsalted_order_has_sums_of_physical_order() {
     await_map(&mut tab);
     let unsalted = heat_of(lab, &tab);
     assert_eq!(unsalted["order"].as_str().unwrap_or("unsalted"), "unsalted");
-    let sums = |heat: &serde_json::Value| -> Vec<f64> {
-        let means = means(heat);
-        (0..means[0].len()).map(|column| means.iter().map(|row| row[column]).sum()).collect()
-    };
-    let (physical, unsalted) = (sums(&physical), sums(&unsalted));
-    assert_eq!(physical.len(), unsalted.len());
-    for (a, b) in physical.iter().zip(&unsalted) {
-        assert!((a - b).abs() <= 0.01 * a.max(1.0), "{physical:?} {unsalted:?}");
-    }
-    assert!(physical.iter().sum::<f64>() > 0.0);
+    assert_equal_sums(&physical, &unsalted);
     tab.screenshot("heat-unsalted");
+    assert_eq!(tab.take_problems(), [""; 0]);
+}
+
+/// Asserts that the columns of two answers have the same sums, and that there was load.
+#[track_caller]
+fn assert_equal_sums(one: &serde_json::Value, other: &serde_json::Value) {
+    let (one, other) = (column_sums(one), column_sums(other));
+    assert_eq!(one.len(), other.len());
+    for (a, b) in one.iter().zip(&other) {
+        assert!((a - b).abs() <= 0.01 * a.max(1.0), "{one:?} {other:?}");
+    }
+    assert!(one.iter().sum::<f64>() > 0.0);
+}
+
+/// Orders are salted by eight countries, so the ranges of a salt without load belong to none.
+#[test]
+fn pivot_by_keyboard_has_a_row_for_each_value() {
+    let Some((lab, mut tab)) = tab() else { return };
+    let span = lab.span_of("salt-imbalance");
+    open_map(&mut tab, "traffic_salt_imbalance", span, "&metric=reads");
+    let physical = heat_of(lab, &tab);
+    tab.eval("document.querySelector('select[aria-label=Pivot]').focus()");
+    tab.press("ArrowDown");
+    tab.await_value("the pivot in the address", "location.search.includes('pivot%3Acountry')");
+    await_map(&mut tab);
+    let pivoted = heat_of(lab, &tab);
+    assert_equal_sums(&physical, &pivoted);
+    let loads: Vec<f64> = means(&pivoted).iter().map(|row| row.iter().sum()).collect();
+    let rows = pivoted["row"].as_array().unwrap().iter().zip(loads);
+    let mut countries: Vec<&str> = rows
+        .filter(|(row, load)| *load > 0.0 && row["other"] != true)
+        .map(|(row, _)| row["label"][0].as_str().unwrap())
+        .collect();
+    countries.sort_unstable();
+    countries.dedup();
+    assert_eq!(countries.len(), 8, "{pivoted}");
+    tab.screenshot("heat-pivot");
+    tab.eval("document.querySelector('select[aria-label=Pivot]').focus()");
+    tab.press("ArrowUp");
+    tab.await_value("no pivot in the address", "!location.search.includes('pivot')");
+    await_map(&mut tab);
     assert_eq!(tab.take_problems(), [""; 0]);
 }
 

@@ -22,6 +22,8 @@ pub(crate) const COLUMN_MS: i64 = 10_000;
 /// Time of the traffic of each shape: six columns and their edges.
 const TRAFFIC: Duration = Duration::from_secs(75);
 const RATE: &str = "150";
+/// Operations of which one is recorded, so that there are some hundreds of each shape.
+const OPERATION_LOG_RATE: &str = "10";
 /// A third of the batch job's period is busy: the columns alternate.
 const PERIOD: &str = "30s";
 const SHAPES: [&str; 9] = [
@@ -87,6 +89,8 @@ impl Lab {
             "0",
             "--http-port",
             "0",
+            "--operation-log-rate",
+            OPERATION_LOG_RATE,
         ];
         let server = Guarded::start(env!("CARGO_BIN_EXE_halite"), &arguments, &folder("server"));
         let ready = server.stdout().find(LIMIT, |text| {

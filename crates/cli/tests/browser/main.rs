@@ -10,6 +10,7 @@
 //! shapes.rs     where the pixels of the heat map are dark
 //! map.rs        the heat map in a tab: its requests and its pixels
 //! heat.rs       the heat map by mouse and by keyboard
+//! whatif.rs     recorded operations under another key
 //! lists.rs      long lists
 //! hostile.rs    keys and values that would be markup
 //! ```
@@ -31,3 +32,4 @@ mod program;
 mod shapes;
 mod tab;
 mod tutorials;
+mod whatif;

@@ -34,6 +34,12 @@ pub(crate) fn heat_of(lab: &Lab, tab: &Tab) -> Value {
     lab.json(&format!("{}&keys=escaped", heat_request(tab)))
 }
 
+/// Returns the sum of each column of an answer.
+pub(crate) fn column_sums(heat: &Value) -> Vec<f64> {
+    let means = means(heat);
+    (0..means[0].len()).map(|column| means.iter().map(|row| row[column]).sum()).collect()
+}
+
 /// Returns the values of an answer, by row and column.
 pub(crate) fn means(heat: &Value) -> Vec<Vec<f64>> {
     let rows = heat["mean"].as_array().unwrap().iter();
@@ -68,9 +74,15 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// Reads the canvas.
+    /// Reads the canvas of the page's only map.
     pub(crate) fn of(tab: &mut Tab, columns: u64) -> Self {
-        let steps = tab.eval(&format!("({})({columns})", PICTURE.trim().trim_end_matches(';')));
+        Self::of_map(tab, columns, 0)
+    }
+
+    /// Reads the canvas of one of the page's maps.
+    pub(crate) fn of_map(tab: &mut Tab, columns: u64, map: usize) -> Self {
+        let function = PICTURE.trim().trim_end_matches(';');
+        let steps = tab.eval(&format!("({function})({columns}, {map})"));
         let steps: Vec<Vec<i64>> = serde_json::from_value(steps).unwrap();
         let is_recorded = |(_, steps): &(u64, Vec<i64>)| {
             steps.iter().filter(|step| **step >= 0).count() * 2 > steps.len()

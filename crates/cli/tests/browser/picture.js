@@ -1,8 +1,8 @@
-// Steps of the ramp in the heat map: an expression whose value is one list per column of cells, from
+// Steps of the ramp in one of the page's heat maps: an expression whose value is one list per column of cells, from
 // the top of the map down: 0 for zero, 1 to 255 on the ramp, -1 where a mark or a hatch is.
-(async columns => {
+(async (columns, map) => {
   const { steps, zeroColor } = await import('/js/ramp.js');
-  const [base, over] = document.querySelectorAll('.map canvas');
+  const [base, over] = document.querySelectorAll('.map')[map].querySelectorAll('canvas');
   const [x, y, w, h] = over.dataset.box.split(',').map(Number);
   const colors = [zeroColor(), ...steps(false).slice(1)];
   const known = new Map();
