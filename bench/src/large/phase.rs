@@ -13,7 +13,7 @@ pub(super) struct Phase<'a> {
     pub(super) folder: &'a Path,
     /// Start of the lines on the standard error output.
     pub(super) label: String,
-    /// Whether figures are taken after all flushes and compactions; verification needs no such wait.
+    /// Whether to measure after all flushes and compactions; verification needs no such wait.
     pub(super) settles: bool,
 }
 

@@ -14,18 +14,18 @@ fn shown_answer(lab: &Lab, tab: &Tab) -> Value {
     lab.json(tab.requests().iter().rev().find(is_answer).unwrap())
 }
 
-/// Waits for the figures under a key; the page says it above the second map.
+/// Waits for the metrics under a key, which is named above the second map.
 fn await_key(tab: &mut Tab, ddl: &str) {
     let shown = format!(
         "!document.querySelector('.wi.waits') && document.querySelector('.deltas') && \
          document.querySelectorAll('.wihead code')[1]?.textContent === {}",
         Value::from(ddl)
     );
-    tab.await_value(&format!("figures of {ddl}"), &shown);
+    tab.await_value(&format!("metrics of {ddl}"), &shown);
     tab.settle();
 }
 
-/// Asserts that the figures of the page are those of the answer.
+/// Asserts that the metrics of the page are those of the answer.
 #[track_caller]
 fn assert_figures(tab: &mut Tab, answer: &Value) {
     let shown = tab.eval(
@@ -35,7 +35,7 @@ fn assert_figures(tab: &mut Tab, answer: &Value) {
          it.textContent); return { d1: texts('D1,'), d2: texts('D2,') }; })()",
     );
     for id in ["d1", "d2"] {
-        let text = |which: &str| {
+        let mut text = |which: &str| {
             let value = answer["metrics"][id][which].as_f64().unwrap();
             tab.eval(&format!("(async () => (await import('/js/format.js')).factor({value}))()"))
         };
