@@ -20,8 +20,12 @@ use crate::problem::{Answered, Problem};
 use crate::region_load::InnerLoad;
 use crate::site::Site;
 
+/// Live servers that an error names, at most.
+const MAX_NAMED_SERVERS: usize = 10;
+
 /// Options of an action.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ActionRequest {
     /// `true`, the default, to learn what would be done; `false` to do it.
     #[serde(default = "yes")]
@@ -295,6 +299,13 @@ pub(crate) async fn move_region(call: Call, body: Result<Body, BytesRejection>) 
         let is_name = server.len() <= 300 && server.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_name || server.contains(['\'', '"', '\\']) {
             return Err(Problem::field("server", "a server is host,port,startcode"));
+        }
+        // HBase moves a region to any server if it does not know the one that was given.
+        let live = call.site.extension().servers();
+        if !live.is_empty() && !live.contains(&server) {
+            let text = format!("{} is no live server", short(&server));
+            let live = live.iter().take(MAX_NAMED_SERVERS).cloned().collect::<Vec<_>>().join(" ");
+            return Err(Problem::field("server", text).detail(format!("live servers: {live}")));
         }
         let name = name_of(&load.region);
         Ok(Action {

@@ -224,6 +224,7 @@ pub(crate) async fn events(call: Call) -> Response {
 
 /// Mark of a new version of a program.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct DeployMark {
     /// Text, at most 200 bytes.
     text: String,

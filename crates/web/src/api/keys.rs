@@ -250,6 +250,7 @@ fn sample(table: &Arc<dyn Table>, regions: &[RegionInfo]) -> Answered<Vec<Bytes>
 
 /// Text for lint.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct LintRequest {
     /// Statements, or one ROW KEY.
     ddl: String,

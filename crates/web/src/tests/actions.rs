@@ -71,6 +71,7 @@ async fn wrong_actions_are_reported_with_field() {
         ("split", r#"{"split_key": ""}"#, (400, "fix_request", "split_key")),
         ("split", r#"{"dry_run": "no"}"#, (400, "fix_request", "body")),
         ("split", "[", (400, "fix_request", "body")),
+        ("split", r#"{"key": "k"}"#, (400, "fix_request", "body")),
         ("merge", "{}", (400, "fix_request", "with")),
         ("merge", r#"{"with": "nope"}"#, (404, "not_found", "with")),
         ("move", r#"{"server": "a'; drop"}"#, (400, "fix_request", "server")),
@@ -85,6 +86,18 @@ async fn wrong_actions_are_reported_with_field() {
     let body = r#"{"dry_run": false}"#;
     let started = web.post(&format!("{region}/flush"), body, &[BEARER]).await.json();
     assert_eq!(ended(&web, &started["task"]).await["state"], "ABORTED");
+}
+
+#[tokio::test]
+async fn region_is_moved_to_live_servers_only() {
+    let web = super::heat::web(|_| ());
+    let page = web.get("/api/tables/t/regions").await.json();
+    let name = page["regions"][0]["encoded_name"].as_str().unwrap();
+    let path = format!("/api/tables/t/regions/{name}/move");
+    let problem = web.post(&path, r#"{"server": "gone,16020,1"}"#, &[]).await;
+    assert!(problem.text().contains("live servers: host,16020,1"), "{}", problem.text());
+    assert_eq!(problem.problem(), (400, "fix_request".into(), "server".into()));
+    assert_eq!(web.post(&path, r#"{"server": "host,16020,1"}"#, &[]).await.status, 200);
 }
 
 #[tokio::test]

@@ -40,6 +40,10 @@ impl Extension for Recorded {
         u64::try_from(NOW_MS).unwrap()
     }
 
+    fn servers(&self) -> Vec<String> {
+        vec!["host,16020,1".to_owned()]
+    }
+
     fn heat_maps(&self, _: &TableName, queries: &[HeatQuery]) -> Result<Vec<HeatMap>> {
         let (history, times) = Self::histories();
         Ok(queries.iter().map(|query| HeatMap::new(&history, &times, query)).collect())
