@@ -64,7 +64,7 @@ pub(super) struct Cursor {
     /// Rows requested from the open scan and rows it returned; without a number it returns all.
     requested: Option<usize>,
     returned: usize,
-    /// Rows still required from this range; only if rows are not checked again.
+    /// Rows still required from this range; only if their fields are not checked again.
     remaining: Option<usize>,
     /// For a skip scan: remaining ranges of the current value.
     found: VecDeque<RowRange>,
@@ -136,6 +136,11 @@ impl Cursor {
             if let Some(error) = failed {
                 return Err(error);
             }
+            // Rows that are skipped do not count toward the limit.
+            if let Some(remaining) = &mut self.remaining {
+                *remaining = remaining.saturating_sub(rows.len());
+                self.is_over |= *remaining == 0;
+            }
             if !rows.is_empty() {
                 return Ok(rows);
             }
@@ -147,10 +152,6 @@ impl Cursor {
     fn record_rows(&mut self, rows: &[Row]) {
         self.context.examined.fetch_add(rows.len() as u64, Ordering::Relaxed);
         self.returned += rows.len();
-        if let Some(remaining) = &mut self.remaining {
-            *remaining = remaining.saturating_sub(rows.len());
-            self.is_over |= *remaining == 0;
-        }
         let is_complete = self.requested.is_some_and(|rows| self.returned >= rows);
         match rows.last() {
             Some(last) if self.requested.is_some() => {

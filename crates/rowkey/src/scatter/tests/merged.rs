@@ -282,3 +282,24 @@ fn damaged_page_tokens_are_rejected() {
         assert!(PageToken::from_bytes(bytes).is_err());
     }
 }
+
+#[test]
+fn skipped_rows_do_not_use_up_a_limit() {
+    for salts in [1, 4] {
+        let schema = salted(salts, HashFunction::Murmur3);
+        let good = table(&schema, 50);
+        let strays = (0..30).map(|number| format!("\0!{number}").into_bytes());
+        let table = Fake::new(good.keys().cloned().chain(strays));
+        let options = ScatterOptions {
+            undecodable_rows: UndecodableRows::Count,
+            ..ScatterOptions::default()
+        };
+        for limit in [1, 10, 40] {
+            let plan = plan(&schema, &KeyQuery::all().limit(limit));
+            let mut scatter =
+                Scatter::new(Arc::new(table.clone()), plan, Scan::all(), &options, None)
+                    .expect("a scatter");
+            assert_eq!(all(&mut scatter).len(), limit, "{salts} salts");
+        }
+    }
+}
