@@ -149,6 +149,8 @@ pub use halite_engine::{
 pub use halite_rowkey as rowkey;
 #[cfg(feature = "derive")]
 pub use halite_rowkey_derive::RowKey;
+#[cfg(feature = "sql")]
+pub use halite_sql::{self as sql, SqlContext};
 pub use halite_types::key::{to_bytes_binary, to_string_binary};
 pub use halite_types::*;
 pub use move_row::{MoveResult, move_row};

@@ -44,6 +44,7 @@ const ALLOWED: &[Edges] = &[
         &[],
     ),
     edges("halite-client", &["halite-types", "halite-wire"], &["halite-engine", "halite-server"]),
+    edges("halite-sql", &["halite-types", "halite-rowkey"], &["halite"]),
     edges(
         "halite",
         &[
@@ -52,6 +53,7 @@ const ALLOWED: &[Edges] = &[
             "halite-client",
             "halite-rowkey",
             "halite-rowkey-derive",
+            "halite-sql",
         ],
         &[],
     ),

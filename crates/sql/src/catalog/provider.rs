@@ -1,0 +1,173 @@
+//! Table of a cluster as DataFusion's `TableProvider`: reads only.
+//!
+//! Nothing is written through DataFusion: its planner loses conditions of DELETE and UPDATE on the
+//! way to these hooks, so each of them is an error.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::DFSchemaRef;
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::dml::{InsertOp, MergeIntoClause};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use halite_rowkey::plan::PlanNote;
+use halite_types::{Table, TableDescriptor};
+
+use super::HaliteCatalog;
+use super::shape::{Pseudo, TableShape};
+use crate::error::{Result, SqlError, SqlState};
+use crate::pushdown::push;
+use crate::scan::exec::ScanExec;
+use crate::scan::spec::{ScanSpec, Target};
+use crate::session::settings::{FullScan, Settings, UnreadableKeys};
+
+/// Table of a cluster.
+#[derive(Clone)]
+pub(crate) struct HaliteTable {
+    table: Arc<dyn Table>,
+    shape: Arc<TableShape>,
+    schema: SchemaRef,
+    settings: Settings,
+}
+
+impl fmt::Debug for HaliteTable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "HaliteTable({})", self.table.name())
+    }
+}
+
+impl HaliteTable {
+    /// Creates the provider of a table.
+    ///
+    /// # Errors
+    /// `Corrupt` for a declaration that cannot be read.
+    pub(crate) fn new(catalog: &HaliteCatalog, descriptor: &TableDescriptor) -> Result<Self> {
+        let settings = catalog.settings.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let null_keys = settings.unreadable_keys == UnreadableKeys::Null;
+        let shape = TableShape::of(descriptor, null_keys)?;
+        let table = catalog.cluster.table(descriptor.name());
+        Ok(Self { table, schema: shape.arrow(), shape: Arc::new(shape), settings })
+    }
+
+    /// Returns the same table with pseudo-columns.
+    pub(crate) fn with_pseudo(&self, wanted: &BTreeSet<Pseudo>) -> Self {
+        let shape = self.shape.with_pseudo(wanted);
+        Self { schema: shape.arrow(), shape: Arc::new(shape), ..self.clone() }
+    }
+
+    fn refused<T>(&self, verb: &str) -> DataFusionResult<T> {
+        let name = self.table.name();
+        Err(SqlError::unsupported(format!(
+            "{verb} of table {name}: SQL only reads yet; write through the API, halite shell or \
+             the HBase port"
+        ))
+        .into())
+    }
+
+    fn check_full_scan(&self, spec: &ScanSpec) -> Result<()> {
+        let is_full = spec.plan.notes().iter().any(|note| matches!(note, PlanNote::FullScan));
+        if self.settings.full_scan == FullScan::Allow || !is_full {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            SqlState::LimitExceeded,
+            format!(
+                "Q-FULL: nothing in front of the key of table {} is known, so the whole table \
+                 would be read: give a condition on the first field of its key, {}, or SET \
+                 halite.full_scan = 'allow'",
+                self.table.name(),
+                self.shape.key
+            ),
+        ))
+    }
+}
+
+#[async_trait]
+impl TableProvider for HaliteTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| {
+            let pushed = push(&self.shape, filter);
+            match (pushed.is_exact, pushed.conditions.is_empty()) {
+                (true, _) => TableProviderFilterPushDown::Exact,
+                // What narrows nothing is passed on too, for EXPLAIN.
+                (false, _) => TableProviderFilterPushDown::Inexact,
+            }
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+
+    async fn scan(
+        &self,
+        _: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let regions = self.table.regions().await.map_err(SqlError::from)?;
+        let target = Target {
+            table: Arc::clone(&self.table),
+            shape: Arc::clone(&self.shape),
+            regions: Arc::new(regions),
+        };
+        let spec = ScanSpec::new(target, projection, filters, limit, &self.settings)?;
+        self.check_full_scan(&spec)?;
+        Ok(Arc::new(ScanExec::new(spec)))
+    }
+
+    async fn insert_into(
+        &self,
+        _: &dyn Session,
+        _: Arc<dyn ExecutionPlan>,
+        _: InsertOp,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        self.refused("INSERT")
+    }
+
+    async fn delete_from(
+        &self,
+        _: &dyn Session,
+        _: Vec<Expr>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        self.refused("DELETE")
+    }
+
+    async fn update(
+        &self,
+        _: &dyn Session,
+        _: Vec<(String, Expr)>,
+        _: Vec<Expr>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        self.refused("UPDATE")
+    }
+
+    async fn truncate(&self, _: &dyn Session) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        self.refused("TRUNCATE")
+    }
+
+    async fn merge_into(
+        &self,
+        _: &dyn Session,
+        _: Arc<dyn ExecutionPlan>,
+        _: DFSchemaRef,
+        _: Expr,
+        _: Vec<MergeIntoClause>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        self.refused("MERGE")
+    }
+}

@@ -1,0 +1,221 @@
+//! Columns of a table as SQL sees them: fields of its key, declared cells, pseudo-columns.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use halite_rowkey::language::{ColumnType, TableDeclaration};
+use halite_rowkey::value::FieldType;
+use halite_rowkey::{FieldId, KeySchema, SegmentKind};
+use halite_types::{Bytes, TableDescriptor};
+
+use crate::error::{Result, SqlError, SqlState};
+use crate::types::{arrow_field, cells_type};
+
+/// Key of tables that declare none: the row as it is.
+const UNDECLARED_KEY: &str = "ROW KEY (_row BYTES)";
+
+/// Column that every table has and `*` leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Pseudo {
+    /// `_row`: the bytes of the key.
+    Row,
+    /// `_salt`: the number of the key's first salt.
+    Salt,
+    /// `_region`: the encoded name of the region.
+    Region,
+    /// `_ts`: the newest time among the row's declared cells.
+    Ts,
+    /// `_cells`: the cells that are not declared.
+    Cells,
+}
+
+impl Pseudo {
+    pub(crate) const ALL: [Self; 5] = [Self::Row, Self::Salt, Self::Region, Self::Ts, Self::Cells];
+
+    /// Returns its name in statements.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Row => "_row",
+            Self::Salt => "_salt",
+            Self::Region => "_region",
+            Self::Ts => "_ts",
+            Self::Cells => "_cells",
+        }
+    }
+
+    fn field(self) -> Field {
+        let (data_type, nullable) = match self {
+            Self::Row => return arrow_field(self.name(), FieldType::Bytes, false),
+            Self::Salt => (DataType::UInt32, true),
+            Self::Region => (DataType::Utf8View, true),
+            Self::Ts => (DataType::Timestamp(TimeUnit::Millisecond, Some("+00:00".into())), true),
+            Self::Cells => (cells_type(), false),
+        };
+        Field::new(self.name(), data_type, nullable)
+    }
+}
+
+/// Where the values of a column come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Field of the key.
+    Key(FieldId),
+    /// Newest cell of a column.
+    Cell {
+        /// Family.
+        family: Bytes,
+        /// Qualifier.
+        qualifier: Bytes,
+    },
+    /// Points of a `SERIES`.
+    Series,
+    /// Pseudo-column.
+    Pseudo(Pseudo),
+}
+
+/// Column of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct ShapeColumn {
+    /// Name.
+    pub(crate) name: String,
+    /// Type; `BYTES` for pseudo-columns, whose type is in `field`.
+    pub(crate) ty: FieldType,
+    /// Source.
+    pub(crate) source: Source,
+    /// Arrow field.
+    pub(crate) field: Field,
+}
+
+/// Columns of a table, and its key.
+#[derive(Clone, Debug)]
+pub(crate) struct TableShape {
+    /// Key; of undeclared tables the row as one field.
+    pub(crate) key: Arc<KeySchema>,
+    /// `true` if the table declares its key.
+    pub(crate) is_declared: bool,
+    /// `true` if rows whose keys are none of the schema are shown with null fields.
+    pub(crate) null_keys: bool,
+    /// Columns in the order of `*`, then the pseudo-columns that the statement names.
+    pub(crate) columns: Vec<ShapeColumn>,
+}
+
+impl TableShape {
+    /// Returns the shape of a table. `null_keys` is `true` if rows whose keys are none of the
+    /// schema are shown with null fields.
+    ///
+    /// # Errors
+    /// `Corrupt` for a declaration that cannot be read.
+    pub(crate) fn of(descriptor: &TableDescriptor, null_keys: bool) -> Result<Self> {
+        match TableDeclaration::from_descriptor(descriptor) {
+            None => Self::undeclared(),
+            Some(Ok(declaration)) => Ok(Self::declared(&declaration, null_keys)),
+            Some(Err(error)) => Err(SqlError::new(
+                SqlState::Corrupt,
+                format!(
+                    "table {}: its ROW_KEY or ROW_SCHEMA cannot be read: {error}; ALTER TABLE .. \
+                     ADOPT ROW KEY declares it again",
+                    descriptor.name()
+                ),
+            )),
+        }
+    }
+
+    fn undeclared() -> Result<Self> {
+        let key: KeySchema = UNDECLARED_KEY
+            .parse()
+            .map_err(|error| SqlError::of_language(&error, UNDECLARED_KEY))?;
+        let row = ShapeColumn {
+            name: "_row".to_owned(),
+            ty: FieldType::Bytes,
+            source: Source::Key(0),
+            field: arrow_field("_row", FieldType::Bytes, false),
+        };
+        let columns = vec![row, pseudo_column(Pseudo::Cells)];
+        Ok(Self { key: Arc::new(key), is_declared: false, null_keys: false, columns })
+    }
+
+    fn declared(declaration: &TableDeclaration, null_keys: bool) -> Self {
+        let key = &declaration.key;
+        let nullable = |id: FieldId| {
+            null_keys
+                || key.is_only_hashed(id)
+                || key
+                    .segments()
+                    .iter()
+                    .any(|segment| segment.nullable && segment.kind.field() == Some(id))
+        };
+        let fields = key.fields().iter().enumerate().map(|(id, field)| ShapeColumn {
+            name: field.name.clone(),
+            ty: field.ty,
+            source: Source::Key(id),
+            field: arrow_field(&field.name, field.ty, nullable(id)),
+        });
+        let cells = declaration.columns.iter().map(|column| {
+            let (ty, source) = match &column.ty {
+                ColumnType::Value(ty) => (
+                    *ty,
+                    Source::Cell {
+                        family: column.family.clone().into(),
+                        qualifier: column.qualifier.clone().into(),
+                    },
+                ),
+                ColumnType::Series { of, .. } => (*of, Source::Series),
+            };
+            let field = arrow_field(&column.name, ty, true);
+            ShapeColumn { name: column.name.clone(), ty, source, field }
+        });
+        let columns = fields.chain(cells).collect();
+        Self { key: Arc::new(key.clone()), is_declared: true, null_keys, columns }
+    }
+
+    /// Returns the shape with pseudo-columns behind the others, as far as it has no column of that
+    /// name.
+    pub(crate) fn with_pseudo(&self, wanted: &BTreeSet<Pseudo>) -> Self {
+        let mut shape = self.clone();
+        for pseudo in wanted {
+            if !shape.columns.iter().any(|column| column.name == pseudo.name()) {
+                shape.columns.push(pseudo_column(*pseudo));
+            }
+        }
+        shape
+    }
+
+    /// Returns the Arrow schema.
+    pub(crate) fn arrow(&self) -> SchemaRef {
+        let fields: Vec<Field> = self.columns.iter().map(|column| column.field.clone()).collect();
+        Arc::new(Schema::new(fields))
+    }
+
+    /// Returns the position of a column by its exact name.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// Returns the declared cells: family and qualifier.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = (&Bytes, &Bytes)> {
+        self.columns.iter().filter_map(|column| match &column.source {
+            Source::Cell { family, qualifier } => Some((family, qualifier)),
+            _ => None,
+        })
+    }
+
+    /// Returns `true` if the key contains the values of a field completely.
+    pub(crate) fn is_whole(&self, field: FieldId) -> bool {
+        self.key.carrier(field).is_some()
+    }
+
+    /// Returns the first segment that numbers its values by a dictionary.
+    pub(crate) fn has_dictionary(&self) -> bool {
+        self.key.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Dict { .. }))
+    }
+}
+
+fn pseudo_column(pseudo: Pseudo) -> ShapeColumn {
+    ShapeColumn {
+        name: pseudo.name().to_owned(),
+        ty: FieldType::Bytes,
+        source: Source::Pseudo(pseudo),
+        field: pseudo.field(),
+    }
+}

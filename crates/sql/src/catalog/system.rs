@@ -1,0 +1,136 @@
+//! System tables: `halite.tables`, `halite.columns`, `halite.regions`, `halite.settings`. They are
+//! computed when a statement names them.
+
+use std::sync::{Arc, PoisonError};
+
+use datafusion::arrow::array::{
+    ArrayRef, BinaryViewBuilder, BooleanArray, Int64Array, RecordBatch, StringViewArray,
+    StringViewBuilder, UInt64Array,
+};
+use datafusion::catalog::TableProvider;
+use datafusion::datasource::MemTable;
+use datafusion::error::DataFusionError;
+use halite_types::RegionInfo;
+use halite_types::status::RegionLoad;
+
+use super::HaliteCatalog;
+use super::describe::{ColumnLine, column_lines};
+use super::shape::TableShape;
+use crate::error::{Result, SqlError};
+
+/// Schema of the system tables.
+pub(crate) const SYSTEM_SCHEMA: &str = "halite";
+/// Names of the system tables.
+pub(crate) const SYSTEM_TABLES: [&str; 4] = ["columns", "regions", "settings", "tables"];
+
+/// Returns a system table; `None` if there is none of that name.
+pub(super) async fn table(
+    catalog: &HaliteCatalog,
+    name: &str,
+) -> Result<Option<Arc<dyn TableProvider>>> {
+    let columns = match name {
+        "tables" => tables(catalog).await?,
+        "columns" => columns(catalog).await?,
+        "regions" => regions(catalog).await?,
+        "settings" => settings(catalog),
+        _ => return Ok(None),
+    };
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(DataFusionError::from)?;
+    let table = MemTable::try_new(batch.schema(), vec![vec![batch]])?;
+    Ok(Some(Arc::new(table)))
+}
+
+type Columns = Vec<(&'static str, ArrayRef, bool)>;
+
+fn text<'t>(values: impl IntoIterator<Item = &'t str>) -> ArrayRef {
+    Arc::new(StringViewArray::from_iter_values(values))
+}
+
+async fn tables(catalog: &HaliteCatalog) -> Result<Columns> {
+    let admin = catalog.cluster.admin();
+    let tables = admin.list_tables().await.map_err(SqlError::from)?;
+    let mut enabled = Vec::with_capacity(tables.len());
+    for table in &tables {
+        enabled.push(admin.is_enabled(table.name()).await.map_err(SqlError::from)?);
+    }
+    let mut keys = StringViewBuilder::new();
+    let mut families = StringViewBuilder::new();
+    for table in &tables {
+        let key = TableShape::of(table, false).ok().filter(|shape| shape.is_declared);
+        keys.append_option(key.map(|shape| shape.key.to_string()));
+        let names: Vec<_> =
+            table.families().map(|family| String::from_utf8_lossy(family.name())).collect();
+        families.append_value(names.join(", "));
+    }
+    Ok(vec![
+        ("namespace", text(tables.iter().map(|table| table.name().namespace())), false),
+        ("table_name", text(tables.iter().map(|table| table.name().qualifier())), false),
+        ("row_key", Arc::new(keys.finish()), true),
+        ("families", Arc::new(families.finish()), false),
+        ("enabled", Arc::new(BooleanArray::from(enabled)), false),
+    ])
+}
+
+async fn columns(catalog: &HaliteCatalog) -> Result<Columns> {
+    let tables = catalog.cluster.admin().list_tables().await.map_err(SqlError::from)?;
+    let mut lines: Vec<(&str, &str, i64, ColumnLine)> = Vec::new();
+    for table in &tables {
+        // A table whose declaration cannot be read is in `halite.tables`.
+        let Ok(shape) = TableShape::of(table, false) else { continue };
+        for (line, position) in column_lines(&shape).into_iter().zip(1..) {
+            lines.push((table.name().namespace(), table.name().qualifier(), position, line));
+        }
+    }
+    let of = |pick: fn(&ColumnLine) -> &str| text(lines.iter().map(|line| pick(&line.3)));
+    let positions: Int64Array = lines.iter().map(|line| Some(line.2)).collect();
+    let nullable: Vec<bool> = lines.iter().map(|line| line.3.nullable).collect();
+    Ok(vec![
+        ("namespace", text(lines.iter().map(|line| line.0)), false),
+        ("table_name", text(lines.iter().map(|line| line.1)), false),
+        ("column_name", of(|line| &line.name), false),
+        ("ordinal_position", Arc::new(positions), false),
+        ("type", of(|line| &line.ty), false),
+        ("nullable", Arc::new(BooleanArray::from(nullable)), false),
+        ("place", of(|line| &line.place), false),
+    ])
+}
+
+async fn regions(catalog: &HaliteCatalog) -> Result<Columns> {
+    let status = catalog.cluster.admin().cluster_status().await.map_err(SqlError::from)?;
+    let regions = &status.regions;
+    let infos = || regions.iter().map(|load| &load.region);
+    let mut starts = BinaryViewBuilder::new();
+    let mut ends = BinaryViewBuilder::new();
+    for region in infos() {
+        starts.append_value(&region.start);
+        ends.append_value(&region.end);
+    }
+    let number = |pick: fn(&RegionLoad) -> u64| -> ArrayRef {
+        Arc::new(UInt64Array::from_iter_values(regions.iter().map(pick)))
+    };
+    let names: Vec<&RegionInfo> = infos().collect();
+    Ok(vec![
+        ("namespace", text(names.iter().map(|region| region.table.namespace())), false),
+        ("table_name", text(names.iter().map(|region| region.table.qualifier())), false),
+        ("region", text(names.iter().map(|region| region.encoded_name.as_str())), false),
+        ("start_key", Arc::new(starts.finish()), false),
+        ("end_key", Arc::new(ends.finish()), false),
+        ("reads", number(|load| load.read_requests), false),
+        ("writes", number(|load| load.write_requests), false),
+        ("rows_examined", number(|load| load.rows_examined), false),
+        ("rows_returned", number(|load| load.rows_returned), false),
+        ("store_files", number(|load| load.store_files), false),
+        ("bytes", number(|load| load.store_file_bytes), false),
+        ("memstore_bytes", number(|load| load.memstore_bytes), false),
+    ])
+}
+
+fn settings(catalog: &HaliteCatalog) -> Columns {
+    let settings = catalog.settings.read().unwrap_or_else(PoisonError::into_inner);
+    let described = settings.described();
+    vec![
+        ("name", text(described.iter().map(|one| one.name)), false),
+        ("value", text(described.iter().map(|one| one.value.as_str())), false),
+        ("meaning", text(described.iter().map(|one| one.meaning)), false),
+    ]
+}

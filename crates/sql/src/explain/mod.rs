@@ -1,0 +1,106 @@
+//! EXPLAIN: what a statement reads, and, after it has run, what it read.
+//!
+//! Scans are shown as the planner of `halite-rowkey` sees them; the other steps in a line each.
+
+mod scan;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::display::DisplayableExecutionPlan;
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use halite_types::{Cluster, TableName};
+
+use crate::error::Result;
+use crate::scan::exec::as_scan;
+
+/// What a statement did.
+pub(crate) struct Ran {
+    /// Time of the whole statement.
+    pub(crate) elapsed: Duration,
+    /// Rows of the answer.
+    pub(crate) rows: usize,
+    /// Rows that the regions of each table examined meanwhile, for other readers too.
+    pub(crate) examined: BTreeMap<TableName, u64>,
+}
+
+/// Runs a plan and drops its rows.
+///
+/// # Errors
+/// The error of the statement.
+pub(crate) async fn run(
+    plan: &Arc<dyn ExecutionPlan>,
+    context: &Arc<TaskContext>,
+    cluster: &Arc<dyn Cluster>,
+) -> Result<Ran> {
+    let before = examined(cluster).await?;
+    let started = Instant::now();
+    let batches = collect(Arc::clone(plan), Arc::clone(context)).await?;
+    let elapsed = started.elapsed();
+    let mut examined = examined(cluster).await?;
+    for (table, rows) in &mut examined {
+        *rows = rows.saturating_sub(before.get(table).copied().unwrap_or(0));
+    }
+    let rows = batches.iter().map(RecordBatch::num_rows).sum();
+    Ok(Ran { elapsed, rows, examined })
+}
+
+async fn examined(cluster: &Arc<dyn Cluster>) -> Result<BTreeMap<TableName, u64>> {
+    let status = cluster.admin().cluster_status().await?;
+    let mut sums: BTreeMap<TableName, u64> = BTreeMap::new();
+    for load in &status.regions {
+        *sums.entry(load.region.table.clone()).or_default() += load.rows_examined;
+    }
+    Ok(sums)
+}
+
+/// Returns the text of a plan.
+pub(crate) fn text(plan: &dyn ExecutionPlan, ran: Option<&Ran>) -> String {
+    let mut out = String::new();
+    write_node(&mut out, plan, 0, ran);
+    if let Some(ran) = ran {
+        let _ = writeln!(out, "rows {}, {}", ran.rows, milliseconds(ran.elapsed));
+    }
+    out
+}
+
+fn write_node(out: &mut String, plan: &dyn ExecutionPlan, depth: usize, ran: Option<&Ran>) {
+    // It only lets other tasks run in between.
+    if plan.name() == "CooperativeExec" {
+        for child in plan.children() {
+            write_node(out, child.as_ref(), depth, ran);
+        }
+        return;
+    }
+    let indent = "  ".repeat(depth);
+    if let Some(scan) = as_scan(plan) {
+        for line in scan::lines(scan, ran) {
+            let _ = writeln!(out, "{indent}{line}");
+        }
+    } else {
+        let one = DisplayableExecutionPlan::new(plan).one_line().to_string();
+        let _ = write!(out, "{indent}{}", one.trim_end());
+        let metrics = plan.metrics().filter(|_| ran.is_some());
+        if let Some(rows) = metrics.and_then(|metrics| metrics.output_rows()) {
+            let _ = write!(out, ", rows {rows}");
+        }
+        out.push('\n');
+    }
+    for child in plan.children() {
+        write_node(out, child.as_ref(), depth + 1, ran);
+    }
+}
+
+/// Returns DataFusion's own plans.
+pub(crate) fn datafusion_plans(logical: &str, physical: &dyn ExecutionPlan) -> String {
+    let physical = DisplayableExecutionPlan::new(physical).indent(true).to_string();
+    format!("\nlogical plan\n{logical}\n\nphysical plan\n{physical}")
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1000.0)
+}

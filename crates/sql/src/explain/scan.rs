@@ -1,0 +1,73 @@
+//! One scan of EXPLAIN.
+
+use std::sync::atomic::Ordering;
+
+use halite_rowkey::plan::PlanNote;
+
+use super::Ran;
+use crate::scan::exec::ScanExec;
+
+/// Returns the lines about a scan.
+pub(super) fn lines(scan: &ScanExec, ran: Option<&Ran>) -> Vec<String> {
+    let spec = &scan.spec;
+    let mut lines = vec![format!("scan {}", spec.target.table.name())];
+    // The planner of the key explains itself: ranges, fan-out, regions, order, notes.
+    let explained = spec.plan.explain(&spec.target.regions);
+    lines.extend(explained.lines().map(|line| format!("  {line}")));
+    let columns: Vec<&str> =
+        spec.schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let columns = if columns.is_empty() { "no column".to_owned() } else { columns.join(", ") };
+    lines.push(format!("  read     {columns}"));
+    if let Some(filter) = &spec.template.selection.filter {
+        lines.push(format!("  filter   {filter}"));
+    }
+    let again = match spec.checked_again.as_slice() {
+        [] => "nothing".to_owned(),
+        conditions => conditions.join(" AND "),
+    };
+    lines.push(format!("  again    {again}"));
+    lines.extend(notes(scan));
+    if let Some(ran) = ran {
+        lines.push(ran_line(scan, ran));
+    }
+    lines
+}
+
+/// Returns notes by the ids of lint, besides those of the planner.
+fn notes(scan: &ScanExec) -> Vec<String> {
+    let spec = &scan.spec;
+    let mut notes = Vec::new();
+    let is_full = spec.plan.notes().iter().any(|note| matches!(note, PlanNote::FullScan));
+    let conditions: Vec<&String> = spec.filtered.iter().chain(&spec.checked_again).collect();
+    if is_full && !conditions.is_empty() {
+        let conditions: Vec<&str> = conditions.iter().map(|text| text.as_str()).collect();
+        notes.push(format!(
+            "  note     Q-FILTER: {} narrows no key, so every row that is read is compared",
+            conditions.join(" AND ")
+        ));
+    }
+    notes
+}
+
+fn ran_line(scan: &ScanExec, ran: &Ran) -> String {
+    let figures = &scan.figures;
+    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    let received = load(&figures.received);
+    // Behind a filter of the server only its regions know how many rows it compared.
+    let examined = ran.examined.get(scan.spec.target.table.name()).copied().unwrap_or(0);
+    let examined = examined.max(received);
+    let end = if load(&figures.ended) == 0 { ", stopped early" } else { "" };
+    format!(
+        "  ran      {examined} rows examined, {received} received, {} kept, {} left out; first \
+         row {:.1} ms, all {:.1} ms{end}",
+        load(&figures.returned),
+        load(&figures.left_out),
+        milliseconds(load(&figures.first_row_us)),
+        milliseconds(load(&figures.all_us)),
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "it is rounded to a tenth of a millisecond")]
+fn milliseconds(us: u64) -> f64 {
+    us as f64 / 1000.0
+}

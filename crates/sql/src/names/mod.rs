@@ -1,0 +1,83 @@
+//! Names of a statement as the catalog spells them.
+//!
+//! A name without quotes means what is called exactly so, or else the only thing that is called so
+//! ignoring case. `tables.rs` finds the tables of a statement, `columns.rs` rewrites its names, and
+//! `wildcard.rs` leaves pseudo-columns out of `*`.
+
+mod columns;
+mod tables;
+mod wildcard;
+
+use std::collections::BTreeSet;
+
+use datafusion::sql::parser::Statement as DfStatement;
+use datafusion::sql::sqlparser::ast::Statement;
+
+use crate::catalog::HaliteCatalog;
+use crate::catalog::shape::Pseudo;
+use crate::error::{Result, SqlError, SqlState};
+
+pub(crate) use tables::resolve;
+
+/// Rewrites the names of a query, and returns the pseudo-columns that it names.
+///
+/// # Errors
+/// `Ambiguous` for a name that fits several things by case; tables that do not exist.
+pub(crate) async fn rewrite(
+    catalog: &HaliteCatalog,
+    statement: &mut DfStatement,
+) -> Result<BTreeSet<Pseudo>> {
+    let DfStatement::Statement(inner) = statement else {
+        return Err(SqlError::unsupported("this statement is none of this dialect"));
+    };
+    let statement: &mut Statement = inner.as_mut();
+    let found = tables::rewrite(catalog, statement).await?;
+    let pseudo = columns::rewrite(statement, &found)?;
+    if !pseudo.is_empty() {
+        wildcard::rewrite(statement, &found, &pseudo)?;
+    }
+    Ok(pseudo)
+}
+
+/// Returns the name among `known` that an unquoted name means; `None` if it is none of them.
+///
+/// # Errors
+/// `Ambiguous`.
+fn by_case<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Result<Option<&'k str>> {
+    let mut similar: Vec<&str> = Vec::new();
+    for other in known {
+        if other == name {
+            return Ok(Some(other));
+        }
+        if other.to_lowercase() == name.to_lowercase() && !similar.contains(&other) {
+            similar.push(other);
+        }
+    }
+    match similar.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(only)),
+        several => Err(SqlError::new(
+            SqlState::Ambiguous,
+            format!(
+                "{name} may be {}; write the one that is meant in double quotes",
+                several.join(" or ")
+            ),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_mean_the_exact_or_else_the_only_similar_one() {
+        let known = ["Name", "name", "Other"];
+        assert_eq!(by_case("name", known.into_iter()).unwrap(), Some("name"));
+        assert_eq!(by_case("OTHER", known.into_iter()).unwrap(), Some("Other"));
+        assert_eq!(by_case("more", known.into_iter()).unwrap(), None);
+        let error = by_case("NAME", known.into_iter()).unwrap_err();
+        assert_eq!(error.state, SqlState::Ambiguous);
+        assert!(error.message.contains("Name or name"), "{error}");
+    }
+}

@@ -1,0 +1,235 @@
+//! Tables of a statement.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use datafusion::catalog::TableProvider as _;
+use datafusion::sql::sqlparser::ast::{
+    Ident, ObjectName, ObjectNamePart, Query, Statement, TableFactor, Visit, VisitMut, Visitor,
+    VisitorMut,
+};
+use halite_types::TableName;
+use halite_types::suggest::closest_match;
+
+use super::by_case;
+use crate::catalog::provider::HaliteTable;
+use crate::catalog::{
+    CATALOG, DEFAULT, HaliteCatalog, INFORMATION_SCHEMA, PUBLIC, SYSTEM_SCHEMA, SYSTEM_TABLES,
+    namespace_of,
+};
+use crate::error::{Result, SqlError, SqlState};
+
+/// Table in the catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TablePath {
+    /// Schema, as the catalog spells it.
+    pub(crate) schema: String,
+    /// Table.
+    pub(crate) table: String,
+}
+
+/// What a statement reads, by the text of the name in the statement.
+#[derive(Default)]
+pub(super) struct FoundTables {
+    pub(super) paths: BTreeMap<String, TablePath>,
+    /// Columns of all tables of the statement.
+    pub(super) columns: Vec<String>,
+    /// Names of the common table expressions.
+    pub(super) ctes: Vec<String>,
+    /// Tables with the pseudo-columns.
+    pub(super) halite: Vec<TablePath>,
+}
+
+/// Finds the tables of a statement and rewrites their names to schema and table.
+pub(super) async fn rewrite(
+    catalog: &HaliteCatalog,
+    statement: &mut Statement,
+) -> Result<FoundTables> {
+    let mut collected = Collect::default();
+    let _ = Visit::visit(statement, &mut collected);
+    let mut found = FoundTables { ctes: collected.ctes, ..FoundTables::default() };
+    for name in collected.relations {
+        let key = name.to_string();
+        if found.paths.contains_key(&key) || is_cte(&name, &found.ctes)? {
+            continue;
+        }
+        let path = resolve(catalog, &idents(&name)?).await?;
+        if path.schema == INFORMATION_SCHEMA {
+            catalog.list().await?;
+        }
+        describe(catalog, &path, &mut found).await?;
+        found.paths.insert(key, path);
+    }
+    let mut rename = Rename { paths: &found.paths };
+    let _ = VisitMut::visit(statement, &mut rename);
+    Ok(found)
+}
+
+/// Adds the columns of a table to what is found.
+async fn describe(
+    catalog: &HaliteCatalog,
+    path: &TablePath,
+    found: &mut FoundTables,
+) -> Result<()> {
+    let mut add = |schema: datafusion::arrow::datatypes::SchemaRef| {
+        found.columns.extend(schema.fields().iter().map(|field| field.name().clone()));
+    };
+    if let Some(table) = catalog.registered(&path.schema, &path.table) {
+        add(table.schema());
+        return Ok(());
+    }
+    let Ok(name) = TableName::new(path.schema.as_str(), path.table.as_str()) else {
+        return Ok(());
+    };
+    if path.schema == SYSTEM_SCHEMA || path.schema == INFORMATION_SCHEMA {
+        return Ok(());
+    }
+    if let Some(descriptor) = catalog.descriptor(&name).await? {
+        add(HaliteTable::new(catalog, &descriptor)?.schema());
+        found.halite.push(path.clone());
+    }
+    Ok(())
+}
+
+/// Returns the table that a name of one to three parts means.
+///
+/// # Errors
+/// `UndefinedTable` with the nearest name, `Ambiguous`.
+pub(crate) async fn resolve(catalog: &HaliteCatalog, parts: &[Ident]) -> Result<TablePath> {
+    let (schema, table) = match parts {
+        [table] => (None, table),
+        [schema, table] => (Some(schema), table),
+        [first, schema, table] if first.value.eq_ignore_ascii_case(CATALOG) => {
+            (Some(schema), table)
+        }
+        _ => {
+            let name: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
+            return Err(missing_table(&name.join("."), parts, None));
+        }
+    };
+    let schema_name = schema.map_or(DEFAULT, |schema| schema.value.as_str());
+    let is_schema = |name: &str| schema_name.eq_ignore_ascii_case(name);
+    if is_schema(INFORMATION_SCHEMA) {
+        let table = table.value.to_ascii_lowercase();
+        return Ok(TablePath { schema: INFORMATION_SCHEMA.to_owned(), table });
+    }
+    if is_schema(SYSTEM_SCHEMA) {
+        return match by_case(&table.value, SYSTEM_TABLES.into_iter())? {
+            Some(name) => {
+                Ok(TablePath { schema: SYSTEM_SCHEMA.to_owned(), table: name.to_owned() })
+            }
+            None => Err(missing_table(&table.value, parts, Some(SYSTEM_TABLES.join(", ")))),
+        };
+    }
+    let schema_name = if is_schema(PUBLIC) { DEFAULT } else { namespace_of(schema_name) };
+    let exact = TablePath { schema: schema_name.to_owned(), table: table.value.clone() };
+    if catalog.registered(&exact.schema, &exact.table).is_some() {
+        return Ok(exact);
+    }
+    if let Ok(name) = TableName::new(schema_name, table.value.as_str())
+        && catalog.descriptor(&name).await?.is_some()
+    {
+        return Ok(exact);
+    }
+    let may_fold = |part: &Ident| part.quote_style.is_none();
+    let names = catalog.list().await?;
+    let namespaces = || names.namespaces.iter().map(String::as_str);
+    let namespace = match schema {
+        Some(schema) if may_fold(schema) => by_case(schema_name, namespaces())?,
+        _ => namespaces().find(|known| *known == schema_name),
+    };
+    let Some(namespace) = namespace else {
+        let near = closest_match(schema_name, namespaces());
+        return Err(missing_table(&table.value, parts, near.map(ToOwned::to_owned)));
+    };
+    let of_namespace = || {
+        let tables = names.tables.iter().filter(|name| name.namespace() == namespace);
+        tables.map(TableName::qualifier)
+    };
+    let known = if may_fold(table) {
+        by_case(&table.value, of_namespace())?
+    } else {
+        of_namespace().find(|known| *known == table.value)
+    };
+    if let Some(known) = known {
+        return Ok(TablePath { schema: namespace.to_owned(), table: known.to_owned() });
+    }
+    let near = closest_match(&table.value, of_namespace()).map(ToOwned::to_owned);
+    Err(missing_table(&table.value, parts, near))
+}
+
+fn missing_table(name: &str, parts: &[Ident], near: Option<String>) -> SqlError {
+    let near = near.map_or_else(
+        || "SHOW TABLES lists the tables".to_owned(),
+        |near| format!("did you mean {near}?"),
+    );
+    let error =
+        SqlError::new(SqlState::UndefinedTable, format!("there is no table {name}; {near}"));
+    match parts.first() {
+        Some(first) => error.at(first.span.start.line, first.span.start.column),
+        None => error,
+    }
+}
+
+/// Returns the parts of a name.
+pub(super) fn idents(name: &ObjectName) -> Result<Vec<Ident>> {
+    let parts = name.0.iter().map(|part| part.as_ident().cloned());
+    parts
+        .collect::<Option<Vec<_>>>()
+        .ok_or_else(|| SqlError::unsupported(format!("{name} is no name of a table")))
+}
+
+fn is_cte(name: &ObjectName, ctes: &[String]) -> Result<bool> {
+    match idents(name)?.as_slice() {
+        [only] => Ok(by_case(&only.value, ctes.iter().map(String::as_str))?.is_some()),
+        _ => Ok(false),
+    }
+}
+
+/// Names of relations, and of common table expressions.
+#[derive(Default)]
+struct Collect {
+    relations: Vec<ObjectName>,
+    ctes: Vec<String>,
+}
+
+impl Visitor for Collect {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.ctes.extend(tables.map(|cte| cte.alias.name.value.clone()));
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        // With arguments it is a function.
+        if let TableFactor::Table { name, args: None, .. } = factor {
+            self.relations.push(name.clone());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Sets the names that the catalog has.
+struct Rename<'p> {
+    paths: &'p BTreeMap<String, TablePath>,
+}
+
+impl VisitorMut for Rename<'_> {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { name, args: None, .. } = factor
+            && let Some(path) = self.paths.get(&name.to_string())
+        {
+            let part = |text: &str| ObjectNamePart::Identifier(Ident::with_quote('"', text));
+            // Columns are qualified by as much of the name as the statement gives.
+            name.0 = match name.0.len() {
+                1 => vec![part(&path.table)],
+                _ => vec![part(&path.schema), part(&path.table)],
+            };
+        }
+        ControlFlow::Continue(())
+    }
+}

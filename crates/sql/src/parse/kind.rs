@@ -1,0 +1,243 @@
+//! Kind of a statement, by its first words.
+
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use halite_types::suggest::misspelled;
+
+use crate::error::{Result, SqlError, SqlState};
+
+/// Kind of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// No words.
+    Nothing,
+    /// Statement of the row-key language.
+    Language,
+    /// SHOW TABLES, of a schema if one is given.
+    ShowTables(Option<String>),
+    /// DESCRIBE.
+    Describe(Vec<TokenWithSpan>),
+    /// SHOW of a setting; of all without a name.
+    Show(Option<String>),
+    /// SET.
+    Set {
+        /// Name of the setting.
+        name: String,
+        /// Value as text.
+        value: String,
+    },
+    /// RESET.
+    Reset(String),
+    /// BEGIN, COMMIT, ROLLBACK: accepted around reads.
+    Transaction(&'static str),
+    /// SELECT, VALUES, WITH.
+    Query(Vec<TokenWithSpan>),
+    /// EXPLAIN of a query.
+    Explain(Explain),
+}
+
+/// EXPLAIN of a query.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Explain {
+    /// `true` to run the query.
+    pub(crate) analyze: bool,
+    /// `true` to append DataFusion's plans.
+    pub(crate) verbose: bool,
+    /// Tokens of the query.
+    pub(crate) query: Vec<TokenWithSpan>,
+}
+
+/// Statements that change something, and what does so instead, as long as SQL only reads.
+const WRITES: [&str; 10] = [
+    "INSERT", "UPSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "DROP", "MOVE", "REPLACE",
+];
+/// First words of statements.
+const FIRST_WORDS: [&str; 16] = [
+    "SELECT", "WITH", "VALUES", "EXPLAIN", "DESCRIBE", "SHOW", "SET", "RESET", "CREATE", "ALTER",
+    "BEGIN", "COMMIT", "ROLLBACK", "INSERT", "UPDATE", "DELETE",
+];
+
+/// Returns what a statement is.
+///
+/// # Errors
+/// `Syntax` for words that begin none, `NotSupported` for statements of SQL that this dialect does
+/// not have, with what to do instead.
+pub(crate) fn kind_of(mut tokens: Vec<TokenWithSpan>) -> Result<Kind> {
+    while tokens.last().is_some_and(|token| token.token == Token::SemiColon) {
+        tokens.pop();
+    }
+    let Some(first) = tokens.first() else { return Ok(Kind::Nothing) };
+    let words: Vec<String> = tokens.iter().take(4).map(word).collect();
+    let word_at = |at: usize| words.get(at).map_or("", String::as_str);
+    match word_at(0) {
+        "SELECT" | "WITH" | "VALUES" | "TABLE" => Ok(Kind::Query(tokens)),
+        "" if first.token == Token::LParen => Ok(Kind::Query(tokens)),
+        "EXPLAIN" => explain(&tokens),
+        "CREATE" => match (word_at(1), word_at(2)) {
+            ("TABLE", _) => created(&tokens),
+            _ => Err(unsupported(first, &format!("CREATE {}", word_at(1)))),
+        },
+        "ALTER" if word_at(1) == "TABLE" => Ok(Kind::Language),
+        "SHOW" => show(&tokens, &words),
+        "DESCRIBE" | "DESC" => {
+            let skipped = if word_at(1) == "TABLE" && tokens.len() > 2 { 2 } else { 1 };
+            Ok(Kind::Describe(tokens.split_off(skipped)))
+        }
+        "SET" => set(&tokens),
+        "RESET" => Ok(Kind::Reset(dotted(&tokens[1..]))),
+        "BEGIN" | "START" => Ok(Kind::Transaction("BEGIN")),
+        "COMMIT" | "END" => Ok(Kind::Transaction("COMMIT")),
+        "ROLLBACK" | "ABORT" => Ok(Kind::Transaction("ROLLBACK")),
+        verb if WRITES.contains(&verb) || verb == "ALTER" || verb == "GRANT" => {
+            Err(unsupported(first, verb))
+        }
+        other => {
+            let near = misspelled(other, FIRST_WORDS.iter().copied())
+                .map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            let shown = first.token.to_string();
+            let at = first.span.start;
+            let text = format!("no statement begins with {shown}{near}");
+            Err(SqlError::new(SqlState::Syntax, text).at(at.line, at.column))
+        }
+    }
+}
+
+fn unsupported(at: &TokenWithSpan, what: &str) -> SqlError {
+    let text = format!(
+        "{}: SQL reads, and declares tables by CREATE TABLE .. ROW KEY (..); write and alter by \
+         halite shell, the API or the HBase port",
+        what.trim_end()
+    );
+    SqlError::unsupported(text).at(at.span.start.line, at.span.start.column)
+}
+
+/// CREATE TABLE of the row-key language; a table of the rows of a query needs a key first.
+fn created(tokens: &[TokenWithSpan]) -> Result<Kind> {
+    let is_query = tokens.windows(2).any(|pair| {
+        word(&pair[0]) == "AS" && matches!(word(&pair[1]).as_str(), "SELECT" | "WITH" | "VALUES")
+    });
+    if is_query {
+        return Err(unsupported(&tokens[0], "CREATE TABLE .. AS"));
+    }
+    Ok(Kind::Language)
+}
+
+fn explain(tokens: &[TokenWithSpan]) -> Result<Kind> {
+    let (mut analyze, mut verbose, mut at) = (false, false, 1);
+    while let Some(token) = tokens.get(at) {
+        match word(token).as_str() {
+            "ANALYZE" => analyze = true,
+            "VERBOSE" => verbose = true,
+            _ => break,
+        }
+        at += 1;
+    }
+    let query = tokens[at..].to_vec();
+    if let Kind::Query(query) = kind_of(query)? {
+        return Ok(Kind::Explain(Explain { analyze, verbose, query }));
+    }
+    let place = tokens.get(at).unwrap_or(&tokens[0]).span.start;
+    let text = "EXPLAIN is followed by a query: EXPLAIN [ANALYZE] [VERBOSE] SELECT ..";
+    Err(SqlError::new(SqlState::Syntax, text).at(place.line, place.column))
+}
+
+fn show(tokens: &[TokenWithSpan], words: &[String]) -> Result<Kind> {
+    match words.get(1).map_or("", String::as_str) {
+        "CREATE" => Ok(Kind::Language),
+        "TABLES" if tokens.len() == 2 => Ok(Kind::ShowTables(None)),
+        "TABLES" if matches!(words.get(2).map_or("", String::as_str), "FROM" | "IN") => {
+            Ok(Kind::ShowTables(Some(dotted(&tokens[3..]))))
+        }
+        "ALL" | "SETTINGS" => Ok(Kind::Show(None)),
+        "" => {
+            let at = tokens[0].span.start;
+            let text = "SHOW is followed by TABLES, CREATE TABLE t, or a setting";
+            Err(SqlError::new(SqlState::Syntax, text).at(at.line, at.column))
+        }
+        _ => Ok(Kind::Show(Some(dotted(&tokens[1..])))),
+    }
+}
+
+/// `SET [SESSION] name {= | TO} value`.
+fn set(tokens: &[TokenWithSpan]) -> Result<Kind> {
+    let skipped = if tokens.get(1).map(word).is_some_and(|word| word == "SESSION") { 2 } else { 1 };
+    let rest = &tokens[skipped.min(tokens.len())..];
+    let sign = rest.iter().position(|token| token.token == Token::Eq || word(token) == "TO");
+    let Some(sign) = sign.filter(|sign| *sign > 0 && *sign + 1 < rest.len()) else {
+        let at = tokens[0].span.start;
+        let text = "SET name = value; SELECT * FROM halite.settings lists the names";
+        return Err(SqlError::new(SqlState::Syntax, text).at(at.line, at.column));
+    };
+    let value = rest[sign + 1..].iter().map(|token| match &token.token {
+        Token::SingleQuotedString(text) => text.clone(),
+        other => other.to_string(),
+    });
+    Ok(Kind::Set { name: dotted(&rest[..sign]), value: value.collect() })
+}
+
+/// Returns an unquoted word in upper case; empty for anything else.
+fn word(token: &TokenWithSpan) -> String {
+    match &token.token {
+        Token::Word(word) if word.quote_style.is_none() => word.value.to_ascii_uppercase(),
+        _ => String::new(),
+    }
+}
+
+/// Returns a name such as `halite.full_scan`.
+fn dotted(tokens: &[TokenWithSpan]) -> String {
+    let part = |token: &TokenWithSpan| match &token.token {
+        Token::Word(word) => word.value.clone(),
+        Token::SingleQuotedString(text) => text.clone(),
+        other => other.to_string(),
+    };
+    tokens.iter().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::tokens_of;
+
+    fn kind(text: &str) -> Result<Kind> {
+        kind_of(tokens_of(text)?)
+    }
+
+    #[test]
+    fn first_words_tell_the_kind() {
+        assert_eq!(kind(" -- only a comment\n;;"), Ok(Kind::Nothing));
+        assert!(matches!(kind("select 1"), Ok(Kind::Query(_))));
+        assert!(matches!(kind("(SELECT 1)"), Ok(Kind::Query(_))));
+        assert_eq!(kind("CREATE TABLE t (a I32, ROW KEY (b STRING))"), Ok(Kind::Language));
+        assert_eq!(kind("show create table t;"), Ok(Kind::Language));
+        assert_eq!(kind("SHOW TABLES FROM ns"), Ok(Kind::ShowTables(Some("ns".to_owned()))));
+        assert_eq!(kind("show halite.full_scan"), Ok(Kind::Show(Some("halite.full_scan".into()))));
+        let set = Kind::Set { name: "halite.bad_cells".into(), value: "null".into() };
+        assert_eq!(kind("SET halite.bad_cells = 'null'"), Ok(set.clone()));
+        assert_eq!(kind("SET SESSION halite.bad_cells TO null"), Ok(set));
+        assert!(matches!(
+            kind("EXPLAIN ANALYZE VERBOSE SELECT 1"),
+            Ok(Kind::Explain(Explain { analyze: true, verbose: true, .. }))
+        ));
+        assert_eq!(kind("begin"), Ok(Kind::Transaction("BEGIN")));
+    }
+
+    #[test]
+    fn other_statements_are_refused_with_a_reason() {
+        let state = |text| kind(text).unwrap_err().state;
+        for text in [
+            "DELETE FROM t",
+            "UPDATE t SET a = 1",
+            "INSERT INTO t VALUES (1)",
+            "CREATE TABLE t AS SELECT 1",
+            "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'",
+            "COPY t TO '/tmp/x'",
+            "DROP TABLE t",
+            "CREATE VIEW v AS SELECT 1",
+        ] {
+            assert_eq!(state(text), SqlState::NotSupported, "{text}");
+        }
+        assert_eq!(state("SELEC 1"), SqlState::Syntax);
+        assert!(kind("SELEC 1").unwrap_err().message.contains("did you mean SELECT?"));
+        assert_eq!(state("EXPLAIN SHOW TABLES"), SqlState::Syntax);
+        assert_eq!(state("SET x"), SqlState::Syntax);
+    }
+}

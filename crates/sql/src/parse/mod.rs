@@ -1,0 +1,11 @@
+//! From text to one statement: `split.rs` finds the ends of statements, `tokens.rs` reads the tokens
+//! of one and checks its limits, `kind.rs` tells what it is.
+
+mod kind;
+mod split;
+mod tokens;
+
+pub use split::{StatementText, split_statements};
+
+pub(crate) use kind::{Explain, Kind, kind_of};
+pub(crate) use tokens::{parse_query, tokens_of};

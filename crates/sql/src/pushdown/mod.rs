@@ -1,0 +1,52 @@
+//! Conditions of a statement as conditions on the fields of the key, and as HBase's filters.
+//!
+//! `comparison.rs` reduces an expression to comparisons of one column with constants. `keys.rs`
+//! turns those on fields into the conditions of a [`KeyQuery`](halite_rowkey::KeyQuery),
+//! `filters.rs` those on cells into a [`Filter`](halite_types::Filter). Each says whether the rows
+//! that it leaves are exactly those of the expression; where not, DataFusion checks them again.
+
+pub(crate) mod comparison;
+pub(crate) mod filters;
+pub(crate) mod keys;
+
+use datafusion::logical_expr::Expr;
+use halite_rowkey::plan::Condition;
+use halite_types::Filter;
+
+use crate::catalog::shape::TableShape;
+
+/// What a scan does about one condition of a statement.
+#[derive(Debug, Default)]
+pub(crate) struct Pushed {
+    /// Conditions on fields of the key, all of which hold for the rows of the expression.
+    pub(crate) conditions: Vec<Condition>,
+    /// Filter that includes all rows of the expression.
+    pub(crate) filter: Option<Filter>,
+    /// Columns that the filter tests, by position.
+    pub(crate) tested: Vec<usize>,
+    /// Columns of cells that every row of the expression has, by position.
+    pub(crate) present: Vec<usize>,
+    /// `true` if these are exactly the rows of the expression.
+    pub(crate) is_exact: bool,
+}
+
+/// Returns what a scan can do about a condition.
+pub(crate) fn push(shape: &TableShape, condition: &Expr) -> Pushed {
+    if let Some(found) = keys::conditions(shape, condition) {
+        return Pushed {
+            conditions: found.conditions,
+            is_exact: found.is_exact,
+            ..Pushed::default()
+        };
+    }
+    match filters::filter(shape, condition) {
+        Some(found) => Pushed {
+            filter: Some(found.filter),
+            tested: found.tested,
+            present: found.present,
+            is_exact: true,
+            ..Pushed::default()
+        },
+        None => Pushed::default(),
+    }
+}

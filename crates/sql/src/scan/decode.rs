@@ -1,0 +1,246 @@
+//! Rows as Arrow batches.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, RecordBatch, RecordBatchOptions, StringViewBuilder, TimestampMillisecondBuilder,
+    UInt32Builder,
+};
+use halite_rowkey::value::{FieldType, Value};
+use halite_rowkey::{DecodedKey, FieldId, SegmentKind};
+use halite_types::key::to_string_binary;
+use halite_types::{CellRef, Row};
+
+use super::spec::ScanSpec;
+use crate::catalog::shape::{Pseudo, Source};
+use crate::error::{Result, SqlError, SqlState};
+use crate::session::settings::BadCells;
+use crate::types::builder::{CellsBuilder, ColumnBuilder};
+use crate::types::cells::read_cell;
+
+/// Batch that grows by one row at a time.
+pub(super) struct RowDecoder {
+    spec: Arc<ScanSpec>,
+    columns: Vec<OutputColumn>,
+    bad_cells: BadCells,
+    rows: usize,
+    bytes: usize,
+    /// Cells so far that were none of their column's type and became null.
+    pub(super) bad: u64,
+}
+
+/// Column of the result.
+enum OutputColumn {
+    Key(FieldId, ColumnBuilder),
+    /// Field of which the key has only a hash.
+    Given(Value<'static>, ColumnBuilder),
+    Cell {
+        ty: FieldType,
+        family: bytes::Bytes,
+        qualifier: bytes::Bytes,
+        to: ColumnBuilder,
+    },
+    Row(ColumnBuilder),
+    Salt(UInt32Builder),
+    Region(StringViewBuilder),
+    Ts(TimestampMillisecondBuilder),
+    Cells(CellsBuilder),
+}
+
+impl RowDecoder {
+    pub(super) fn new(spec: Arc<ScanSpec>, bad_cells: BadCells) -> Self {
+        let columns = spec.columns.iter().map(|at| output(&spec, *at)).collect();
+        Self { spec, columns, bad_cells, rows: 0, bytes: 0, bad: 0 }
+    }
+
+    /// Returns the rows of the batch so far.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns the bytes of cells of the batch so far.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Appends a row.
+    ///
+    /// # Errors
+    /// A cell or a field that is no value of its type, with its row, column and bytes.
+    pub(super) fn push(&mut self, row: &Row) -> Result<()> {
+        let spec = Arc::clone(&self.spec);
+        let key = spec.plan.decode(row.key()).ok();
+        for column in &mut self.columns {
+            match column {
+                OutputColumn::Key(field, to) => push_field(&spec, row, key.as_ref(), *field, to)?,
+                OutputColumn::Given(value, to) => {
+                    to.append(value).map_err(|what| bad_value(&spec, row, "a key field", &what))?;
+                }
+                OutputColumn::Cell { ty, family, qualifier, to } => {
+                    let Some(cell) = row.cell(&*family, &*qualifier) else {
+                        to.append_null();
+                        continue;
+                    };
+                    let appended = read_cell(*ty, cell.value())
+                        .and_then(|value| to.append(&value))
+                        .map_err(|what| bad_cell(&spec, row, &cell, &what));
+                    match appended {
+                        Err(error) if self.bad_cells == BadCells::Fail => return Err(error),
+                        Err(_) => {
+                            self.bad += 1;
+                            to.append_null();
+                        }
+                        Ok(()) => {}
+                    }
+                }
+                OutputColumn::Row(to) => {
+                    let value = Value::Bytes(row.key().into());
+                    to.append(&value).map_err(|what| bad_value(&spec, row, "_row", &what))?;
+                }
+                OutputColumn::Salt(to) => to.append_option(salt(&spec, row.key())),
+                OutputColumn::Region(to) => to.append_option(region(&spec, row.key())),
+                OutputColumn::Ts(to) => to.append_option(newest(&spec, row)),
+                OutputColumn::Cells(to) => push_cells(&spec, row, to)?,
+            }
+        }
+        self.rows += 1;
+        self.bytes += row.cells().bytes().len();
+        Ok(())
+    }
+
+    /// Returns the batch, and begins an empty one.
+    ///
+    /// # Errors
+    /// None in practice: the arrays are of the schema.
+    pub(super) fn finish(&mut self) -> Result<RecordBatch> {
+        let arrays: Vec<ArrayRef> = self.columns.iter_mut().map(OutputColumn::finish).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        (self.rows, self.bytes) = (0, 0);
+        RecordBatch::try_new_with_options(Arc::clone(&self.spec.schema), arrays, &options)
+            .map_err(|error| SqlError::new(SqlState::Internal, error.to_string()))
+    }
+}
+
+impl OutputColumn {
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Self::Key(_, to) | Self::Given(_, to) | Self::Cell { to, .. } | Self::Row(to) => {
+                to.finish()
+            }
+            Self::Salt(to) => Arc::new(to.finish()),
+            Self::Region(to) => Arc::new(to.finish()),
+            Self::Ts(to) => Arc::new(to.finish()),
+            Self::Cells(to) => to.finish(),
+        }
+    }
+}
+
+fn output(spec: &ScanSpec, at: usize) -> OutputColumn {
+    let column = &spec.target.shape.columns[at];
+    let builder = || ColumnBuilder::new(column.ty);
+    match &column.source {
+        Source::Key(field) => match spec.given.iter().find(|(given, _)| *given == at) {
+            Some((_, value)) => OutputColumn::Given(value.clone(), builder()),
+            None => OutputColumn::Key(*field, builder()),
+        },
+        Source::Cell { family, qualifier } => OutputColumn::Cell {
+            ty: column.ty,
+            family: family.clone(),
+            qualifier: qualifier.clone(),
+            to: builder(),
+        },
+        Source::Series | Source::Pseudo(Pseudo::Row) => OutputColumn::Row(builder()),
+        Source::Pseudo(Pseudo::Salt) => OutputColumn::Salt(UInt32Builder::new()),
+        Source::Pseudo(Pseudo::Region) => OutputColumn::Region(StringViewBuilder::new()),
+        Source::Pseudo(Pseudo::Ts) => {
+            OutputColumn::Ts(TimestampMillisecondBuilder::new().with_timezone("+00:00"))
+        }
+        Source::Pseudo(Pseudo::Cells) => OutputColumn::Cells(CellsBuilder::new()),
+    }
+}
+
+fn push_field(
+    spec: &ScanSpec,
+    row: &Row,
+    key: Option<&DecodedKey<'_>>,
+    field: FieldId,
+    to: &mut ColumnBuilder,
+) -> Result<()> {
+    let value = key.and_then(|key| key.get(field)).unwrap_or(&Value::Null);
+    to.append(value)
+        .map_err(|what| bad_value(spec, row, &spec.plan.schema().fields()[field].name, &what))
+}
+
+fn bad_value(spec: &ScanSpec, row: &Row, name: &str, what: &str) -> SqlError {
+    SqlError::new(
+        SqlState::OutOfRange,
+        format!(
+            "table {}, row {}: {name}: {what}",
+            spec.target.table.name(),
+            to_string_binary(row.key())
+        ),
+    )
+}
+
+fn bad_cell(spec: &ScanSpec, row: &Row, cell: &CellRef<'_>, what: &str) -> SqlError {
+    const SHOWN_BYTES: usize = 32;
+    let value = cell.value();
+    let shown = to_string_binary(&value[..value.len().min(SHOWN_BYTES)]);
+    let more = if value.len() > SHOWN_BYTES { ".." } else { "" };
+    SqlError::new(
+        SqlState::InvalidValue,
+        format!(
+            "table {}, row {}, column {}:{}: {what}: {shown}{more}; SET halite.bad_cells = 'null' \
+             shows such cells as NULL",
+            spec.target.table.name(),
+            to_string_binary(row.key()),
+            to_string_binary(cell.family()),
+            to_string_binary(cell.qualifier())
+        ),
+    )
+}
+
+fn salt(spec: &ScanSpec, key: &[u8]) -> Option<u32> {
+    let schema = spec.plan.schema();
+    let at = schema
+        .segments()
+        .iter()
+        .position(|segment| matches!(segment.kind, SegmentKind::Salt { .. }))?;
+    let bounds = schema.split_segments(key).ok()?;
+    schema.salt_in(at, key.get(bounds.get(at)?.clone())?)
+}
+
+fn region<'s>(spec: &'s ScanSpec, key: &[u8]) -> Option<&'s str> {
+    let regions = &spec.target.regions;
+    let after = regions.partition_point(|region| &region.start[..] <= key);
+    let region = regions.get(after.checked_sub(1)?)?;
+    Some(&region.encoded_name)
+}
+
+fn newest(spec: &ScanSpec, row: &Row) -> Option<i64> {
+    let shape = &spec.target.shape;
+    row.iter().filter(|cell| is_declared(shape, cell)).map(|cell| cell.timestamp()).max()
+}
+
+fn is_declared(shape: &crate::catalog::shape::TableShape, cell: &CellRef<'_>) -> bool {
+    shape.cells().any(|(family, qualifier)| {
+        cell.family() == &family[..] && cell.qualifier() == &qualifier[..]
+    })
+}
+
+fn push_cells(spec: &ScanSpec, row: &Row, to: &mut CellsBuilder) -> Result<()> {
+    let mut last: Option<(&[u8], &[u8])> = None;
+    for cell in row {
+        // Older versions of a column follow the newest.
+        if last.replace((cell.family(), cell.qualifier()))
+            == Some((cell.family(), cell.qualifier()))
+            || is_declared(&spec.target.shape, &cell)
+        {
+            continue;
+        }
+        let name =
+            format!("{}:{}", to_string_binary(cell.family()), to_string_binary(cell.qualifier()));
+        to.push(&name, cell.value());
+    }
+    to.end_row().map_err(|what| bad_value(spec, row, "_cells", &what))
+}

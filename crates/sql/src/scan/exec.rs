@@ -1,0 +1,316 @@
+//! Execution of a scan: the rows of its plan, in batches.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, EmissionType, PlanProperties, ReplaceChildrenOptions,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, SortOrderPushdownResult,
+};
+use halite_rowkey::{Scatter, ScatterOptions};
+use halite_types::Row;
+
+use super::decode::RowDecoder;
+use super::order::properties;
+use super::spec::ScanSpec;
+use crate::error::{SqlError, SqlState};
+use crate::session::statement::StatementContext;
+
+/// Rows of a batch, and of the first one, which a reader waits for.
+const BATCH_ROWS: usize = 8192;
+const FIRST_BATCH_ROWS: usize = 64;
+/// Bytes of cells after which a batch ends.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// What a scan did.
+#[derive(Debug, Default)]
+pub(crate) struct ScanFigures {
+    /// Rows that the table returned.
+    pub(crate) received: AtomicU64,
+    /// Rows that the scan returned.
+    pub(crate) returned: AtomicU64,
+    /// Rows left out because their keys are none of the schema.
+    pub(crate) left_out: AtomicU64,
+    /// Microseconds until the first row, and until the end.
+    pub(crate) first_row_us: AtomicU64,
+    pub(crate) all_us: AtomicU64,
+    /// 1 if the ranges were read to their end.
+    pub(crate) ended: AtomicU64,
+}
+
+/// Leaf of a physical plan that reads a table.
+pub(crate) struct ScanExec {
+    pub(crate) spec: Arc<ScanSpec>,
+    pub(crate) figures: Arc<ScanFigures>,
+    properties: Arc<PlanProperties>,
+}
+
+impl ScanExec {
+    pub(crate) fn new(spec: ScanSpec) -> Self {
+        let properties = PlanProperties::new(
+            properties(&spec),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Self { spec: Arc::new(spec), figures: Arc::default(), properties: Arc::new(properties) }
+    }
+
+    fn replanned(&self, limit: Option<usize>, reverse: bool) -> DataFusionResult<Self> {
+        Ok(Self::new(self.spec.replanned(limit, reverse)?))
+    }
+
+    fn satisfies(&self, order: &[PhysicalSortExpr]) -> DataFusionResult<bool> {
+        self.properties.eq_properties.ordering_satisfy(order.to_vec())
+    }
+}
+
+impl fmt::Debug for ScanExec {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_as(DisplayFormatType::Verbose, out)
+    }
+}
+
+impl DisplayAs for ScanExec {
+    fn fmt_as(&self, _: DisplayFormatType, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = &self.spec.plan;
+        write!(
+            out,
+            "ScanExec: {}, ranges={}, fan_out={}",
+            self.spec.target.table.name(),
+            plan.ranges().count(),
+            plan.fan_out()
+        )?;
+        match plan.query().limit {
+            Some(limit) => write!(out, ", limit={limit}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ExecutionPlan for ScanExec {
+    fn name(&self) -> &'static str {
+        "ScanExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(
+        &self,
+        _: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
+        let statement = StatementContext::of(&context);
+        let reader = Reader::open(self, statement)?;
+        let rows = futures::stream::try_unfold(reader, |mut reader| async move {
+            let batch = reader.next_batch().await.map_err(DataFusionError::from)?;
+            Ok(batch.map(|batch| (batch, reader)))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.spec.schema), rows)))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.spec.plan.query().limit
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        let query = self.spec.plan.query();
+        let limit = match (query.limit, limit) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        Some(Arc::new(self.replanned(limit, query.reverse).ok()?))
+    }
+
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+        let query = self.spec.plan.query();
+        // The first rows from the other end are other rows.
+        let reversible = query.limit.is_none();
+        let same = self.replanned(query.limit, query.reverse)?;
+        if same.satisfies(order)? {
+            return Ok(SortOrderPushdownResult::Exact { inner: Arc::new(same) });
+        }
+        let other = self.replanned(query.limit, !query.reverse)?;
+        if reversible && other.satisfies(order)? {
+            return Ok(SortOrderPushdownResult::Exact { inner: Arc::new(other) });
+        }
+        Ok(SortOrderPushdownResult::Unsupported)
+    }
+}
+
+/// Running scan.
+struct Reader {
+    spec: Arc<ScanSpec>,
+    figures: Arc<ScanFigures>,
+    statement: Arc<StatementContext>,
+    scatter: Scatter,
+    decoder: RowDecoder,
+    /// Rows that have arrived and are in no batch.
+    rows: std::vec::IntoIter<Row>,
+    batch_rows: usize,
+    started: Instant,
+    ended: bool,
+    /// Rows of the scatter that the guard of the statement has counted.
+    counted: u64,
+}
+
+impl Reader {
+    fn open(exec: &ScanExec, statement: Arc<StatementContext>) -> DataFusionResult<Self> {
+        let spec = Arc::clone(&exec.spec);
+        let options =
+            ScatterOptions { undecodable_rows: spec.unreadable, ..ScatterOptions::default() };
+        let scatter = Scatter::new(
+            Arc::clone(&spec.target.table),
+            Arc::clone(&spec.plan),
+            spec.template.clone(),
+            &options,
+            None,
+        )
+        .map_err(SqlError::from)?;
+        let decoder = RowDecoder::new(Arc::clone(&spec), statement.settings.bad_cells);
+        Ok(Self {
+            spec,
+            figures: Arc::clone(&exec.figures),
+            statement,
+            scatter,
+            decoder,
+            rows: Vec::new().into_iter(),
+            batch_rows: FIRST_BATCH_ROWS,
+            started: Instant::now(),
+            ended: false,
+            counted: 0,
+        })
+    }
+
+    /// Returns the next batch; `None` at the end.
+    async fn next_batch(&mut self) -> crate::Result<Option<RecordBatch>> {
+        while !self.ended && self.decoder.rows() < self.batch_rows {
+            let Some(row) = self.rows.next() else {
+                // What has arrived is not kept back until more does.
+                if self.decoder.rows() > 0 && self.batch_rows == FIRST_BATCH_ROWS {
+                    break;
+                }
+                self.receive().await?;
+                continue;
+            };
+            self.decoder.push(&row)?;
+            if self.decoder.bytes() >= BATCH_BYTES {
+                break;
+            }
+        }
+        self.batch_rows = BATCH_ROWS;
+        if self.decoder.rows() == 0 {
+            return Ok(None);
+        }
+        self.figures.returned.fetch_add(self.decoder.rows() as u64, Ordering::Relaxed);
+        self.decoder.finish().map(Some)
+    }
+
+    async fn receive(&mut self) -> crate::Result<()> {
+        let rows = self.scatter.next_rows().await?;
+        let elapsed = micros(self.started.elapsed());
+        if self.counted == 0 {
+            self.figures.first_row_us.store(elapsed, Ordering::Relaxed);
+        }
+        self.figures.all_us.store(elapsed, Ordering::Relaxed);
+        self.figures.received.store(self.scatter.examined(), Ordering::Relaxed);
+        self.figures.left_out.store(self.scatter.left_out(), Ordering::Relaxed);
+        let more = self.scatter.examined() - self.counted;
+        self.counted += more;
+        self.statement.count(more, self.spec.target.table.name())?;
+        if rows.is_empty() {
+            self.end();
+        }
+        self.rows = rows.into_iter();
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+        self.figures.ended.store(1, Ordering::Relaxed);
+        let table = self.spec.target.table.name();
+        if self.scatter.left_out() > 0 {
+            self.statement.notice(format!(
+                "{} row(s) of table {table} were left out, because their keys are not of its \
+                 ROW KEY; SET halite.unreadable_keys = 'null' shows them with _row",
+                self.scatter.left_out()
+            ));
+        }
+        if self.decoder.bad > 0 {
+            self.statement.notice(format!(
+                "{} cell(s) of table {table} are not of the type of their column, and are NULL",
+                self.decoder.bad
+            ));
+        }
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Returns the scan that a node of a plan is.
+pub(crate) fn as_scan(plan: &dyn ExecutionPlan) -> Option<&ScanExec> {
+    (plan as &dyn Any).downcast_ref()
+}
+
+impl StatementContext {
+    /// Counts rows that a scan received, and ends the statement at its guard.
+    fn count(&self, rows: u64, table: &halite_types::TableName) -> crate::Result<()> {
+        let sum = self.examined.fetch_add(rows, Ordering::Relaxed) + rows;
+        match self.settings.max_rows_examined {
+            0 => Ok(()),
+            most if sum <= most => Ok(()),
+            most => Err(SqlError::new(
+                SqlState::LimitExceeded,
+                format!(
+                    "stopped after {sum} rows of table {table} were examined, and \
+                     halite.max_rows_examined is {most}: EXPLAIN shows which condition would \
+                     narrow the key, or SET halite.max_rows_examined = 0"
+                ),
+            )),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Cells that a scan reads: the columns that are named, and as much of the others as tells that a
+//! row exists.
+
+use std::collections::BTreeSet;
+
+use halite_types::filter::{Comparator, CompareOp};
+use halite_types::{Bytes, Filter, Scan};
+
+use crate::catalog::shape::{Pseudo, Source, TableShape};
+
+/// Columns of a filter, by position.
+#[derive(Debug, Default)]
+pub(super) struct TestedColumns {
+    /// Columns that it tests.
+    pub(super) tested: Vec<usize>,
+    /// Columns of which every included row has a cell.
+    pub(super) present: Vec<usize>,
+}
+
+/// Returns the scan of the cells of `columns`, and of those that `filter` tests: of cells that are
+/// not read it would take the row to have none.
+pub(super) fn select(
+    shape: &TableShape,
+    columns: &[usize],
+    of_filter: &TestedColumns,
+    filter: Option<Filter>,
+) -> Scan {
+    let wants =
+        |pseudo| columns.iter().any(|at| shape.columns[*at].source == Source::Pseudo(pseudo));
+    let scan = Scan::all();
+    if wants(Pseudo::Cells) {
+        return with_filters(scan, filter, None);
+    }
+    let mut cells: BTreeSet<(Bytes, Bytes)> =
+        columns.iter().chain(&of_filter.tested).filter_map(|at| cell_of(shape, *at)).collect();
+    if wants(Pseudo::Ts) {
+        cells.extend(shape.cells().map(|(family, qualifier)| (family.clone(), qualifier.clone())));
+    }
+    if !of_filter.present.is_empty() {
+        // Every row of the result has a cell that is read, so no other tells that it exists.
+        let scan = cells
+            .into_iter()
+            .fold(scan, |scan, (family, qualifier)| scan.column(family, qualifier));
+        return with_filters(scan, filter, None);
+    }
+    let witness = match (cells.is_empty(), shape.cells().all(|cell| is_in(&cells, cell))) {
+        (true, _) if filter.is_none() => {
+            Some(Filter::All(vec![Filter::FirstKeyOnly, Filter::KeyOnly(false)]))
+        }
+        (true, _) => Some(Filter::FirstKeyOnly),
+        // Whatever else a row has is undeclared, and reading it costs no filter.
+        (false, true) => None,
+        (false, false) => Some(Filter::One(
+            std::iter::once(Filter::FirstKeyOnly)
+                .chain(cells.into_iter().map(only_column))
+                .collect(),
+        )),
+    };
+    with_filters(scan, filter, witness)
+}
+
+fn is_in(cells: &BTreeSet<(Bytes, Bytes)>, (family, qualifier): (&Bytes, &Bytes)) -> bool {
+    cells.iter().any(|(known, name)| known == family && name == qualifier)
+}
+
+fn cell_of(shape: &TableShape, column: usize) -> Option<(Bytes, Bytes)> {
+    match &shape.columns[column].source {
+        Source::Cell { family, qualifier } => Some((family.clone(), qualifier.clone())),
+        _ => None,
+    }
+}
+
+/// Includes the cells of one column. Unlike a pair of `FamilyFilter` and `QualifierFilter`, it does
+/// not end the row at a cell of another family.
+fn only_column((family, qualifier): (Bytes, Bytes)) -> Filter {
+    Filter::ColumnValue { family, qualifier, op: CompareOp::NotEqual, comparator: Comparator::Null }
+}
+
+/// Sets the filter that includes rows by both. Conditions come first: they see every cell.
+fn with_filters(scan: Scan, conditions: Option<Filter>, witness: Option<Filter>) -> Scan {
+    match (conditions, witness) {
+        (Some(conditions), Some(witness)) => scan.filter(Filter::All(vec![conditions, witness])),
+        (Some(only), None) | (None, Some(only)) => scan.filter(only),
+        (None, None) => scan,
+    }
+}

@@ -1,0 +1,175 @@
+//! What one scan reads.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::logical_expr::Expr;
+use halite_rowkey::plan::{Condition, Predicate};
+use halite_rowkey::value::Value;
+use halite_rowkey::{KeyQuery, Plan, PlanOptions, UndecodableRows};
+use halite_types::{Filter, RegionInfo, Scan, Table};
+
+use super::selection::{TestedColumns, select};
+use crate::catalog::shape::{Source, TableShape};
+use crate::error::{Result, SqlError};
+use crate::pushdown::push;
+use crate::session::settings::{Settings, UnreadableKeys};
+
+/// Table of a scan.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) table: Arc<dyn Table>,
+    pub(crate) shape: Arc<TableShape>,
+    /// Regions in key order, as of planning.
+    pub(crate) regions: Arc<Vec<RegionInfo>>,
+}
+
+/// What one scan reads: the columns, the plan of the key, the cells, the filter.
+pub(crate) struct ScanSpec {
+    pub(crate) target: Target,
+    /// Positions of the returned columns in the shape.
+    pub(crate) columns: Vec<usize>,
+    pub(crate) schema: SchemaRef,
+    pub(crate) plan: Arc<Plan>,
+    /// Cells to read and the filter; range, limit and direction are the plan's.
+    pub(crate) template: Scan,
+    /// Conditions that the server's filter checks, as text.
+    pub(crate) filtered: Vec<String>,
+    /// Conditions that are checked again behind the scan, as text.
+    pub(crate) checked_again: Vec<String>,
+    pub(crate) unreadable: UndecodableRows,
+    /// Values of fields of which the key has only a hash, as the statement gives them.
+    pub(crate) given: Vec<(usize, Value<'static>)>,
+}
+
+impl ScanSpec {
+    /// Decides what is read for the columns of `projection`, with conditions that all hold.
+    ///
+    /// # Errors
+    /// A column or a condition that a scan cannot serve, with what to do instead.
+    pub(crate) fn new(
+        target: Target,
+        projection: Option<&Vec<usize>>,
+        conditions: &[Expr],
+        limit: Option<usize>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let shape = Arc::clone(&target.shape);
+        let columns: Vec<usize> =
+            projection.map_or_else(|| (0..shape.columns.len()).collect(), Clone::clone);
+        let mut query = KeyQuery::all();
+        query.limit = limit;
+        let mut filters = Vec::new();
+        let mut columns_of_filter = TestedColumns::default();
+        let (mut filtered, mut checked_again) = (Vec::new(), Vec::new());
+        for condition in conditions {
+            let pushed = push(&shape, condition);
+            query.conditions.extend(pushed.conditions);
+            if let Some(filter) = pushed.filter {
+                filters.push(filter);
+                filtered.push(condition.to_string());
+            }
+            columns_of_filter.tested.extend(pushed.tested);
+            columns_of_filter.present.extend(pushed.present);
+            if !pushed.is_exact {
+                checked_again.push(condition.to_string());
+            }
+        }
+        check_columns(&target, &columns)?;
+        let given = given_values(&shape, &columns, &query.conditions)?;
+        let plan = Plan::new(&shape.key, &query, &PlanOptions::default())?;
+        let filter = match filters.len() {
+            0 | 1 => filters.pop(),
+            _ => Some(Filter::All(filters)),
+        };
+        let template = select(&shape, &columns, &columns_of_filter, filter);
+        let fields: Vec<_> = columns.iter().map(|at| shape.columns[*at].field.clone()).collect();
+        // Rows without readable fields satisfy no condition on them.
+        let unreadable = match settings.unreadable_keys {
+            UnreadableKeys::Fail => UndecodableRows::Fail,
+            UnreadableKeys::Null if query.conditions.is_empty() => UndecodableRows::Return,
+            UnreadableKeys::Null | UnreadableKeys::Count => UndecodableRows::Count,
+        };
+        Ok(Self {
+            target,
+            columns,
+            schema: Arc::new(Schema::new(fields)),
+            plan: Arc::new(plan),
+            template,
+            filtered,
+            checked_again,
+            unreadable,
+            given,
+        })
+    }
+
+    /// Returns the same scan with another limit and direction.
+    ///
+    /// # Errors
+    /// None in practice: the conditions were planned before.
+    pub(crate) fn replanned(&self, limit: Option<usize>, reverse: bool) -> Result<Self> {
+        let mut query = self.plan.query().clone();
+        (query.limit, query.reverse) = (limit, reverse);
+        let plan = Plan::new(self.plan.schema(), &query, &PlanOptions::default())?;
+        Ok(Self {
+            target: self.target.clone(),
+            columns: self.columns.clone(),
+            schema: Arc::clone(&self.schema),
+            plan: Arc::new(plan),
+            template: self.template.clone(),
+            filtered: self.filtered.clone(),
+            checked_again: self.checked_again.clone(),
+            unreadable: self.unreadable,
+            given: self.given.clone(),
+        })
+    }
+}
+
+/// Refuses columns that a scan cannot read.
+fn check_columns(target: &Target, columns: &[usize]) -> Result<()> {
+    let name = target.table.name();
+    if target.shape.has_dictionary() {
+        return Err(SqlError::unsupported(format!(
+            "table {name} numbers values by a dictionary (DICT), which SQL does not read yet; use \
+             the row-key API"
+        )));
+    }
+    let series = columns.iter().map(|at| &target.shape.columns[*at]);
+    match series.into_iter().find(|column| column.source == Source::Series) {
+        Some(column) => Err(SqlError::unsupported(format!(
+            "column {} of table {name} is a SERIES, whose points SQL does not read yet; name the \
+             other columns, or use halite series",
+            column.name
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the values of the fields of which the key has only a hash, by the position of the column
+/// in the shape: those that the statement gives.
+fn given_values(
+    shape: &TableShape,
+    columns: &[usize],
+    conditions: &[Condition],
+) -> Result<Vec<(usize, Value<'static>)>> {
+    let mut given = Vec::new();
+    for &at in columns {
+        let Source::Key(field) = shape.columns[at].source else { continue };
+        if !shape.key.is_only_hashed(field) {
+            continue;
+        }
+        let value = conditions.iter().find_map(|condition| match &condition.predicate {
+            Predicate::Equals(value) if condition.field == field => Some(value.clone()),
+            _ => None,
+        });
+        let Some(value) = value else {
+            let name = &shape.columns[at].name;
+            return Err(SqlError::unsupported(format!(
+                "the key has only a hash of {name}: it is shown where the statement gives it, so \
+                 add {name} = .. to WHERE, or leave it out of SELECT"
+            )));
+        };
+        given.push((at, value));
+    }
+    Ok(given)
+}

@@ -1,0 +1,123 @@
+//! Result of a statement.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::execution::SendableRecordBatchStream;
+use futures::StreamExt as _;
+
+use super::statement::StatementContext;
+use crate::error::{Result, SqlError, SqlState};
+
+/// Result of a statement: rows in batches, or the tag of a command. Dropping it ends its scans.
+pub struct Answer {
+    schema: SchemaRef,
+    rows: Option<Rows>,
+    command: Option<&'static str>,
+    statement: Arc<StatementContext>,
+    deadline: Option<Instant>,
+}
+
+enum Rows {
+    /// Rows of a running plan.
+    Stream(SendableRecordBatchStream),
+    /// Rows that are known.
+    Known(RecordBatch),
+}
+
+impl Answer {
+    pub(super) fn command(tag: &'static str, statement: Arc<StatementContext>) -> Self {
+        let schema = Arc::new(Schema::empty());
+        Self { schema, rows: None, command: Some(tag), statement, deadline: None }
+    }
+
+    pub(super) fn known(batch: RecordBatch, statement: Arc<StatementContext>) -> Self {
+        let (schema, rows) = (batch.schema(), Some(Rows::Known(batch)));
+        Self { schema, rows, command: None, statement, deadline: None }
+    }
+
+    pub(super) fn stream(
+        rows: SendableRecordBatchStream,
+        statement: Arc<StatementContext>,
+        deadline: Option<Instant>,
+    ) -> Self {
+        let (schema, rows) = (rows.schema(), Some(Rows::Stream(rows)));
+        Self { schema, rows, command: None, statement, deadline }
+    }
+
+    /// Returns the tag of a command without rows, such as `CREATE TABLE`.
+    pub fn tag(&self) -> Option<&'static str> {
+        self.command
+    }
+
+    /// Returns the columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Returns the next rows, at least one; `None` at the end.
+    ///
+    /// # Errors
+    /// The error that ended the statement. `Cancelled` after `statement_timeout`.
+    pub async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            let batch = match self.rows.take() {
+                None => return Ok(None),
+                Some(Rows::Known(batch)) => batch,
+                Some(Rows::Stream(mut stream)) => {
+                    let Some(batch) = within(self.deadline, stream.next()).await? else {
+                        return Ok(None);
+                    };
+                    let batch = batch?;
+                    self.rows = Some(Rows::Stream(stream));
+                    batch
+                }
+            };
+            if batch.num_rows() > 0 {
+                return Ok(Some(batch));
+            }
+        }
+    }
+
+    /// Returns all rows.
+    ///
+    /// # Errors
+    /// As [`Self::next_batch`].
+    pub async fn batches(&mut self) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        while let Some(batch) = self.next_batch().await? {
+            batches.push(batch);
+        }
+        Ok(batches)
+    }
+
+    /// Removes and returns what the user should know besides the rows, as far as it has come up.
+    pub fn take_notices(&self) -> Vec<String> {
+        self.statement.take_notices()
+    }
+}
+
+/// Waits until a deadline.
+///
+/// # Errors
+/// `Cancelled` at the deadline.
+pub(super) async fn within<T>(
+    deadline: Option<Instant>,
+    work: impl Future<Output = T>,
+) -> Result<T> {
+    let Some(deadline) = deadline else { return Ok(work.await) };
+    let timeout = |_| {
+        SqlError::new(
+            SqlState::Cancelled,
+            "the statement took longer than statement_timeout; EXPLAIN shows what it reads",
+        )
+    };
+    tokio::time::timeout_at(deadline.into(), work).await.map_err(timeout)
+}
+
+/// Returns the moment at which a statement that begins now ends.
+pub(super) fn deadline(timeout: Duration) -> Option<Instant> {
+    (!timeout.is_zero()).then(|| Instant::now() + timeout)
+}

@@ -1,0 +1,206 @@
+//! SQL on one cluster.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use datafusion::arrow::array::{RecordBatch, StringViewArray};
+use datafusion::error::DataFusionError;
+use datafusion::physical_plan::execute_stream;
+use datafusion::prelude::SessionContext;
+use datafusion::sql::sqlparser::ast::Ident;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use halite_rowkey::language::{Statement, statements};
+use halite_types::{Cluster, TableDescriptor, TableName};
+
+use super::answer::{Answer, deadline, within};
+use super::planner;
+use super::settings::Settings;
+use super::statement::StatementContext;
+use crate::catalog::{DEFAULT, HaliteCatalog, ddl, describe, namespace_of};
+use crate::error::{Result, SqlError, SqlState};
+use crate::explain;
+use crate::names::resolve;
+use crate::parse::{Explain, Kind, kind_of, tokens_of};
+
+/// SQL session on a cluster: an embedded store, a Halite server or an HBase cluster.
+///
+/// Its calls need a runtime of `tokio` with a timer. Statements that run at the same time share
+/// the settings.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+/// # runtime.block_on(async {
+/// let store = halite::open(directory.path())?;
+/// let sql = halite_sql::SqlContext::new(store.cluster().clone());
+/// sql.run("CREATE TABLE readings (v DOUBLE, ROW KEY (device STRING, ts TIMESTAMP DESC))").await?;
+/// let mut answer = sql.run("SELECT ts, v FROM readings WHERE device = 'd1' LIMIT 10").await?;
+/// assert!(answer.batches().await?.is_empty());
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct SqlContext {
+    catalog: Arc<HaliteCatalog>,
+    settings: Arc<RwLock<Settings>>,
+    session: SessionContext,
+}
+
+impl SqlContext {
+    /// Creates a session with default settings.
+    pub fn new(cluster: Arc<dyn Cluster>) -> Self {
+        let settings = Arc::new(RwLock::new(Settings::default()));
+        let catalog = Arc::new(HaliteCatalog::new(cluster, Arc::clone(&settings)));
+        let session = planner::session(&catalog);
+        Self { catalog, settings, session }
+    }
+
+    /// Returns DataFusion's session with the tables of the cluster as catalog `halite`: tables that
+    /// a program registers there can be joined with them.
+    pub fn session(&self) -> &SessionContext {
+        &self.session
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> Settings {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Settings) -> Result<()>) -> Result<()> {
+        change(&mut self.settings.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Runs one statement. Rows are read as the answer is.
+    ///
+    /// # Errors
+    /// What is wrong with the statement, with its place in the text.
+    pub async fn run(&self, text: &str) -> Result<Answer> {
+        let statement = Arc::new(StatementContext::new(self.settings()));
+        let deadline = deadline(statement.settings.statement_timeout);
+        match kind_of(tokens_of(text)?)? {
+            Kind::Nothing => Ok(Answer::command("", statement)),
+            Kind::Language => within(deadline, self.run_language(text, statement)).await?,
+            Kind::ShowTables(schema) => {
+                let namespace = schema.as_deref().map(namespace_of);
+                let tables = describe::show_tables(&self.catalog, namespace).await?;
+                Ok(Answer::known(tables, statement))
+            }
+            Kind::Describe(name) => {
+                let descriptor = self.named(&name).await?;
+                Ok(Answer::known(describe::describe(&descriptor)?, statement))
+            }
+            Kind::Show(name) => Ok(Answer::known(self.shown(name.as_deref())?, statement)),
+            Kind::Set { name, value } => {
+                self.change(|settings| settings.set(&name, &value))?;
+                Ok(Answer::command("SET", statement))
+            }
+            Kind::Reset(name) => {
+                self.change(|settings| settings.reset(&name))?;
+                Ok(Answer::command("RESET", statement))
+            }
+            Kind::Transaction(tag) => Ok(Answer::command(tag, statement)),
+            Kind::Query(tokens) => {
+                let planned = self.planned(tokens, &statement);
+                let planned = within(deadline, planned).await??;
+                let rows = execute_stream(planned.physical, planned.context)?;
+                Ok(Answer::stream(rows, statement, deadline))
+            }
+            Kind::Explain(explain) => {
+                let text = within(deadline, self.explained(explain, &statement)).await??;
+                Ok(Answer::known(describe::lines("plan", &text)?, statement))
+            }
+        }
+    }
+
+    async fn planned(
+        &self,
+        tokens: Vec<TokenWithSpan>,
+        statement: &Arc<StatementContext>,
+    ) -> Result<planner::Planned> {
+        planner::plan(&self.session, &self.catalog, tokens, Arc::clone(statement)).await
+    }
+
+    async fn explained(
+        &self,
+        explain: Explain,
+        statement: &Arc<StatementContext>,
+    ) -> Result<String> {
+        let planned = self.planned(explain.query, statement).await?;
+        let ran = if explain.analyze {
+            Some(explain::run(&planned.physical, &planned.context, &self.catalog.cluster).await?)
+        } else {
+            None
+        };
+        let mut text = explain::text(planned.physical.as_ref(), ran.as_ref());
+        if explain.verbose {
+            text.push_str(&explain::datafusion_plans(&planned.logical, planned.physical.as_ref()));
+        }
+        Ok(text)
+    }
+
+    /// Runs a statement of the row-key language.
+    async fn run_language(&self, text: &str, statement: Arc<StatementContext>) -> Result<Answer> {
+        let parsed = statements(text).map_err(|error| SqlError::of_language(&error, text))?;
+        let mut parsed = parsed.into_iter();
+        let (Some(one), None) = (parsed.next(), parsed.next()) else {
+            return Err(SqlError::new(SqlState::Syntax, "one statement is expected here"));
+        };
+        if let Statement::ShowCreateTable(name) = &one {
+            let descriptor = self.descriptor(name).await?;
+            return Ok(Answer::known(describe::show_create(&descriptor)?, statement));
+        }
+        let mut notices = Vec::new();
+        let tag = ddl::run(&self.catalog, one, &mut notices).await?;
+        notices.into_iter().for_each(|notice| statement.notice(notice));
+        Ok(Answer::command(tag, statement))
+    }
+
+    /// Returns the table that the tokens of a name mean.
+    async fn named(&self, tokens: &[TokenWithSpan]) -> Result<Arc<TableDescriptor>> {
+        let parts: Vec<Ident> = tokens
+            .iter()
+            .filter_map(|token| match &token.token {
+                Token::Word(word) => Some(word.clone().into_ident(token.span)),
+                _ => None,
+            })
+            .collect();
+        if parts.is_empty() {
+            return Err(SqlError::new(SqlState::Syntax, "DESCRIBE is followed by a table"));
+        }
+        let path = resolve(&self.catalog, &parts).await?;
+        self.descriptor(&TableName::new(path.schema, path.table)?).await
+    }
+
+    async fn descriptor(&self, name: &TableName) -> Result<Arc<TableDescriptor>> {
+        if let Some(descriptor) = self.catalog.descriptor(name).await? {
+            return Ok(descriptor);
+        }
+        // A name that differs by case.
+        let ident = |part: &str| Ident::new(part);
+        let parts = match name.namespace() {
+            DEFAULT => vec![ident(name.qualifier())],
+            namespace => vec![ident(namespace), ident(name.qualifier())],
+        };
+        let path = resolve(&self.catalog, &parts).await?;
+        let found = TableName::new(path.schema, path.table)?;
+        Ok(self.catalog.cluster.table(&found).descriptor().await?)
+    }
+
+    fn shown(&self, name: Option<&str>) -> Result<RecordBatch> {
+        let settings = self.settings();
+        let described = settings.described();
+        let column = |values: Vec<&str>| -> datafusion::arrow::array::ArrayRef {
+            Arc::new(StringViewArray::from_iter_values(values))
+        };
+        let columns = match name {
+            Some(name) => vec![("value", column(vec![settings.get(name)?.as_str()]))],
+            None => vec![
+                ("name", column(described.iter().map(|one| one.name).collect())),
+                ("value", column(described.iter().map(|one| one.value.as_str()).collect())),
+                ("meaning", column(described.iter().map(|one| one.meaning).collect())),
+            ],
+        };
+        RecordBatch::try_from_iter(columns).map_err(|error| DataFusionError::from(error).into())
+    }
+}

@@ -1,0 +1,101 @@
+//! Text that is compared with a UUID or an address is read as one, before DataFusion would compare
+//! the bytes of the text.
+
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::common::{DFSchema, ExprSchema as _};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::expr::{Between, InList};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
+use datafusion::optimizer::AnalyzerRule;
+use halite_rowkey::value::FieldType;
+
+use crate::error::{SqlError, SqlState};
+use crate::types::TYPE_KEY;
+use crate::types::literals::{parsed, text_of};
+
+/// Rule that reads such text.
+#[derive(Debug)]
+pub(super) struct TypedLiterals;
+
+impl AnalyzerRule for TypedLiterals {
+    fn name(&self) -> &'static str {
+        "typed_literals"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> DataFusionResult<LogicalPlan> {
+        let typed = plan.transform_up_with_subqueries(|plan| {
+            let schema = Arc::new(merge_schema(&plan.inputs()));
+            plan.map_expressions(|expr| {
+                expr.transform_up(|expr| Ok(Transformed::yes(with_types(expr, &schema)?)))
+            })
+        })?;
+        Ok(typed.data)
+    }
+}
+
+fn with_types(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
+            let (left, right) = match (type_of(&left, schema), type_of(&right, schema)) {
+                (Some(ty), _) => (left, Box::new(read(*right, ty)?)),
+                (_, Some(ty)) => (Box::new(read(*left, ty)?), right),
+                (None, None) => (left, right),
+            };
+            Ok(Expr::BinaryExpr(BinaryExpr { left, op, right }))
+        }
+        Expr::InList(InList { expr, list, negated }) => {
+            let list = match type_of(&expr, schema) {
+                Some(ty) => {
+                    list.into_iter().map(|item| read(item, ty)).collect::<Result<_, _>>()?
+                }
+                None => list,
+            };
+            Ok(Expr::InList(InList { expr, list, negated }))
+        }
+        Expr::Between(Between { expr, negated, low, high }) => {
+            let (low, high) = match type_of(&expr, schema) {
+                Some(ty) => (Box::new(read(*low, ty)?), Box::new(read(*high, ty)?)),
+                None => (low, high),
+            };
+            Ok(Expr::Between(Between { expr, negated, low, high }))
+        }
+        other => Ok(other),
+    }
+}
+
+fn is_comparison(op: Operator) -> bool {
+    matches!(
+        op,
+        Operator::Eq
+            | Operator::NotEq
+            | Operator::Lt
+            | Operator::LtEq
+            | Operator::Gt
+            | Operator::GtEq
+            | Operator::IsDistinctFrom
+            | Operator::IsNotDistinctFrom
+    )
+}
+
+/// Returns the type of a column whose values are bytes with a text form.
+fn type_of(expr: &Expr, schema: &DFSchema) -> Option<FieldType> {
+    let Expr::Column(column) = expr else { return None };
+    let field = schema.field_from_column(column).ok()?;
+    match field.metadata().get(TYPE_KEY).map(String::as_str) {
+        Some("UUID") => Some(FieldType::Uuid),
+        Some("IPV4") => Some(FieldType::Ipv4),
+        Some("IPV6") => Some(FieldType::Ipv6),
+        _ => None,
+    }
+}
+
+fn read(expr: Expr, ty: FieldType) -> DataFusionResult<Expr> {
+    let Expr::Literal(value, _) = &expr else { return Ok(expr) };
+    let Some(text) = text_of(value) else { return Ok(expr) };
+    let value = parsed(ty, text).map_err(|what| SqlError::new(SqlState::InvalidValue, what))?;
+    Ok(Expr::Literal(value, None))
+}

@@ -1,0 +1,128 @@
+//! Plans of queries, by DataFusion.
+//!
+//! Plans are walked, cloned and dropped by recursion, so all of it is done on a thread with a large
+//! stack.
+
+use std::sync::Arc;
+
+use datafusion::execution::context::SQLOptions;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::execution::{TaskContext, memory_pool::MemoryPool};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::Analyzer;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::literals::TypedLiterals;
+use super::relations::Relations;
+use super::statement::StatementContext;
+use crate::catalog::{CATALOG, CatalogHandle, DEFAULT, HaliteCatalog};
+use crate::error::{Result, SqlError, SqlState};
+use crate::names;
+use crate::parse::parse_query;
+
+/// Bytes of the stack on which statements are planned.
+const STACK_BYTES: usize = 64 << 20;
+/// Bytes that sorts, groups and joins of a session may hold before they spill.
+const MEMORY_BYTES: usize = 1 << 30;
+
+/// Plan of a query, ready to run.
+pub(crate) struct Planned {
+    pub(crate) physical: Arc<dyn ExecutionPlan>,
+    pub(crate) context: Arc<TaskContext>,
+    /// The optimized logical plan, as text.
+    pub(crate) logical: String,
+}
+
+/// Creates DataFusion's session over a catalog.
+pub(super) fn session(catalog: &Arc<HaliteCatalog>) -> SessionContext {
+    let config = SessionConfig::new()
+        .with_default_catalog_and_schema(CATALOG, DEFAULT)
+        .with_create_default_catalog_and_schema(false)
+        .with_information_schema(true)
+        // A scan is one stream, and its rows are in order.
+        .with_round_robin_repartition(false)
+        // The row-key language tells case apart; `names/` finds what is meant.
+        .set_bool("datafusion.sql_parser.enable_ident_normalization", false)
+        .set_str("datafusion.sql_parser.dialect", "PostgreSQL");
+    let pool: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(MEMORY_BYTES));
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc();
+    let mut rules = Analyzer::new().rules;
+    rules.insert(0, Arc::new(TypedLiterals));
+    let mut state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_default_features()
+        .with_analyzer_rules(rules);
+    // What fails is the directory for spilling, which is created when it is needed.
+    if let Ok(runtime) = runtime {
+        state = state.with_runtime_env(runtime);
+    }
+    let session = SessionContext::new_with_state(state.build());
+    session.register_catalog(CATALOG, Arc::new(CatalogHandle(Arc::clone(catalog))));
+    session
+}
+
+/// Plans a query.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) async fn plan(
+    session: &SessionContext,
+    catalog: &Arc<HaliteCatalog>,
+    tokens: Vec<TokenWithSpan>,
+    statement: Arc<StatementContext>,
+) -> Result<Planned> {
+    let (state, catalog) = (session.state(), Arc::clone(catalog));
+    on_large_stack(move |handle| handle.block_on(planned(state, &catalog, tokens, statement)))
+        .await?
+}
+
+async fn planned(
+    mut state: SessionState,
+    catalog: &HaliteCatalog,
+    tokens: Vec<TokenWithSpan>,
+    statement: Arc<StatementContext>,
+) -> Result<Planned> {
+    let mut parsed = parse_query(tokens)?;
+    let pseudo = names::rewrite(catalog, &mut parsed).await?;
+    state.register_relation_planner(Arc::new(Relations { pseudo }))?;
+    state.config_mut().set_extension(statement);
+    let logical: LogicalPlan = state.statement_to_plan(parsed).await?;
+    let only_reads =
+        SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+    only_reads.verify_plan(&logical)?;
+    let logical = state.optimize(&logical)?;
+    let physical = state.query_planner().create_physical_plan(&logical, &state).await?;
+    Ok(Planned {
+        physical,
+        context: state.task_ctx(),
+        logical: logical.display_indent().to_string(),
+    })
+}
+
+/// Runs work on a thread with a large stack.
+///
+/// # Errors
+/// `Internal` if there is no thread, or the work panicked.
+async fn on_large_stack<T: Send + 'static>(
+    work: impl FnOnce(Handle) -> T + Send + 'static,
+) -> Result<T> {
+    let internal = |text: &str| SqlError::new(SqlState::Internal, text);
+    let handle = Handle::try_current()
+        .map_err(|_| internal("statements are planned within a tokio runtime; enter one first"))?;
+    let (sender, result) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("halite-sql-plan".into())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            // The reader may have gone.
+            let _ = sender.send(work(handle));
+        })
+        .map_err(|error| internal(&format!("no thread to plan the statement: {error}")))?;
+    result.await.map_err(|_| internal("planning the statement failed; please report it"))
+}

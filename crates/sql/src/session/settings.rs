@@ -1,0 +1,184 @@
+//! Settings of a session: `SET name = value`, `SHOW name`, `RESET name`.
+
+use std::time::Duration;
+
+use halite_types::suggest::closest_match;
+
+use crate::error::{Result, SqlError, SqlState};
+
+/// Rows whose keys are none of the table's schema.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnreadableKeys {
+    /// Left out, counted, and told by a notice.
+    #[default]
+    Count,
+    /// Shown with null fields; `_row` is set.
+    Null,
+    /// The statement fails.
+    Fail,
+}
+
+/// Cells that are none of their column's type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BadCells {
+    /// The statement fails.
+    #[default]
+    Fail,
+    /// Null, counted, and told by a notice.
+    Null,
+}
+
+/// Scans of whole tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FullScan {
+    /// Permitted.
+    #[default]
+    Allow,
+    /// The statement fails before it reads.
+    Refuse,
+}
+
+/// Settings of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `statement_timeout`: time after which a statement ends; zero for none.
+    pub statement_timeout: Duration,
+    /// `halite.max_rows_examined`: rows after which a statement ends; 0 for no limit.
+    pub max_rows_examined: u64,
+    /// `halite.unreadable_keys`.
+    pub unreadable_keys: UnreadableKeys,
+    /// `halite.bad_cells`.
+    pub bad_cells: BadCells,
+    /// `halite.full_scan`.
+    pub full_scan: FullScan,
+}
+
+/// Setting as the system table shows it.
+pub(crate) struct Described {
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    pub(crate) meaning: &'static str,
+}
+
+/// Names of the settings, and what they mean.
+const SETTINGS: [(&str, &str); 5] = [
+    ("statement_timeout", "milliseconds after which a statement ends; 0 for none"),
+    ("halite.max_rows_examined", "rows examined after which a statement ends; 0 for no limit"),
+    ("halite.unreadable_keys", "rows whose keys are not of the ROW KEY: count, null or fail"),
+    ("halite.bad_cells", "cells that are not of their column's type: fail or null"),
+    ("halite.full_scan", "scans of whole tables: allow or refuse"),
+];
+
+impl Settings {
+    /// Returns the value of a setting as text.
+    ///
+    /// # Errors
+    /// `UndefinedObject` for an unknown name.
+    pub fn get(&self, name: &str) -> Result<String> {
+        Ok(match known(name)? {
+            "statement_timeout" => self.statement_timeout.as_millis().to_string(),
+            "halite.max_rows_examined" => self.max_rows_examined.to_string(),
+            "halite.unreadable_keys" => match self.unreadable_keys {
+                UnreadableKeys::Count => "count",
+                UnreadableKeys::Null => "null",
+                UnreadableKeys::Fail => "fail",
+            }
+            .to_owned(),
+            "halite.bad_cells" => match self.bad_cells {
+                BadCells::Fail => "fail",
+                BadCells::Null => "null",
+            }
+            .to_owned(),
+            _ => match self.full_scan {
+                FullScan::Allow => "allow",
+                FullScan::Refuse => "refuse",
+            }
+            .to_owned(),
+        })
+    }
+
+    /// Sets a setting from text.
+    ///
+    /// # Errors
+    /// `UndefinedObject` for an unknown name, `InvalidParameter` for an unknown value.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let name = known(name)?;
+        let wrong = || {
+            let meaning = SETTINGS.iter().find(|(known, _)| *known == name);
+            let meaning = meaning.map_or("", |(_, meaning)| meaning);
+            let text = format!("{value:?} is no value of {name}: {meaning}");
+            SqlError::new(SqlState::InvalidParameter, text)
+        };
+        let value = value.trim();
+        let number = || value.parse::<u64>().map_err(|_| wrong());
+        let word = value.to_ascii_lowercase();
+        match (name, word.as_str()) {
+            ("statement_timeout", _) => self.statement_timeout = Duration::from_millis(number()?),
+            ("halite.max_rows_examined", _) => self.max_rows_examined = number()?,
+            ("halite.unreadable_keys", "count") => self.unreadable_keys = UnreadableKeys::Count,
+            ("halite.unreadable_keys", "null") => self.unreadable_keys = UnreadableKeys::Null,
+            ("halite.unreadable_keys", "fail") => self.unreadable_keys = UnreadableKeys::Fail,
+            ("halite.bad_cells", "fail") => self.bad_cells = BadCells::Fail,
+            ("halite.bad_cells", "null") => self.bad_cells = BadCells::Null,
+            ("halite.full_scan", "allow") => self.full_scan = FullScan::Allow,
+            ("halite.full_scan", "refuse") => self.full_scan = FullScan::Refuse,
+            _ => return Err(wrong()),
+        }
+        Ok(())
+    }
+
+    /// Sets a setting to its default.
+    ///
+    /// # Errors
+    /// `UndefinedObject` for an unknown name.
+    pub fn reset(&mut self, name: &str) -> Result<()> {
+        let value = Self::default().get(name)?;
+        self.set(name, &value)
+    }
+
+    pub(crate) fn described(&self) -> Vec<Described> {
+        let described = SETTINGS.iter().map(|&(name, meaning)| Described {
+            name,
+            value: self.get(name).unwrap_or_default(),
+            meaning,
+        });
+        described.collect()
+    }
+}
+
+fn known(name: &str) -> Result<&'static str> {
+    let names = || SETTINGS.iter().map(|(name, _)| *name);
+    if let Some(known) = names().find(|known| known.eq_ignore_ascii_case(name)) {
+        return Ok(known);
+    }
+    let near = closest_match(name, names()).map_or_else(
+        || "SELECT * FROM halite.settings lists them".to_owned(),
+        |near| format!("did you mean {near}?"),
+    );
+    Err(SqlError::new(SqlState::UndefinedObject, format!("there is no setting {name}: {near}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_back_as_they_were_set() {
+        let mut settings = Settings::default();
+        for (name, value) in [
+            ("statement_timeout", "1500"),
+            ("halite.max_rows_examined", "10"),
+            ("halite.unreadable_keys", "null"),
+            ("halite.bad_cells", "null"),
+            ("halite.full_scan", "refuse"),
+        ] {
+            settings.set(name, value).unwrap();
+            assert_eq!(settings.get(name).unwrap(), value);
+            settings.reset(name).unwrap();
+        }
+        assert_eq!(settings, Settings::default());
+        assert!(settings.set("halite.bad_cells", "maybe").is_err());
+        let error = settings.get("halite.bad_cell").unwrap_err();
+        assert!(error.message.contains("did you mean halite.bad_cells?"), "{error}");
+    }
+}

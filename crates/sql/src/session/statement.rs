@@ -1,0 +1,41 @@
+//! State of one running statement, which its scans share.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::execution::TaskContext;
+
+use super::settings::Settings;
+
+/// Settings, notices and counters of one statement.
+#[derive(Debug, Default)]
+pub(crate) struct StatementContext {
+    pub(crate) settings: Settings,
+    /// Rows that all scans received.
+    pub(crate) examined: AtomicU64,
+    notices: Mutex<Vec<String>>,
+}
+
+impl StatementContext {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
+    /// Returns that of a running plan.
+    pub(crate) fn of(context: &TaskContext) -> Arc<Self> {
+        context.session_config().get_extension::<Self>().unwrap_or_default()
+    }
+
+    /// Adds something the user should know; repetitions are dropped.
+    pub(crate) fn notice(&self, text: String) {
+        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
+        if !notices.contains(&text) {
+            notices.push(text);
+        }
+    }
+
+    /// Removes and returns the notices so far.
+    pub(crate) fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

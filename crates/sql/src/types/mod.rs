@@ -1,0 +1,73 @@
+//! Types of the row-key language as Arrow's, and values between the two.
+//!
+//! `cells.rs` is the only place that knows the bytes of cells: it turns them into the values of
+//! `halite-rowkey`, which keys decode to as well, and back. `builder.rs` collects such values in
+//! Arrow arrays, `literals.rs` turns constants of a statement into them.
+
+pub(crate) mod builder;
+pub(crate) mod cells;
+pub(crate) mod display;
+pub(crate) mod literals;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, Field, Fields, TimeUnit as ArrowUnit};
+use halite_rowkey::value::{FieldType, TimeUnit};
+
+/// Metadata of an Arrow field with the name of its type in the row-key language.
+pub(crate) const TYPE_KEY: &str = "halite.type";
+/// Digits and scale of a `DECIMAL` without any.
+pub(crate) const DECIMAL: (u8, i8) = (38, 10);
+const UTC: &str = "+00:00";
+
+/// Returns the Arrow type of a type.
+pub(crate) fn arrow_type(ty: FieldType) -> DataType {
+    match ty {
+        FieldType::Bool => DataType::Boolean,
+        FieldType::U8 => DataType::UInt8,
+        FieldType::U16 => DataType::UInt16,
+        FieldType::U32 => DataType::UInt32,
+        FieldType::U64 => DataType::UInt64,
+        FieldType::I8 => DataType::Int8,
+        FieldType::I16 => DataType::Int16,
+        FieldType::I32 => DataType::Int32,
+        FieldType::I64 => DataType::Int64,
+        FieldType::F32 => DataType::Float32,
+        FieldType::F64 => DataType::Float64,
+        FieldType::Decimal => DataType::Decimal128(DECIMAL.0, DECIMAL.1),
+        FieldType::String | FieldType::Char(_) => DataType::Utf8View,
+        FieldType::Bytes => DataType::BinaryView,
+        FieldType::Fixed(bytes) => DataType::FixedSizeBinary(i32::from(bytes)),
+        FieldType::Uuid | FieldType::Ipv6 => DataType::FixedSizeBinary(16),
+        FieldType::Ipv4 => DataType::FixedSizeBinary(4),
+        FieldType::Timestamp(unit) => DataType::Timestamp(arrow_unit(unit), Some(UTC.into())),
+        FieldType::Date => DataType::Date32,
+    }
+}
+
+/// Returns the Arrow field of a column, which remembers the type of the language.
+pub(crate) fn arrow_field(name: &str, ty: FieldType, nullable: bool) -> Field {
+    let mut metadata = HashMap::from([(TYPE_KEY.to_owned(), ty.to_string())]);
+    if ty == FieldType::Uuid {
+        metadata.insert("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned());
+    }
+    Field::new(name, arrow_type(ty), nullable).with_metadata(metadata)
+}
+
+/// Returns the Arrow type of `_cells`: `'family:qualifier'` to bytes.
+pub(crate) fn cells_type() -> DataType {
+    let entries = Fields::from(vec![
+        Field::new("keys", DataType::Utf8, false),
+        Field::new("values", DataType::Binary, true),
+    ]);
+    DataType::Map(Arc::new(Field::new("entries", DataType::Struct(entries), false)), false)
+}
+
+pub(crate) fn arrow_unit(unit: TimeUnit) -> ArrowUnit {
+    match unit {
+        TimeUnit::Millis => ArrowUnit::Millisecond,
+        TimeUnit::Micros => ArrowUnit::Microsecond,
+        TimeUnit::Nanos => ArrowUnit::Nanosecond,
+    }
+}

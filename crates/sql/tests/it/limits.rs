@@ -1,0 +1,74 @@
+//! Statements that would abort the process are refused or answered.
+
+use halite_sql::SqlState;
+
+use crate::store::TestStore;
+
+fn chain(terms: usize, between: &str, term: impl Fn(usize) -> String) -> String {
+    (0..terms).map(term).collect::<Vec<_>>().join(between)
+}
+
+#[test]
+fn long_chains_are_refused_or_answered() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, ROW KEY (k I64))").expect("a table");
+    store.run("INSERT INTO t (k, v) VALUES (1, 10), (4999, 20), (5000, 30)").expect("rows");
+    let ors = |terms, term: fn(usize) -> String| {
+        format!("SELECT k FROM t WHERE {}", chain(terms, " OR ", term))
+    };
+    // Of one column: a list.
+    assert_eq!(store.rows(&ors(5000, |at| format!("k = {at}"))), ["1", "4999"]);
+    // Of any columns: refused, with what to write instead.
+    let error = store.run(&ors(5000, |at| format!("v + {at} = 11"))).expect_err("over the limit");
+    assert_eq!(error.state, SqlState::LimitExceeded, "{error}");
+    let error = store.run(&format!("SELECT 1{}", " + 1".repeat(5000))).expect_err("over the limit");
+    assert_eq!(error.state, SqlState::LimitExceeded, "{error}");
+    // As long as is permitted.
+    assert_eq!(store.rows(&format!("SELECT 1{}", " + 1".repeat(1000))), ["1001"]);
+    let longest = ors(500, |at| format!("v = {} AND k < 9", 10 * at + 10));
+    assert_eq!(store.rows(&longest), ["1"]);
+    let longest = ors(1000, |at| format!("v < {at} - 1000"));
+    assert!(store.run(&longest).is_err_and(|error| error.state == SqlState::LimitExceeded));
+    assert_eq!(store.rows(&ors(1000, |at| format!("abs(k) = {at}"))), ["1"]);
+}
+
+#[test]
+fn deep_nesting_is_refused_or_answered() {
+    let store = TestStore::new();
+    let nested = |depth: usize| format!("SELECT {}1{}", "(".repeat(depth), ")".repeat(depth));
+    assert_eq!(store.rows(&nested(100)), ["1"]);
+    for depth in [200, 50_000] {
+        let error = store.run(&nested(depth)).expect_err("over the limit");
+        assert_eq!(error.state, SqlState::LimitExceeded, "{error}");
+    }
+    let subqueries = (0..60)
+        .fold("SELECT 1 AS x".to_owned(), |inner, _| format!("SELECT x FROM ({inner}) AS t"));
+    assert_eq!(store.rows(&subqueries), ["1"]);
+    let minus = format!("SELECT {}1", "- ".repeat(5000));
+    assert!(store.run(&minus).is_err());
+    let not = format!("SELECT {}true", "NOT ".repeat(5000));
+    assert!(store.run(&not).is_err());
+}
+
+#[test]
+fn odd_texts_are_answered_or_errors() {
+    let store = TestStore::new();
+    for text in ["", ";;", "-- only", "/* only */", " \t\r\n"] {
+        assert!(store.run(text).expect(text).rows.is_empty(), "{text:?}");
+    }
+    for text in [
+        "SELECT 'open",
+        "SELECT \"open",
+        "SELECT",
+        "\u{feff}SELEC 1",
+        "SELECT \0",
+        "SELECT 1 1",
+        "SELECT * FROM",
+        "SELECT 1; SELECT 2",
+        "\u{1f600}",
+    ] {
+        let error = store.run(text).expect_err(text);
+        assert_eq!(error.state, SqlState::Syntax, "{text:?}: {error}");
+    }
+    assert_eq!(store.rows("SELECT 1\r\n, '\u{1f600}' AS \"\u{1f600}\""), ["1|\u{1f600}"]);
+}

@@ -1,0 +1,9 @@
+//! Tests of SQL on an embedded store: files of statements in `tests/slt`, and what they cannot say.
+
+mod hooks;
+mod limits;
+mod loader;
+mod random;
+mod reads;
+mod slt;
+mod store;

@@ -1,0 +1,169 @@
+//! Random queries on tables of random rows: the answers are those of DataFusion on a copy of the
+//! rows in memory. `HALITE_SQL_CASES` sets the number of queries, `HALITE_SQL_SEED` the first seed.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use halite_sql::datafusion::datasource::MemTable;
+
+use crate::store::TestStore;
+
+/// Declared keys; every one has the same columns.
+const KEYS: [&str; 6] = [
+    "ROW KEY (a STRING, b I32 DESC, c STRING NULLABLE)",
+    "ROW KEY (SALT(4 BY a), a STRING, b I32, c STRING NULLABLE)",
+    "ROW KEY (b I32, SALT(3 BY a, b), c STRING NULLABLE, a STRING)",
+    "ROW KEY (HASH(a), a STRING, b I32, c STRING NULLABLE DESC)",
+    "ROW KEY (b I32 DESC, a STRING DESC, c STRING NULLABLE)",
+    "ROW KEY (SALT(4), c STRING NULLABLE, a STRING, b I32) PROFILE ORDERED",
+];
+
+const TEXTS: [&str; 8] = ["", "a", "ab", "abc", "b", "b%", "user_1", "userX1"];
+
+/// Numbers from a seed.
+struct Seeded(u64);
+
+impl Seeded {
+    fn below(&mut self, most: usize) -> usize {
+        // Steele, Lea and Flood's SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let mixed = usize::try_from((mixed ^ mixed >> 31) >> 33).expect("31 bits");
+        mixed % most
+    }
+
+    fn pick<'t>(&mut self, of: &[&'t str]) -> &'t str {
+        of[self.below(of.len())]
+    }
+
+    fn number(&mut self) -> i64 {
+        [-2_147_483_648, -2, -1, 0, 1, 2, 3, 2_147_483_647][self.below(8)]
+    }
+
+    fn text(&mut self) -> String {
+        format!("'{}'", self.pick(&TEXTS))
+    }
+
+    fn condition(&mut self, depth: usize) -> String {
+        match self.below(if depth == 0 { 9 } else { 14 }) {
+            0 | 1 => format!("a {} {}", self.comparison(), self.text()),
+            2 => format!("b {} {}", self.comparison(), self.number()),
+            3 => format!("c {} {}", self.comparison(), self.text()),
+            4 => format!("v {} {}", self.comparison(), self.number()),
+            5 => format!("w {} {}", self.comparison(), self.text()),
+            6 => {
+                let column = self.pick(&["c", "v", "w", "a"]);
+                format!("{column} IS {}NULL", self.pick(&["", "NOT "]))
+            }
+            7 => {
+                let column = self.pick(&["a", "c", "w"]);
+                let pattern = self.pick(&["a%", "user\\_1%", "user_1%", "%b", "ab", "_", "b\\%%"]);
+                format!("{column} {}LIKE '{pattern}'", self.pick(&["", "", "NOT "]))
+            }
+            8 => match self.below(3) {
+                0 => format!("a IN ({}, {})", self.text(), self.text()),
+                1 => format!("v IN ({}, {})", self.number(), self.number()),
+                _ => format!("b BETWEEN {} AND {}", self.number(), self.number()),
+            },
+            9 | 10 => {
+                format!("({} AND {})", self.condition(depth - 1), self.condition(depth - 1))
+            }
+            11 | 12 => {
+                format!("({} OR {})", self.condition(depth - 1), self.condition(depth - 1))
+            }
+            _ => format!("NOT ({})", self.condition(depth - 1)),
+        }
+    }
+
+    fn comparison(&mut self) -> &'static str {
+        self.pick(&["=", "=", "<", "<=", ">", ">=", "<>"])
+    }
+
+    /// Returns a query of `{}`, and whether its order is total.
+    fn query(&mut self) -> (String, bool) {
+        let columns = self.pick(&["*", "a, b, c", "v", "w, a", "b, w", "count(*), sum(v)"]);
+        let mut sql = format!("SELECT {columns} FROM {{}}");
+        if self.below(5) > 0 {
+            let _ = write!(sql, " WHERE {}", self.condition(2));
+            if self.below(2) == 0 {
+                let _ = write!(sql, " AND {}", self.condition(1));
+            }
+        }
+        if columns.starts_with("count") || self.below(2) == 0 {
+            return (sql, false);
+        }
+        let order = self.pick(&[
+            "a, b DESC, c NULLS FIRST",
+            "a DESC, b, c DESC NULLS LAST",
+            "a, b, c",
+            "b, a, c NULLS FIRST",
+            "b DESC, a DESC, c NULLS FIRST",
+            "c NULLS FIRST, a, b",
+            "v, a, b, c",
+        ]);
+        let _ = write!(sql, " ORDER BY {order}");
+        if self.below(2) == 0 {
+            let _ = write!(sql, " LIMIT {}", self.below(12));
+        }
+        if self.below(4) == 0 {
+            let _ = write!(sql, " OFFSET {}", self.below(4));
+        }
+        (sql, true)
+    }
+
+    fn rows(&mut self, table: &str) -> String {
+        let rows: Vec<String> = (0..80)
+            .map(|_| {
+                let c = if self.below(3) == 0 { "NULL".to_owned() } else { self.text() };
+                let v =
+                    if self.below(3) == 0 { "NULL".to_owned() } else { self.number().to_string() };
+                let w = if self.below(3) == 0 { "NULL".to_owned() } else { self.text() };
+                // A row needs a cell to exist.
+                format!("({}, {}, {c}, {v}, {w}, true)", self.text(), self.number())
+            })
+            .collect();
+        format!("INSERT INTO {table} (a, b, c, v, w, x) VALUES {}", rows.join(", "))
+    }
+}
+
+fn number_of(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn answers_are_those_of_the_rows_in_memory() {
+    let (cases, first) = (number_of("HALITE_SQL_CASES", 600), number_of("HALITE_SQL_SEED", 1));
+    let store = TestStore::new();
+    for (at, key) in KEYS.iter().enumerate() {
+        let table = format!("t{at}");
+        store
+            .run(&format!("CREATE TABLE {table} (v I32, w STRING FAMILY g, x BOOL, {key})"))
+            .unwrap_or_else(|error| panic!("{key}: {error}"));
+        store.run(&Seeded(at as u64).rows(&table)).expect("rows");
+        store.runtime.block_on(async {
+            let session = store.sql.session();
+            let frame = session.sql(&format!("SELECT * FROM {table}")).await.expect("a query");
+            let schema = Arc::clone(frame.schema().inner());
+            let batches = frame.collect().await.expect("rows");
+            let copy = MemTable::try_new(schema, vec![batches]).expect("a table");
+            session.register_table(format!("m{at}").as_str(), Arc::new(copy)).expect("a table");
+        });
+    }
+    for seed in first..first + cases {
+        let mut random = Seeded(seed);
+        let at = random.below(KEYS.len());
+        let (sql, is_ordered) = random.query();
+        let answer = |table: &str| {
+            let sql = sql.replace("{}", table);
+            let mut rows = store.rows(&sql);
+            if !is_ordered {
+                rows.sort();
+            }
+            rows
+        };
+        let (found, expected) = (answer(&format!("t{at}")), answer(&format!("m{at}")));
+        assert_eq!(found, expected, "seed {seed}, {}: {sql}", KEYS[at]);
+    }
+}

@@ -1,0 +1,85 @@
+//! The files of `tests/slt`, each on an empty store. `HALITE_UPDATE_GOLDEN` rewrites the answers.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use halite_sql::SqlError;
+use sqllogictest::{
+    AsyncDB, DBOutput, DefaultColumnType, Runner, default_column_validator, default_normalizer,
+    default_validator,
+};
+
+use crate::store::TestStore;
+
+/// Where the statements run; the label of records for it alone.
+const LABEL: &str = "embedded";
+
+struct Session(TestStore);
+
+#[async_trait]
+impl AsyncDB for Session {
+    type Error = SqlError;
+    type ColumnType = DefaultColumnType;
+
+    async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, SqlError> {
+        let answer = self.0.run(sql)?;
+        if answer.columns.is_empty() {
+            let rows = answer.tag.and_then(|tag| tag.parse().ok()).unwrap_or(0);
+            return Ok(DBOutput::StatementComplete(rows));
+        }
+        let shown = |text: String| if text.is_empty() { "(empty)".to_owned() } else { text };
+        Ok(DBOutput::Rows {
+            types: vec![DefaultColumnType::Any; answer.columns.len()],
+            rows: answer.rows.into_iter().map(|row| row.into_iter().map(shown).collect()).collect(),
+        })
+    }
+
+    async fn shutdown(&mut self) {}
+
+    fn engine_name(&self) -> &'static str {
+        "halite"
+    }
+
+    fn error_sql_state(error: &SqlError) -> Option<String> {
+        Some(error.state.code().to_owned())
+    }
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/slt");
+    let entries = std::fs::read_dir(&folder).expect("the folder of statements");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a file").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|end| end == "slt"));
+    files.sort();
+    files
+}
+
+#[test]
+fn statements_give_their_answers() {
+    let only = std::env::var("HALITE_SLT").unwrap_or_default();
+    let mut failed = Vec::new();
+    for file in files().iter().filter(|file| file.to_string_lossy().contains(&only)) {
+        if let Err(text) = run(file) {
+            failed.push(text);
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+fn run(file: &Path) -> Result<(), String> {
+    // The statements have the runtime of their store; a runner is driven without one.
+    let mut runner = Runner::new(|| async { Ok(Session(TestStore::new())) });
+    runner.add_label(LABEL);
+    if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
+        let updated = runner.update_test_file(
+            file,
+            " ",
+            default_validator,
+            default_normalizer,
+            default_column_validator,
+        );
+        return futures::executor::block_on(updated)
+            .map_err(|error| format!("{}: {error}", file.display()));
+    }
+    runner.run_file(file).map_err(|error| format!("{}: {error}", file.display()))
+}

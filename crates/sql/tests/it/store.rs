@@ -1,0 +1,94 @@
+//! Embedded store with SQL, for one test.
+
+use std::sync::Arc;
+
+use halite::{Bytes, Store};
+use halite_sql::{Answer, SqlContext, SqlError, cell_text};
+use tokio::runtime::Runtime;
+
+use crate::loader;
+
+/// Store in a temporary directory.
+pub(crate) struct TestStore {
+    pub(crate) store: Store,
+    pub(crate) sql: Arc<SqlContext>,
+    pub(crate) runtime: Runtime,
+    _directory: tempfile::TempDir,
+}
+
+impl TestStore {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let store = halite::open(directory.path()).expect("an empty store");
+        let sql = Arc::new(SqlContext::new(Arc::clone(store.cluster())));
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        Self { store, sql, runtime, _directory: directory }
+    }
+
+    /// Runs a statement, or loads rows.
+    pub(crate) fn run(&self, text: &str) -> Result<Rows, SqlError> {
+        if loader::is_load(text) {
+            let rows = loader::load(&self.store, text);
+            return Ok(Rows { tag: Some(format!("{rows}")), ..Rows::default() });
+        }
+        self.runtime.block_on(async {
+            let mut answer = self.sql.run(text).await?;
+            Rows::of(&mut answer).await
+        })
+    }
+
+    /// Returns the rows of a query, columns separated by `|`.
+    pub(crate) fn rows(&self, text: &str) -> Vec<String> {
+        let rows = self.run(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        rows.rows.iter().map(|row| row.join("|")).collect()
+    }
+
+    /// Returns the first family of a table.
+    pub(crate) fn family(&self, table: &str) -> Bytes {
+        let descriptor = self.store.descriptor(table);
+        let descriptor = descriptor.expect("a table");
+        descriptor.families().next().expect("a family").name().clone()
+    }
+
+    /// Returns the number of rows that the regions of a table have examined so far.
+    pub(crate) fn examined(&self, table: &str) -> u64 {
+        let status = self.store.cluster_status().expect("a status");
+        let of_table = status.regions.iter().filter(|load| load.region.table.to_string() == table);
+        of_table.map(|load| load.rows_examined).sum()
+    }
+}
+
+/// Answer of a statement as text.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    pub(crate) tag: Option<String>,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+    pub(crate) notices: Vec<String>,
+}
+
+impl Rows {
+    async fn of(answer: &mut Answer) -> Result<Self, SqlError> {
+        let schema = Arc::clone(answer.schema());
+        let mut rows = Vec::new();
+        for batch in answer.batches().await? {
+            for row in 0..batch.num_rows() {
+                let cells = schema.fields().iter().zip(batch.columns()).map(|(field, column)| {
+                    cell_text(field, column.as_ref(), row)
+                        .map(|text| text.unwrap_or_else(|| "NULL".to_owned()))
+                });
+                rows.push(cells.collect::<Result<Vec<_>, _>>()?);
+            }
+        }
+        Ok(Self {
+            tag: answer.tag().map(ToOwned::to_owned),
+            columns: schema.fields().iter().map(|field| field.name().clone()).collect(),
+            rows,
+            notices: answer.take_notices(),
+        })
+    }
+}
