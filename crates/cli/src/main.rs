@@ -16,17 +16,21 @@ mod open_files;
 mod series;
 mod serve;
 mod shell;
+#[cfg(feature = "sql")]
+mod sql;
 mod store_place;
 mod text_table;
 mod traffic;
 mod units;
 mod unknown_name;
 mod web;
+mod wrong_arguments;
 
 use std::io;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser};
+use wrong_arguments::WrongArguments;
 
 /// Store with HBase's data model on a local disk
 #[derive(Parser)]
@@ -66,15 +70,3 @@ fn report(error: &anyhow::Error) -> ExitCode {
     eprintln!("halite: {error:#}");
     if error.is::<WrongArguments>() { ExitCode::from(2) } else { ExitCode::FAILURE }
 }
-
-/// Error of a value that was given, for which the command exits as for an unknown flag.
-#[derive(Debug)]
-struct WrongArguments(anyhow::Error);
-
-impl std::fmt::Display for WrongArguments {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:#}", self.0)
-    }
-}
-
-impl std::error::Error for WrongArguments {}

@@ -14,6 +14,8 @@ mod repair;
 pub(crate) mod series;
 mod serve;
 mod shell;
+#[cfg(feature = "sql")]
+mod sql;
 mod traffic;
 mod ui;
 
@@ -36,6 +38,8 @@ pub(crate) enum Command {
     Series(series::SeriesArgs),
     Serve(serve::ServeArgs),
     Shell(shell::ShellArgs),
+    #[cfg(feature = "sql")]
+    Sql(sql::SqlArgs),
     Traffic(traffic::TrafficArgs),
     Ui(ui::UiArgs),
 }
@@ -60,6 +64,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Series(series) => series.run(),
         Command::Serve(serve) => serve.run(),
         Command::Shell(shell) => shell.run(),
+        #[cfg(feature = "sql")]
+        Command::Sql(sql) => sql.run(),
         Command::Traffic(traffic) => traffic.run(),
         Command::Ui(ui) => ui.run(),
     }

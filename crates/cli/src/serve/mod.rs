@@ -36,9 +36,9 @@ use data_dir::DataDir;
 use layers::LayeredConfig;
 use signals::ShutdownSignal;
 
-use crate::WrongArguments;
 use crate::demo::DemoTraffic;
 use crate::web::{StoreExtension, WebToken, choose_token};
+use crate::wrong_arguments::WrongArguments;
 
 /// Maximum time to close connections, or to finish opening a store after a stop request.
 /// Acknowledged writes are in the log by then.

@@ -15,6 +15,8 @@ use rustyline::{CompletionType, Config, Editor, Helper};
 use super::complete::ShellCompleter;
 use super::{Shell, ShellState};
 
+/// Name of the history file in the home directory.
+const HISTORY: &str = ".halite_history";
 /// Maximum history lines.
 const HISTORY_LINES: usize = 10_000;
 
@@ -40,12 +42,12 @@ impl Highlighter for Assistant {}
 impl Validator for Assistant {}
 impl Helper for Assistant {}
 
-/// Returns the path of the history file: `$HALITE_HISTORY`, or else `~/.halite_history`; `None` if
-/// that is empty.
-fn history_file() -> Option<PathBuf> {
+/// Returns the path of a history file: `$HALITE_HISTORY`, or else `name` in the home directory;
+/// `None` if that is empty.
+pub(crate) fn history_file(name: &str) -> Option<PathBuf> {
     match std::env::var_os("HALITE_HISTORY") {
         Some(path) => Some(PathBuf::from(path)).filter(|path| !path.as_os_str().is_empty()),
-        None => std::env::home_dir().map(|home| home.join(".halite_history")),
+        None => std::env::home_dir().map(|home| home.join(name)),
     }
 }
 
@@ -63,7 +65,7 @@ pub(crate) fn run_interactive(
     let mut editor: Editor<Assistant, DefaultHistory> = Editor::with_config(config)
         .context("the terminal cannot be used for typing; pipe the commands in")?;
     editor.set_helper(Some(Assistant(candidates)));
-    let history = history_file();
+    let history = history_file(HISTORY);
     if let Some(file) = &history {
         // In the first session, the history file does not exist yet.
         editor.load_history(file).ok();

@@ -32,6 +32,8 @@ mod tests;
 mod value;
 
 pub(crate) use complete::ShellCompleter;
+#[cfg(feature = "sql")]
+pub(crate) use interactive::history_file;
 pub(crate) use interactive::{run_interactive, terminal_width};
 pub(crate) use script::{ScriptEnd, read_line, run_lines};
 pub(crate) use session::Session;

@@ -1,0 +1,9 @@
+//! `halite sql`: statements to a session of SQL, and rows to text.
+
+mod format;
+mod interactive;
+mod runner;
+
+pub(crate) use format::Format;
+pub(crate) use interactive::run_interactive;
+pub(crate) use runner::Runner;

@@ -1,0 +1,145 @@
+//! Statements of a text, one after the other, with their rows on standard output.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use halite::SqlContext;
+use halite::sql::{Answer, SqlError, SqlState, split_statements};
+use tokio::runtime::Runtime;
+
+use super::format::{Format, RowWriter};
+
+/// Rows of a table on a terminal.
+const TERMINAL_ROWS: usize = 40;
+
+/// Session with its output.
+pub(crate) struct Runner {
+    sql: SqlContext,
+    runtime: Runtime,
+    format: Format,
+    /// `true` to print one line per value (`\x`).
+    pub(super) expanded: bool,
+    /// `true` to print the time of each statement (`\timing`).
+    pub(super) timing: bool,
+}
+
+impl Runner {
+    pub(crate) fn new(sql: SqlContext, format: Format) -> anyhow::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .context("threads for SQL")?;
+        Ok(Self { sql, runtime, format, expanded: false, timing: false })
+    }
+
+    /// Runs a statement without rows.
+    ///
+    /// # Errors
+    /// The error of the statement.
+    pub(crate) fn set(&self, text: &str) -> Result<(), SqlError> {
+        self.runtime.block_on(self.sql.run(text)).map(drop)
+    }
+
+    /// Runs the statements of a text up to the first that fails, whose error is printed. Returns
+    /// `true` if none failed.
+    ///
+    /// # Errors
+    /// An error of the output.
+    pub(crate) fn run_all(&self, text: &str) -> anyhow::Result<bool> {
+        for statement in split_statements(text) {
+            if !self.run_one(statement.text)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs one statement. Ctrl-C ends it.
+    pub(super) fn run_one(&self, text: &str) -> anyhow::Result<bool> {
+        let started = Instant::now();
+        let ran = self.runtime.block_on(async {
+            tokio::select! {
+                ran = self.answer(text) => ran,
+                _ = tokio::signal::ctrl_c() => Err(Failure::Statement(SqlError::new(
+                    SqlState::Cancelled,
+                    "cancelled",
+                ))),
+            }
+        });
+        let is_done = match ran {
+            Ok(()) => true,
+            Err(Failure::Statement(error)) => {
+                print_error(&error, text)?;
+                false
+            }
+            Err(Failure::Output(error)) => return Err(error),
+        };
+        if self.timing {
+            let ms = started.elapsed().as_secs_f64() * 1000.0;
+            writeln!(io::stderr(), "Time: {ms:.3} ms")?;
+        }
+        Ok(is_done)
+    }
+
+    async fn answer(&self, text: &str) -> Result<(), Failure> {
+        let mut answer = self.sql.run(text).await?;
+        let written = self.write(&mut answer).await;
+        for notice in answer.take_notices() {
+            writeln!(io::stderr(), "NOTICE: {notice}").map_err(anyhow::Error::from)?;
+        }
+        written
+    }
+
+    async fn write(&self, answer: &mut Answer) -> Result<(), Failure> {
+        let mut out = io::BufWriter::new(io::stdout());
+        if let Some(tag) = answer.tag() {
+            // Results are on standard output; a tag is none.
+            if !tag.is_empty() && io::stdout().is_terminal() {
+                writeln!(out, "{tag}").map_err(anyhow::Error::from)?;
+            }
+            return Ok(out.flush().map_err(anyhow::Error::from)?);
+        }
+        let most = if io::stdout().is_terminal() { TERMINAL_ROWS } else { usize::MAX };
+        let mut writer = RowWriter::new(self.format, self.expanded, most, answer.schema());
+        while let Some(batch) = answer.next_batch().await? {
+            writer.write(&mut out, &batch)?;
+        }
+        writer.finish(&mut out).map_err(anyhow::Error::from)?;
+        Ok(())
+    }
+}
+
+/// Why a statement ended.
+enum Failure {
+    Statement(SqlError),
+    Output(anyhow::Error),
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Self {
+        Self::Statement(error)
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Prints an error with its line of the statement.
+fn print_error(error: &SqlError, text: &str) -> io::Result<()> {
+    let mut out = io::stderr();
+    writeln!(out, "ERROR {}: {}", error.state.code(), error.message)?;
+    let Some((line, column)) = error.position else { return Ok(()) };
+    let (line, column) = (usize::try_from(line), usize::try_from(column));
+    let (Ok(line), Ok(column)) = (line, column) else { return Ok(()) };
+    let Some(shown) = text.lines().nth(line.saturating_sub(1)) else { return Ok(()) };
+    if shown.chars().count() > 200 {
+        return writeln!(out, "line {line}, column {column}");
+    }
+    writeln!(out, "line {line}: {shown}")?;
+    let margin = format!("line {line}: ").chars().count() + column.saturating_sub(1);
+    writeln!(out, "{}^", " ".repeat(margin))
+}
