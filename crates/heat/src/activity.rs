@@ -270,13 +270,7 @@ impl Activity {
         limit: usize,
         of: impl Fn(&'a ActivityColumn) -> Option<(&'a Vec<FrequentRow>, u64)>,
     ) -> (Vec<HotRow>, u64) {
-        let requests = self.columns(from_ms, to_ms).map(|column| column.load.requests());
-        let total = requests.fold(0, u64::saturating_add);
-        let columns = self.columns(from_ms, to_ms).filter_map(|column| {
-            let (rows, missed) = of(column)?;
-            Some(Listed { column, rows, missed })
-        });
-        (hot_rows(&columns.collect::<Vec<_>>(), limit), total)
+        hot_of(self.columns(from_ms, to_ms), limit, of)
     }
 
     /// Returns the skew of the requests over regions in the base columns of a span of time, at the
@@ -297,6 +291,26 @@ impl Activity {
         // The smallest with at most one in a hundred above it.
         skews.get((skews.len() * 99).div_ceil(100).checked_sub(1)?).copied()
     }
+}
+
+/// Returns the most frequent rows of some columns, as [`Activity::hot_rows`].
+pub(crate) fn hot_rows_of(columns: &[&ActivityColumn], limit: usize) -> (Vec<HotRow>, u64) {
+    hot_of(columns.iter().copied(), limit, |column| Some((&column.rows, column.missed)))
+}
+
+fn hot_of<'a>(
+    columns: impl Iterator<Item = &'a ActivityColumn>,
+    limit: usize,
+    of: impl Fn(&'a ActivityColumn) -> Option<(&'a Vec<FrequentRow>, u64)>,
+) -> (Vec<HotRow>, u64) {
+    let mut total = 0_u64;
+    let listed = columns.filter_map(|column| {
+        total = total.saturating_add(column.load.requests());
+        let (rows, missed) = of(column)?;
+        Some(Listed { column, rows, missed })
+    });
+    let listed: Vec<Listed<'_>> = listed.collect();
+    (hot_rows(&listed, limit), total)
 }
 
 #[cfg(test)]

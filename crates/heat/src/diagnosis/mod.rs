@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! mod.rs     the order of the checks, and what they find
-//! order.rs   do keys rise with time; does the load repeat itself
+//! phase.rs   which columns have the load of now, and whether they are enough
+//! order.rs   do keys rise with time; does a series repeat itself
 //! groups.rs  keys that begin alike and have too much of the load
+//! period.rs  does the load rise and fall in equal times
 //! ```
 //!
 //! Thresholds are those of the row-key adviser: a load is uneven if the most loaded region has
@@ -11,20 +13,21 @@
 
 mod groups;
 mod order;
+mod period;
+mod phase;
 #[cfg(test)]
 mod tests;
 
-use crate::activity::{Activity, ActivityColumn};
+use self::period::Bursts;
+use self::phase::Phase;
+use crate::activity::{Activity, ActivityColumn, hot_rows_of};
 use crate::codec::PackedColumn;
-use crate::column::BASE_MS;
 use crate::metric::{Load, Metric};
 
 /// Requests below which no shape is named.
 const MIN_REQUESTS: u64 = 1000;
 /// Sampled operations of one region below which their order means nothing.
 const MIN_ORDERED: usize = 16;
-/// Time that decides about every shape but a period, in milliseconds, if it has enough requests.
-const RECENT_MS: i64 = 120_000;
 /// Rank correlation from which keys rise with time.
 const ORDERED: f64 = 0.8;
 /// Share of the last bucket in the writes from which rising keys are new ones.
@@ -37,14 +40,6 @@ const HOT_ROW_RATIO: f64 = 8.0;
 const HOT_ROW_CERTAIN: f64 = 0.6;
 /// Load of the most loaded region over the mean from which a table is uneven.
 const UNEVEN: f64 = 2.0;
-/// Largest over mean load of the columns from which a load is periodic.
-const PERIODIC_PEAK: f64 = 1.6;
-/// Correlation of the load with itself from which it is periodic.
-const PERIODIC: f64 = 0.5;
-/// Columns of a series: those that are kept cover ten minutes, or more with pauses.
-const MAX_SERIES: usize = 360;
-/// Columns below which no period is known: two minutes.
-const MIN_PERIODIC_COLUMNS: usize = 12;
 /// Rows examined per returned row from which reads are wasted on deleted rows.
 const WASTED_READS: f64 = 5.0;
 /// Share of deletes in writes from which a table is used as a queue.
@@ -55,7 +50,8 @@ const DELETE_SHARE: f64 = 0.2;
 pub enum Shape {
     /// No request in the time.
     Idle,
-    /// Fewer than 1,000 requests.
+    /// Fewer than 1,000 requests, or fewer than three columns of the same load: the evidence says
+    /// how much more it needs, `more_requests` and `more_s`.
     TooFew,
     /// No key has much more than its share.
     Even,
@@ -153,26 +149,22 @@ pub fn diagnose(
     (from_ms, to_ms): (i64, i64),
     salt: Option<Salt<'_>>,
 ) -> Finding {
-    let all = Evidence::gather(activity, from_ms, to_ms);
-    let requests = all.load.requests();
-    if requests == 0 {
-        return all.finding(Shape::Idle, 1.0);
+    let all: Vec<&ActivityColumn> = activity.columns(from_ms, to_ms).collect();
+    if all.iter().all(|column| column.load.requests() == 0) {
+        return Evidence::gather(all).finding(Shape::Idle, 1.0);
     }
-    if requests < MIN_REQUESTS {
-        return all.finding(Shape::TooFew, 1.0);
-    }
-    // A table that was filled a few minutes ago had another load then.
-    let last = all.columns.last().map_or(to_ms, |column| column.to_ms);
-    let recent_ms = last.saturating_sub(RECENT_MS).max(from_ms);
-    let recent = Evidence::gather(activity, recent_ms, to_ms);
-    let is_enough = recent.load.requests() >= MIN_REQUESTS;
-    let (evidence, from_ms) = if is_enough { (recent, recent_ms) } else { (all, from_ms) };
-    let columns: Vec<PackedColumn> =
-        columns.iter().filter(|column| column.to_ms > from_ms).cloned().collect();
+    let phase = match Phase::newest(activity, (from_ms, to_ms)) {
+        Ok(phase) => phase,
+        Err(wanted) => return too_few(&Evidence::gather(all), wanted),
+    };
+    let is_of_phase = |column: &&PackedColumn| phase.overlaps(column.from_ms, column.to_ms);
+    let columns: Vec<PackedColumn> = columns.iter().filter(is_of_phase).cloned().collect();
     let columns = &columns[..];
+    let is_past = phase.is_past;
+    let evidence = Evidence::gather(phase.columns);
     let checks: [&dyn Fn() -> Option<Finding>; 6] = [
         &|| tombstone_head(&evidence),
-        &|| hot_row(&evidence, activity, (from_ms, to_ms)),
+        &|| hot_row(&evidence),
         &|| frontier(&evidence, columns),
         &|| sweep(&evidence),
         &|| groups::salt_imbalance(&evidence, salt?),
@@ -180,13 +172,19 @@ pub fn diagnose(
     ];
     let found = checks.iter().find_map(|check| check());
     // A period shows over a longer time.
-    let period = || periodic(&Evidence::gather(activity, i64::MIN, to_ms));
-    found.or_else(period).unwrap_or_else(|| even(&evidence))
+    let before: Vec<&ActivityColumn> = activity.columns(i64::MIN, to_ms).collect();
+    let bursts = Bursts::of(&before, to_ms);
+    let period = || bursts.as_ref()?.period(&evidence);
+    let mut found = found.or_else(period).unwrap_or_else(|| even(&evidence, bursts.as_ref()));
+    if is_past {
+        found.confidence = found.confidence.min(0.6);
+        found.doubts.push("the load has changed since, and the new one is too young to be judged");
+    }
+    found
 }
 
 impl<'a> Evidence<'a> {
-    fn gather(activity: &'a Activity, from_ms: i64, to_ms: i64) -> Self {
-        let columns: Vec<&ActivityColumn> = activity.columns(from_ms, to_ms).collect();
+    fn gather(columns: Vec<&'a ActivityColumn>) -> Self {
         let load = columns.iter().fold(Load::default(), |sum, column| sum + column.load);
         // The metric that has most of the requests decides which regions are loaded.
         let is_read = load.get(Metric::Reads) > load.get(Metric::Writes);
@@ -255,6 +253,17 @@ fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a number of requests or seconds")]
+fn too_few(evidence: &Evidence<'_>, wanted: phase::Wanted) -> Finding {
+    let mut finding = evidence.finding(Shape::TooFew, 1.0);
+    finding.evidence.extend([
+        ("requests", evidence.load.requests() as f64),
+        ("more_requests", wanted.requests as f64),
+        ("more_s", wanted.seconds as f64),
+    ]);
+    finding
+}
+
 fn tombstone_head(evidence: &Evidence<'_>) -> Option<Finding> {
     let load = &evidence.load;
     let deletes = share(load.get(Metric::Deletes), load.get(Metric::Writes));
@@ -270,12 +279,8 @@ fn tombstone_head(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-fn hot_row(
-    evidence: &Evidence<'_>,
-    activity: &Activity,
-    (from_ms, to_ms): (i64, i64),
-) -> Option<Finding> {
-    let (rows, total) = activity.hot_rows(from_ms, to_ms, 2);
+fn hot_row(evidence: &Evidence<'_>) -> Option<Finding> {
+    let (rows, total) = hot_rows_of(&evidence.columns, 2);
     let top = rows.first()?;
     let (least, error) =
         (share(top.count.saturating_sub(top.error), total), share(top.error, total));
@@ -365,47 +370,17 @@ fn sweep(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// Returns the requests of each 10 seconds since the first one. Columns without load are missing.
-#[expect(clippy::cast_precision_loss, reason = "requests of 10 seconds")]
-fn series(columns: &[&ActivityColumn]) -> Vec<f64> {
-    let Some(first) = columns.first() else { return Vec::new() };
-    let mut series = Vec::new();
-    for column in columns {
-        let slot = (column.from_ms - first.from_ms) / BASE_MS;
-        let slot = usize::try_from(slot).unwrap_or(0).min(MAX_SERIES - 1);
-        series.resize(series.len().max(slot + 1), 0.0);
-        series[slot] += column.load.requests() as f64;
-    }
-    series
-}
-
-fn periodic(evidence: &Evidence<'_>) -> Option<Finding> {
-    let series = series(&evidence.columns);
-    if series.len() < MIN_PERIODIC_COLUMNS {
-        return None;
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a short series")]
-    let mean = series.iter().sum::<f64>() / series.len() as f64;
-    let peak = series.iter().copied().fold(0.0, f64::max) / mean;
-    let (lag, correlation) = order::period(&series)?;
-    if peak < PERIODIC_PEAK || correlation < PERIODIC {
-        return None;
-    }
-    let mut finding = evidence.finding(Shape::Periodic, confidence(correlation - PERIODIC, 0.15));
-    #[expect(clippy::cast_precision_loss, reason = "a short series")]
-    finding.evidence.extend([
-        ("period_s", lag as f64 * 10.0),
-        ("repetition", correlation),
-        ("peak_over_mean", peak),
-    ]);
-    Some(finding)
-}
-
-fn even(evidence: &Evidence<'_>) -> Finding {
+fn even(evidence: &Evidence<'_>, bursts: Option<&Bursts>) -> Finding {
     let mut finding = evidence.finding(Shape::Even, confidence(UNEVEN - evidence.uneven, 0.5));
     if evidence.uneven >= UNEVEN {
         finding.confidence = 0.5;
         finding.doubts.push("regions have different loads, and no key explains it");
+    }
+    if let Some(bursts) = bursts {
+        finding.doubts.push(match bursts.missing() {
+            1 => "the load comes in bursts: whether they have a period shows after the next one",
+            _ => "the load comes in bursts: whether they have a period shows after two more",
+        });
     }
     finding
 }

@@ -23,7 +23,7 @@ const SHAPES = {
   salt_imbalance: ['Salt imbalance', 'M4 4.500h22M4 7h22', 'M4 9.500h22V13H4z'],
   tombstone_head: ['Tombstone head', 'M4 4 27 9', 'M4 6 27 11 27 13 4 8z'],
   idle: ['Idle', 'M5 8h20'],
-  too_few: ['Too few requests to judge', 'M5 8h3M13 8h3M21 8h3'],
+  too_few: ['Too early', 'M5 8h3M13 8h3M21 8h3'],
 };
 
 /** @param {string | null | undefined} shape */
@@ -63,6 +63,10 @@ export const splitChip = finding =>
       )
     : null;
 
+/** @param {Finding} finding */
+const isNamed = finding =>
+  Boolean(finding.confidence) && finding.shape !== 'idle' && finding.shape !== 'too_few';
+
 /**
  * Strip of the worst finding; null if there is none.
  * @param {string} table
@@ -84,7 +88,7 @@ export function strip(table, page, findings) {
       h(
         'span',
         null,
-        [worst.confidence ? percent(worst.confidence) : '', worst.rule]
+        [isNamed(worst) ? percent(worst.confidence) : '', worst.rule]
           .filter(Boolean)
           .join(' \u00b7 '),
       ),

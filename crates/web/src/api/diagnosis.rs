@@ -160,7 +160,7 @@ fn words(shape: Shape) -> Words {
     let words = |severity, rule, text, why, advice| Words { severity, rule, text, why, advice };
     match shape {
         Shape::Idle => words("ok", "", "No requests in this time", "", None),
-        Shape::TooFew => words("ok", "", "Too few requests to judge", "", None),
+        Shape::TooFew => words("ok", "", "Too early to judge", "", None),
         Shape::Even => words("ok", "", "The load is even", "no key has too much of it", None),
         Shape::Frontier => words(
             "bad",
@@ -235,10 +235,13 @@ fn view(
     declared: Option<&DeclaredKey>,
 ) -> FindingView {
     let words = words(found.shape);
-    let share = found.evidence.iter().find(|(name, _)| *name == "share");
-    let text = match share {
-        Some((_, share)) => format!("{}: {:.0} %", words.text, share * 100.0),
-        None => words.text.to_owned(),
+    let figure = |wanted| {
+        found.evidence.iter().find(|(name, _)| *name == wanted).map_or(0.0, |(_, value)| *value)
+    };
+    let text = match (found.shape, figure("share")) {
+        (Shape::TooFew, _) => too_early(figure("more_requests"), figure("more_s")),
+        (_, share) if share > 0.0 => format!("{}: {:.0} %", words.text, share * 100.0),
+        _ => words.text.to_owned(),
     };
     let ddl = (found.shape == Shape::Frontier).then(|| salted(declared)).flatten();
     let advice = words.advice.map(|text| Fix { kind: "advice", text: text.to_owned() });
@@ -264,6 +267,20 @@ fn view(
     }
 }
 
+/// Returns what a judgement needs.
+fn too_early(more_requests: f64, more_s: f64) -> String {
+    match (more_requests > 0.0, more_s > 0.0) {
+        (true, true) => format!(
+            "Too early to judge: {more_requests:.0} more requests are needed, and {more_s:.0} s \
+             more with this load"
+        ),
+        (false, true) => {
+            format!("Too early to judge: {more_s:.0} s more with this load are needed")
+        }
+        _ => format!("Too few requests to judge: {more_requests:.0} more are needed"),
+    }
+}
+
 /// Returns the declared row key with a salt before it.
 fn salted(declared: Option<&DeclaredKey>) -> Option<String> {
     let schema = &declared?.schema;
@@ -273,4 +290,17 @@ fn salted(declared: Option<&DeclaredKey>) -> Option<String> {
     let key = schema.to_string();
     let fields = key.strip_prefix("ROW KEY (")?;
     Some(format!("ROW KEY (SALT(16), {fields}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judgement_says_what_it_needs() {
+        assert_eq!(too_early(640.0, 0.0), "Too few requests to judge: 640 more are needed");
+        assert_eq!(too_early(0.0, 20.0), "Too early to judge: 20 s more with this load are needed");
+        let both = "Too early to judge: 640 more requests are needed, and 10 s more with this load";
+        assert_eq!(too_early(640.0, 10.0), both);
+    }
 }
