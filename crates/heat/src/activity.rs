@@ -183,6 +183,17 @@ impl ActivityColumn {
     }
 }
 
+impl ActivityColumn {
+    /// Returns the distribution of its reads or writes over regions, unless it is accidental: with
+    /// fewer than eight for each region.
+    pub(crate) fn sound_skew(&self, is_read: bool) -> Option<Skew> {
+        let (skew, metric) =
+            if is_read { (self.reads?, Metric::Reads) } else { (self.writes?, Metric::Writes) };
+        let is_enough = self.load.get(metric) >= MIN_WINDOW_REQUESTS * skew.regions as u64;
+        is_enough.then_some(skew)
+    }
+}
+
 /// Returns at most `most` of the keys with the same total weight: systematic sampling by weight.
 fn thinned(keys: Vec<WeightedKey>, most: usize) -> Vec<WeightedKey> {
     let total: f64 = keys.iter().map(|key| key.weight).sum();
@@ -280,11 +291,8 @@ impl Activity {
     #[must_use]
     pub fn window_skew(&self, from_ms: i64, to_ms: i64) -> Option<f64> {
         let of_column = |column: &ActivityColumn| {
-            let (reads, writes) = (column.load.get(Metric::Reads), column.load.get(Metric::Writes));
-            let (skew, load) =
-                if reads > writes { (column.reads?, reads) } else { (column.writes?, writes) };
-            let is_enough = load >= MIN_WINDOW_REQUESTS * skew.regions as u64;
-            is_enough.then_some(skew.max_over_mean)
+            let is_read = column.load.get(Metric::Reads) > column.load.get(Metric::Writes);
+            Some(column.sound_skew(is_read)?.max_over_mean)
         };
         let mut skews: Vec<f64> = self.columns(from_ms, to_ms).filter_map(of_column).collect();
         skews.sort_by(f64::total_cmp);

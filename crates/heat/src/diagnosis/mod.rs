@@ -135,7 +135,9 @@ struct Evidence<'a> {
     load: Load,
     /// Measurements that every finding has.
     figures: Vec<(&'static str, f64)>,
-    uneven: f64,
+    /// Load of the most loaded region over the mean, at the median of the columns; `None` if they
+    /// have too few requests for each region.
+    uneven: Option<f64>,
 }
 
 /// Names the shape of the load in a span of time.
@@ -188,21 +190,16 @@ impl<'a> Evidence<'a> {
         let load = columns.iter().fold(Load::default(), |sum, column| sum + column.load);
         // The metric that has most of the requests decides which regions are loaded.
         let is_read = load.get(Metric::Reads) > load.get(Metric::Writes);
-        let skews =
-            columns.iter().filter_map(|column| if is_read { column.reads } else { column.writes });
-        let mut skews: Vec<_> = skews.collect();
+        let mut skews: Vec<_> =
+            columns.iter().filter_map(|column| column.sound_skew(is_read)).collect();
         skews.sort_by(|one, other| one.max_over_mean.total_cmp(&other.max_over_mean));
-        let mut figures = Vec::new();
-        let mut uneven = 1.0;
-        if let Some(median) = skews.get(skews.len() / 2) {
-            uneven = median.max_over_mean;
+        let median = skews.get(skews.len() / 2);
+        let figures = median.map_or_else(Vec::new, |median| {
             #[expect(clippy::cast_precision_loss, reason = "a number of regions")]
-            figures.extend([
-                ("d1", median.max_over_mean),
-                ("d2", median.effective),
-                ("regions", median.regions as f64),
-            ]);
-        }
+            let regions = median.regions as f64;
+            vec![("d1", median.max_over_mean), ("d2", median.effective), ("regions", regions)]
+        });
+        let uneven = median.map(|median| median.max_over_mean);
         Self { columns, load, figures, uneven }
     }
 
@@ -371,16 +368,19 @@ fn sweep(evidence: &Evidence<'_>) -> Option<Finding> {
 }
 
 fn even(evidence: &Evidence<'_>, bursts: Option<&Bursts>) -> Finding {
-    let mut finding = evidence.finding(Shape::Even, confidence(UNEVEN - evidence.uneven, 0.5));
-    if evidence.uneven >= UNEVEN {
-        finding.confidence = 0.5;
-        finding.doubts.push("regions have different loads, and no key explains it");
+    let beyond = UNEVEN - evidence.uneven.unwrap_or(UNEVEN);
+    let mut finding = evidence.finding(Shape::Even, confidence(beyond, 0.5));
+    match evidence.uneven {
+        None => finding.doubts.push("too few requests for each region to compare them"),
+        Some(uneven) if uneven >= UNEVEN => {
+            finding.doubts.push("regions have different loads, and no key explains it");
+        }
+        Some(_) => {}
     }
-    if let Some(bursts) = bursts {
-        finding.doubts.push(match bursts.missing() {
-            1 => "the load comes in bursts: whether they have a period shows after the next one",
-            _ => "the load comes in bursts: whether they have a period shows after two more",
-        });
+    // One burst may be the first load of the table.
+    if bursts.is_some_and(|bursts| bursts.count() > 1) {
+        let text = "the load comes in bursts: whether they have a period shows after the next one";
+        finding.doubts.push(text);
     }
     finding
 }

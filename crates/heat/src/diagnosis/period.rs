@@ -37,9 +37,9 @@ impl Bursts {
         (peak >= PEAK).then_some(Self { series, begins, peak })
     }
 
-    /// Returns the number of further bursts from which a period could be known, at least 1.
-    pub(super) fn missing(&self) -> usize {
-        MIN_BURSTS.saturating_sub(self.begins.len()).max(1)
+    /// Returns the number of bursts.
+    pub(super) fn count(&self) -> usize {
+        self.begins.len()
     }
 
     /// Returns the period if the bursts have one and go on.

@@ -476,6 +476,21 @@ fn bursts_without_period_are_not_periodic() {
 }
 
 #[test]
+fn few_requests_of_many_regions_are_not_compared() {
+    let world = || World::new((0..20_000).map(hashed).collect(), 200);
+    for seed in 0..SEEDS {
+        let (mut world, mut random) = (world(), fastrand::Rng::with_seed(seed));
+        for _ in 0..6 {
+            (0..400).for_each(|_| world.get(&hashed(random.u64(..20_000))));
+            world.tick();
+        }
+        let finding = world.diagnose(6, None);
+        assert_eq!(finding.shape, Shape::Even, "seed {seed}: {finding:?}");
+        assert!(finding.confidence <= 0.5 && finding.doubts.len() == 1, "{finding:?}");
+    }
+}
+
+#[test]
 fn hot_prefix_in_a_hot_range_is_a_hot_prefix() {
     let key = |device: u64, time: u64| [&padded(device)[..], &time.to_be_bytes()].concat();
     let rows = move || (0..20_000).map(|row| key(row % 100, row / 100)).collect();
