@@ -19,6 +19,8 @@ const MIN_GROUPS: usize = 4;
 const RANGE_WIDTH: f64 = 0.25;
 /// Share of the load that a hot range has at least.
 const RANGE_SHARE: f64 = 0.6;
+/// Part of the load of a hot prefix that a longer one has at least if it is the better name.
+const PREFIX_PART: f64 = 0.8;
 /// Buckets from which a table is known well enough to name a range of it.
 const MIN_BUCKETS: usize = 16;
 
@@ -86,10 +88,12 @@ pub(super) fn hot_keys(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Opt
     }
 }
 
-/// Finds the longest prefix whose keys have much more of the load than others of its length.
+/// Finds a prefix whose keys have much more of the load than others of its length: the longest that
+/// has most of the load of the first.
 fn hot_prefix(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Finding> {
     let total: f64 = keys(evidence).map(|key| key.weight).sum();
     let mut best: Option<(Vec<u8>, f64, usize, f64)> = None;
+    let mut least = HOT_SHARE;
     for length in 1..=MAX_PREFIX_BYTES {
         let prefixes =
             keys(evidence).filter_map(|key| Some((key.key.row.get(..length)?, key.weight)));
@@ -100,7 +104,7 @@ fn hot_prefix(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Findi
             break;
         };
         let top = most / total;
-        if top < HOT_SHARE {
+        if top < least {
             break;
         }
         let mut others: Vec<f64> = groups.values().map(|(weight, _)| weight / total).collect();
@@ -112,6 +116,8 @@ fn hot_prefix(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Findi
         // Rows of the prefix, as far as files tell: a prefix with many rows has a right to load.
         let rows = row_share(columns, prefix);
         if is_hot && rows.is_none_or(|rows| top >= 2.0 * rows) {
+            // A longer one with less of the load is only a part of what is hot.
+            least = least.max(top * PREFIX_PART);
             best = Some((prefix.to_vec(), top, *samples, rows.unwrap_or(fair)));
         }
     }

@@ -175,9 +175,12 @@ pub fn diagnose(
     let found = checks.iter().find_map(|check| check());
     // A period shows over a longer time.
     let before: Vec<&ActivityColumn> = activity.columns(i64::MIN, to_ms).collect();
-    let bursts = Bursts::of(&before, to_ms);
-    let period = || bursts.as_ref()?.period(&evidence);
-    let mut found = found.or_else(period).unwrap_or_else(|| even(&evidence, bursts.as_ref()));
+    let period = || Bursts::of(&before, to_ms)?.period(&evidence);
+    let mut found = found.or_else(period).unwrap_or_else(|| {
+        let newest = evidence.columns.last().map(|column| column.load).unwrap_or_default();
+        let bursts = Bursts::of(&phase::alike(&before, &newest), to_ms);
+        even(&evidence, bursts.as_ref())
+    });
     if is_past {
         found.confidence = found.confidence.min(0.6);
         found.doubts.push("the load has changed since, and the new one is too young to be judged");
@@ -377,7 +380,6 @@ fn even(evidence: &Evidence<'_>, bursts: Option<&Bursts>) -> Finding {
         }
         Some(_) => {}
     }
-    // One burst may be the first load of the table.
     if bursts.is_some_and(|bursts| bursts.count() > 1) {
         let text = "the load comes in bursts: whether they have a period shows after the next one";
         finding.doubts.push(text);

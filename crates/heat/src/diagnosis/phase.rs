@@ -52,10 +52,8 @@ impl<'a> Phase<'a> {
 
     /// Returns the columns up to one that have the same load as that.
     fn of(columns: &[&'a ActivityColumn], newest: usize) -> Self {
-        let reference = &columns[newest].load;
-        let alike = columns[..=newest].iter().filter(|column| is_alike(&column.load, reference));
         let is_past = newest + 1 < columns.len();
-        Self { columns: alike.copied().collect(), is_past }
+        Self { columns: alike(&columns[..=newest], &columns[newest].load), is_past }
     }
 
     fn requests(&self) -> u64 {
@@ -78,6 +76,12 @@ impl<'a> Phase<'a> {
     pub(super) fn overlaps(&self, from_ms: i64, to_ms: i64) -> bool {
         self.columns.iter().any(|column| column.from_ms < to_ms && column.to_ms > from_ms)
     }
+}
+
+/// Returns the columns with about the same load as another.
+pub(super) fn alike<'a>(columns: &[&'a ActivityColumn], other: &Load) -> Vec<&'a ActivityColumn> {
+    let alike = columns.iter().filter(|column| is_alike(&column.load, other));
+    alike.copied().collect()
 }
 
 /// Returns `true` if two loads have about the same shares of reads, writes and deletes.

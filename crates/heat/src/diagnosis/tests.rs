@@ -422,6 +422,14 @@ fn filled_table_has_the_load_of_its_reads() {
         0 | 1 => fill(world, u64::try_from(at).unwrap()),
         _ => (0..2000).for_each(|_| world.get(&padded(random.u64(..30_000)))),
     });
+    let mut table = world();
+    fill(&mut table, 0);
+    for _ in 0..30 {
+        table.tick();
+        (0..2000).for_each(|number| table.get(&padded(number * 15 % 30_000)));
+    }
+    let finding = table.diagnose(60, None);
+    assert!(finding.shape == Shape::Even && finding.doubts.is_empty(), "{finding:?}");
     expect(Shape::Sweep, world, 6, None, |world, at, _| match at {
         0 => fill(world, 0),
         _ => {
@@ -487,6 +495,30 @@ fn few_requests_of_many_regions_are_not_compared() {
         let finding = world.diagnose(6, None);
         assert_eq!(finding.shape, Shape::Even, "seed {seed}: {finding:?}");
         assert!(finding.confidence <= 0.5 && finding.doubts.len() == 1, "{finding:?}");
+    }
+}
+
+#[test]
+fn hot_prefix_is_not_a_part_of_itself() {
+    let key =
+        |device: u64, time: u64| [&padded(device)[..], format!(":{time:02}").as_bytes()].concat();
+    let rows = move || (0..20_000).map(|row| key(row % 1000, row / 1000)).collect();
+    for seed in 0..SEEDS {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut world = World::new(rows(), 16);
+        for _ in 0..4 {
+            for _ in 0..2500 {
+                let is_hot = random.u64(..100) < 45;
+                let device = if is_hot { 42 } else { random.u64(..1000) };
+                // Two of three requests are on times that begin alike.
+                let time = random.u64(..10) + if random.u64(..3) < 2 { 0 } else { 10 };
+                world.get(&key(device, time));
+            }
+            world.tick();
+        }
+        let finding = world.diagnose(4, None);
+        let device = [&padded(42)[..], b":"].concat();
+        assert_eq!(finding.key.as_deref(), Some(&device[..]), "seed {seed}: {finding:?}");
     }
 }
 
