@@ -140,11 +140,13 @@ pub(crate) struct Span {
 pub(crate) async fn heat(call: Call) -> Response {
     if !call.accepts(BINARY) {
         return call
-            .json(Weight::Heavy, |call, _| answer(call, true).map(|(answer, _)| answer))
+            .json(Weight::Heavy, |call, deadline| {
+                answer(call, true, deadline).map(|(answer, _)| answer)
+            })
             .await;
     }
-    call.document(Weight::Heavy, |call, _| {
-        let (answer, map) = answer(call, false)?;
+    call.document(Weight::Heavy, |call, deadline| {
+        let (answer, map) = answer(call, false, deadline)?;
         binary(&answer, &map)
     })
     .await
@@ -266,15 +268,19 @@ impl Asked {
     }
 }
 
-fn answer(call: &Call, has_cells: bool) -> Answered<(HeatAnswer, HeatMap)> {
+fn answer(call: &Call, has_cells: bool, deadline: Deadline) -> Answered<(HeatAnswer, HeatMap)> {
     let now = call.site.extension().now_ms();
     let now_ms = i64::try_from(now).unwrap_or(i64::MAX);
     let asked = Asked::of(&call.params, now_ms)?;
     let table = call.table()?;
+    if !call.site.config.shows_rows {
+        check_bounds(call, &table, &asked)?;
+    }
     let declared = DeclaredKey::of(&*call.site.sources.cluster, &table.descriptor);
     let style = KeyStyle::of(&call.params, declared.clone())?;
     let Drawn { map, row, regions, missing } =
         drawn(call, &table, &asked, &style, declared.as_ref())?;
+    deadline.check()?;
     let from = map.from_ms;
     let to = from.saturating_add(map.column_ms.saturating_mul(columns(map.columns)));
     let spans = |ranges: Vec<std::ops::Range<usize>>| {
@@ -306,6 +312,24 @@ fn answer(call: &Call, has_cells: bool) -> Answered<(HeatAnswer, HeatMap)> {
         max: has_cells.then(|| cells(&map, &map.max)),
     };
     Ok((answer, map))
+}
+
+/// Rejects a range of keys that is no range of regions: the load on both sides of any other key
+/// tells where rows are, and a few hundred requests would find one.
+fn check_bounds(call: &Call, table: &KnownTable, asked: &Asked) -> Answered<()> {
+    let (start, end) = (&asked.query.start, &asked.query.end);
+    if start.is_empty() && end.is_none() {
+        return Ok(());
+    }
+    let regions = shown_regions(table, start, end.as_deref())?;
+    let is_start = regions.first().is_some_and(|region| region.start == **start);
+    let is_end = end.as_ref().is_none_or(|end| {
+        regions.last().is_some_and(|region| !region.end.is_empty() && region.end == **end)
+    });
+    if asked.order == Order::Physical && is_start && is_end {
+        return Ok(());
+    }
+    call.check_rows().map_err(|problem| problem.of(if is_start { "k1" } else { "k0" }))
 }
 
 /// Map with its rows.
