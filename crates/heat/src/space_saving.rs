@@ -17,7 +17,7 @@ pub struct SpaceSaving {
     /// Maximum number of counted rows.
     counters: usize,
     /// A byte of the hash of each counted row, eight in a word: most rows of an even load are not
-    /// counted, and so many comparisons say so.
+    /// counted, and eight comparisons of words show it.
     tags: Vec<u64>,
     rows: Vec<FrequentRow>,
     /// Weight of all rows.
@@ -117,8 +117,8 @@ impl SpaceSaving {
         at
     }
 
-    /// Returns the place of a least frequent row. Counts only rise, so that a search goes on where
-    /// the one before it ended.
+    /// Returns the place of a least frequent row. Counts only rise, so that a search continues
+    /// where the one before it ended.
     fn least_frequent(&mut self) -> usize {
         loop {
             let rest = self.rows.iter().enumerate().skip(self.searched);

@@ -56,7 +56,7 @@ fn diagnose_each(shape: Shape, seed: u64, columns: u32) -> Vec<Finding> {
     (1..=columns).map(column).collect()
 }
 
-/// Expects that nothing else is ever said, and that it is said after some columns.
+/// Expects this finding after some columns, and until then that it is too early.
 #[track_caller]
 fn expect(shape: Shape, columns: u32, expected: Diagnosis) {
     expect_or(shape, columns, expected, &[Diagnosis::TooFew]);

@@ -30,8 +30,8 @@ pub(super) struct Wanted {
 }
 
 impl<'a> Phase<'a> {
-    /// Returns the newest load that can be judged, in two minutes or else in the whole time; or what
-    /// the newest load needs.
+    /// Returns the newest load that can be judged, in two minutes or else in the whole time; or
+    /// what the newest load needs.
     pub(super) fn newest(
         activity: &'a Activity,
         (from_ms, to_ms): (i64, i64),
