@@ -15,6 +15,7 @@ mod scan;
 mod simulate;
 mod simulate_report;
 mod split;
+mod terminal_colors;
 mod trace;
 mod trace_file;
 

@@ -528,7 +528,7 @@ fn simulate_compares_designs_and_writes_svg() {
         "one: device = ? AND ts IN RANGE",
     ];
     let (code, stdout, errors) =
-        key(&[&arguments[..], &["--svg-file", picture.to_str().unwrap()]].concat(), "");
+        key(&[&arguments[..], &["--svg", picture.to_str().unwrap()]].concat(), "");
     assert_eq!(code, Some(0), "{errors}");
     let line = |name: &str| {
         stdout
@@ -557,6 +557,10 @@ fn simulate_compares_designs_and_writes_svg() {
         "{stdout}"
     );
     assert!(stdout.contains("B: even: writes use 1"), "{stdout}");
+    assert!(stdout.contains("Sequential frontier, ") && stdout.contains("Even, "), "{stdout}");
+    assert!(!stdout.contains('\u{1b}'), "no terminal, no colors");
+    let (_, colored, _) = key(&[&arguments[..], &["--color", "always"]].concat(), "");
+    assert!(colored.contains("\u{1b}[48;2;"), "{colored}");
     let painted = std::fs::read_to_string(&picture).unwrap();
     assert!(painted.starts_with("<svg") && painted.contains("SALT(16 BY device)"));
     let (_, stdout, _) = key(&[&arguments[..], &["--format", "json"]].concat(), "");
@@ -564,6 +568,37 @@ fn simulate_compares_designs_and_writes_svg() {
     assert_eq!(found["designs"][1]["writes"]["operations"], 20_000);
     assert_eq!(found["designs"][1]["split"], "BY SALT");
     assert_keys_are_golden(&found);
+}
+
+/// Verifies that the picture of the documentation is what its command writes.
+/// `HALITE_UPDATE_GOLDEN=1` writes it again.
+#[test]
+fn picture_of_documentation_is_current() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/images/simulate.svg");
+    let directory = tempfile::tempdir().unwrap();
+    let update = std::env::var_os("HALITE_UPDATE_GOLDEN").is_some();
+    let painted = if update { file.into() } else { directory.path().join("simulate.svg") };
+    let arguments = [
+        "simulate",
+        "--key",
+        "(ts TIMESTAMP, device STRING)",
+        "--key",
+        "(SALT(16 BY device), device STRING, ts TIMESTAMP DESC)",
+        "--field",
+        "device=sensor_{zipf(1000,0.8):05}",
+        "--query",
+        "latest: device = ? AND ts IN RANGE",
+        "--svg",
+        painted.to_str().unwrap(),
+    ];
+    let (code, stdout, errors) = key(&arguments, "");
+    assert_eq!(code, Some(0), "{errors}");
+    let there = std::fs::read_to_string(file).unwrap();
+    assert_eq!(there, std::fs::read_to_string(&painted).unwrap(), "write it again");
+    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rowkey.md");
+    let manual = std::fs::read_to_string(manual).unwrap();
+    let missing = stdout.lines().find(|line| !manual.contains(line.trim_end()));
+    assert_eq!(missing, None, "docs/rowkey.md shows what the command prints");
 }
 
 /// Asserts that the keys of a JSON report are those of the golden file, one path on each line.

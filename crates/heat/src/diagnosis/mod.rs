@@ -6,6 +6,7 @@
 //! order.rs   do keys rise with time; does a series repeat itself
 //! groups.rs  keys that begin alike and have too much of the load
 //! period.rs  does the load rise and fall in equal times
+//! words.rs   names, reasons and advice
 //! ```
 //!
 //! Thresholds are those of the row-key adviser: a load is uneven if the most loaded region has
@@ -17,6 +18,9 @@ mod period;
 mod phase;
 #[cfg(test)]
 mod tests;
+mod words;
+
+pub use words::ShapeWords;
 
 use self::period::Bursts;
 use self::phase::Phase;
@@ -44,6 +48,8 @@ const UNEVEN: f64 = 2.0;
 const WASTED_READS: f64 = 5.0;
 /// Share of deletes in writes from which a table is used as a queue.
 const DELETE_SHARE: f64 = 0.2;
+/// Doubt about a frontier whose keys need not be new.
+const MAY_REWRITE: &str = "the keys may be those of existing rows, written again in their order";
 
 /// Shape of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -248,6 +254,30 @@ fn confidence(beyond: f64, error: f64) -> f64 {
     (1.0 - 0.5 * (-beyond.max(0.0) / error.max(1e-6)).exp()).clamp(0.5, 0.99)
 }
 
+/// Confidence that keys with a rank correlation rise or fall with time.
+fn order_confidence(correlation: f64) -> f64 {
+    confidence(correlation.abs() - ORDERED, 0.05)
+}
+
+impl Finding {
+    /// Returns a measurement by its name.
+    #[must_use]
+    pub fn evidence(&self, name: &str) -> Option<f64> {
+        self.evidence.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    /// Returns the finding for writes that are known to be of new rows: rising keys are then no
+    /// rows that are written again, wherever in the table they are.
+    #[must_use]
+    pub fn of_new_rows(mut self) -> Self {
+        if let (Shape::Frontier, Some(order)) = (self.shape, self.evidence("order")) {
+            self.doubts.retain(|doubt| *doubt != MAY_REWRITE);
+            self.confidence = order_confidence(order);
+        }
+        self
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "shares")]
 fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
@@ -319,8 +349,7 @@ fn frontier(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Finding
     if correlation.abs() < ORDERED || regions > 1 && uneven < limit {
         return None;
     }
-    let mut finding =
-        evidence.finding(Shape::Frontier, confidence(correlation.abs() - ORDERED, 0.05));
+    let mut finding = evidence.finding(Shape::Frontier, order_confidence(correlation));
     finding.evidence.extend([
         ("order", correlation),
         ("frontiers", effective),
@@ -328,7 +357,7 @@ fn frontier(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Finding
     ]);
     if writes_at_end(columns) < AT_END && correlation > 0.0 {
         finding.confidence = finding.confidence.min(0.6);
-        finding.doubts.push("the keys may be those of existing rows, written again in their order");
+        finding.doubts.push(MAY_REWRITE);
     }
     if samples < 3 {
         finding.doubts.push("seen in less than half a minute");
@@ -365,7 +394,7 @@ fn sweep(evidence: &Evidence<'_>) -> Option<Finding> {
     if correlation.abs() < ORDERED {
         return None;
     }
-    let mut finding = evidence.finding(Shape::Sweep, confidence(correlation.abs() - ORDERED, 0.05));
+    let mut finding = evidence.finding(Shape::Sweep, order_confidence(correlation));
     finding.evidence.extend([("order", correlation), ("scans_share", scans)]);
     Some(finding)
 }

@@ -3,7 +3,7 @@
 use halite_heat::{HeatMap, HeatQuery, MAX_BUCKETS};
 use halite_types::{RegionInfo, RegionLoad, TableName};
 
-use super::heat::HeatRow;
+use super::heat_answer::HeatRow;
 use crate::call::Call;
 use crate::problem::Answered;
 use crate::site::KnownTable;

@@ -19,6 +19,7 @@ mod cluster;
 mod csv;
 mod diagnosis;
 mod heat;
+mod heat_answer;
 mod heat_pivot;
 mod heat_sizes;
 mod hot_keys;

@@ -3,11 +3,13 @@
 //! ```text
 //! mod.rs        candidates, and the comparison         metrics.rs    metrics now and then
 //! picture.rs    the load under the other key, as heat  migration.rs  how to get there
+//! verdict.rs    the shapes of both
 //! ```
 
 mod metrics;
 mod migration;
 mod picture;
+mod verdict;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +27,9 @@ use utoipa::ToSchema;
 
 use self::metrics::{Metrics, metrics};
 use self::migration::Migration;
-use self::picture::{Picture, PictureQuery};
+use self::picture::{PictureQuery, Redrawn};
+use self::verdict::Verdicts;
+use super::heat_answer::HeatAnswer;
 use super::operations::sampled;
 use crate::call::Call;
 use crate::gate::{Deadline, Weight};
@@ -66,6 +70,9 @@ pub(crate) struct WhatIfAnswer {
     /// Metrics by their names: `d1`, `d2`, `d3`, `d8`, `d11`.
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<Metrics>,
+    /// Shape of the load now and then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdicts: Option<Verdicts>,
     /// Queries that read more, the most frequent first.
     #[serde(skip_serializing_if = "Option::is_none")]
     worse: Option<Vec<Worse>>,
@@ -73,7 +80,7 @@ pub(crate) struct WhatIfAnswer {
     migration: Option<Migration>,
     /// Load under the other key, in columns as those of the recorded load.
     #[serde(skip_serializing_if = "Option::is_none")]
-    heat: Option<Picture>,
+    heat: Option<HeatAnswer>,
 }
 
 /// Key that operations were recorded under.
@@ -97,8 +104,8 @@ pub(crate) struct Worse {
     query: String,
     now: String,
     then: String,
-    /// Its recorded operations.
-    operations: usize,
+    /// Operations that the recorded ones of it are the sample of.
+    operations: u64,
 }
 
 /// Load under another row key.
@@ -152,6 +159,7 @@ fn answer(call: &Call, deadline: Deadline) -> Answered<WhatIfAnswer> {
         notes: Vec::new(),
         candidates: None,
         metrics: None,
+        verdicts: None,
         worse: None,
         migration: None,
         heat: None,
@@ -255,12 +263,15 @@ impl Compared<'_> {
         let status = call.site.statuses.recent(table.name())?;
         let (loads, _) = status.of_table(table.name());
         let bytes: u64 = loads.iter().map(|load| load.store_file_bytes + load.memstore_bytes).sum();
+        let as_of = answer.as_of;
+        let redrawn = Redrawn { as_of, query, grid: &grid, logged, replay: &found, style: &style };
         Ok(WhatIfAnswer {
             misfits: found.misfits,
             metrics: Some(metrics(&found)),
+            verdicts: Some(Verdicts::of(&found)),
             worse: Some(found.worse.iter().take(MAX_WORSE).map(worse).collect()),
             migration: Some(Migration::new(&table.descriptor, other, bytes)),
-            heat: Some(Picture::new(query, &grid, logged, &found, &style)),
+            heat: Some(redrawn.answer()),
             notes,
             ..answer
         })
@@ -327,6 +338,7 @@ fn recorded(calls: &[Logged]) -> Vec<RecordedCall> {
             row: Bytes::copy_from_slice(&call.row),
             stop: call.stop.as_deref().map(Bytes::copy_from_slice),
             statement: Arc::clone(statement),
+            weight: call.weight,
         }
     };
     calls.iter().map(one).collect()
