@@ -22,6 +22,7 @@ pub mod language;
 pub mod literal;
 mod mistake;
 pub mod plan;
+pub mod record;
 pub mod scatter;
 pub mod schema;
 pub mod series;
