@@ -33,7 +33,7 @@ export const SHAPE_NAMES = {
   salt_imbalance: 'Salt imbalance',
   tombstone_head: 'Tombstone head',
   idle: 'Idle',
-  too_few: 'Too few requests to judge',
+  too_few: 'Too early',
 };
 /** Whether a split helps. @type {Record<string, string>} */
 export const SPLITS = { helps: 'Splitting helps', will_not_help: 'Splitting will not help' };
