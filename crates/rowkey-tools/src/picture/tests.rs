@@ -178,7 +178,7 @@ fn amounts_are_per_second_of_known_time() {
         counts.add(counts.row_of(key), counts.column_of(time_ms).unwrap(), 20);
     }
     assert_eq!((counts.column_of(999), counts.column_of(31_000)), (None, None));
-    let map = counts.into_map(vec![2..3]);
+    let map = counts.into_map(std::iter::once(2..3).collect());
     assert_eq!(map.mean, [5.0, 0.0, 0.0, 5.0, 2.0, 0.0], "a column known in part is no paler");
     let level = LoadLevel::of_map(&map);
     assert_eq!((level.sum, level.cells, level.largest), (12.0, 4, 5.0), "gaps have no cells");
@@ -286,7 +286,7 @@ fn image_has_the_steps_of_the_amounts() {
         }
         let expected = panel.map.mean.iter().map(|amount| {
             let step = scale.step(f64::from(*amount));
-            (step > 0).then(|| step / 8)
+            (step > 0).then_some(step / 8)
         });
         assert_eq!(shades, expected.collect::<Vec<_>>());
     }
