@@ -73,8 +73,7 @@ impl<F: DifferenceFormat> BlockEncoder for DifferenceEncoder<F> {
         if self.plain_bytes == 0 {
             F::write_first(&mut self.payload, key, value.len());
         } else {
-            omits_value =
-                F::OMITS_EQUAL_VALUES && self.payload.get(self.value.clone()) == Some(value);
+            omits_value = F::SAME_VALUE != 0 && self.payload.get(self.value.clone()) == Some(value);
             let next = NextCell {
                 key,
                 value_bytes: value.len(),
@@ -103,7 +102,7 @@ impl<F: DifferenceFormat> BlockEncoder for DifferenceEncoder<F> {
 
     fn part_start(&self, cell: CellRef<'_>) -> Option<PartStart> {
         let omits_value =
-            F::OMITS_EQUAL_VALUES && self.payload.get(self.value.clone()) == Some(cell.value());
+            F::SAME_VALUE != 0 && self.payload.get(self.value.clone()) == Some(cell.value());
         (!omits_value).then(|| PartStart {
             offset: self.payload.len(),
             previous_value_bytes: self.value.len(),

@@ -3,7 +3,7 @@
 
 use super::differences::NextCell;
 use super::flat_key::{STAMP_BYTES, family_end, row_end};
-use super::plain_cells::PlainCells;
+use super::previous_cell::PreviousCell;
 use crate::hfile::vint::{ByteReader, write_compressed_int};
 
 /// Bits of the flag for fields that equal those of the previous cell and are omitted.
@@ -46,35 +46,32 @@ impl SameFields {
     }
 
     /// Reads flag and lengths.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_head(
         &self,
         input: &mut ByteReader<'_>,
-        cells: &PlainCells<'_>,
+        previous: PreviousCell,
     ) -> Option<CellHead> {
         let flag = input.byte()?;
-        let key_bytes = if flag & self.key_length == 0 {
-            input.compressed_int()?
-        } else {
-            cells.previous_key_bytes()
-        };
+        let key_bytes =
+            if flag & self.key_length == 0 { input.compressed_int()? } else { previous.key_bytes };
         let value_bytes = if flag & self.value_length == 0 {
             input.compressed_int()?
         } else {
-            cells.previous_value_bytes()
+            previous.value_bytes
         };
         Some(CellHead { flag, key_bytes, value_bytes, common: input.compressed_int()? })
     }
 
     /// Reads the type, if it is not `previous`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_kind(
         &self,
         input: &mut ByteReader<'_>,
         flag: u8,
-        previous: Option<u8>,
+        previous: u8,
     ) -> Option<u8> {
-        if flag & self.kind == 0 { input.byte() } else { previous }
+        if flag & self.kind == 0 { input.byte() } else { Some(previous) }
     }
 }
 

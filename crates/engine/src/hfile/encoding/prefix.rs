@@ -2,8 +2,10 @@
 
 use super::common_prefix::common_key;
 use super::data_block_encoding::DataBlockEncoding;
-use super::differences::{DifferenceFormat, NextCell, Value};
-use super::plain_cells::PlainCells;
+use super::differences::{DifferenceFormat, NextCell};
+use super::flagged::CellHead;
+use super::new_cell::{NewCell, PaddedFamily};
+use super::previous_cell::PreviousCell;
 use crate::hfile::vint::{ByteReader, write_compressed_int};
 
 /// Format PREFIX.
@@ -21,14 +23,21 @@ impl DifferenceFormat for Prefix {
         write_key(out, cell.key, cell.value_bytes, common_key(cell.previous_key, cell.key));
     }
 
-    #[inline]
-    fn read<'a>(input: &mut ByteReader<'a>, cells: &mut PlainCells<'a>) -> Option<Value<'a>> {
+    #[inline(always)]
+    fn read_head(input: &mut ByteReader<'_>, _previous: PreviousCell) -> Option<CellHead> {
         let (rest, value_bytes, common) =
             (input.compressed_int()?, input.compressed_int()?, input.compressed_int()?);
-        cells.start(common.checked_add(rest)?, value_bytes)?;
-        cells.push_previous(common)?;
-        cells.push_next(input, rest)?;
-        input.take(value_bytes).map(Value::Given)
+        Some(CellHead { flag: 0, key_bytes: common.wrapping_add(rest), value_bytes, common })
+    }
+
+    #[inline(always)]
+    fn read_key(
+        input: &mut ByteReader<'_>,
+        head: CellHead,
+        cell: &mut NewCell<'_>,
+        _family: &PaddedFamily,
+    ) -> Option<()> {
+        cell.read_key(input, head.common)
     }
 }
 

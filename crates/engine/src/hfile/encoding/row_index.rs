@@ -73,9 +73,11 @@ fn number(value: usize) -> u32 {
     u32::try_from(value).expect("a block is far below 4 GiB")
 }
 
-/// Returns the plain cells. The index of rows is not needed once the cells are found.
-pub(super) fn decode(payload: &[u8]) -> Result<Vec<u8>> {
-    cells(payload).map(<[u8]>::to_vec).ok_or_else(|| damaged("its rows' index does not fit it"))
+/// Returns where the plain cells are in the payload. The index of rows is not needed once they are
+/// found.
+pub(super) fn block_range(payload: &[u8]) -> Result<Range<usize>> {
+    let cells = cells(payload).ok_or_else(|| damaged("its rows' index does not fit it"))?;
+    Ok(ID_BYTES..cells.len().saturating_add(ID_BYTES))
 }
 
 /// Returns where the plain cells of a part of a block are in its bytes, of which there are `bytes`;
