@@ -5,8 +5,8 @@
 //! `cargo run --release -p halite-engine --example hfile_speed [--csv | --once] DIR [NAME-PART...]`
 //! leaves the files in DIR; `cargo xtask bench hfile` has HBase read and write the same files.
 //!
-//! With `--once` in place of `--csv` every part runs once, on fewer rows, for a profiler that counts
-//! instructions: those of a write are below `write`, of a scan below `scan`, of seeks below `seek`.
+//! With `--once` in place of `--csv` every part runs once, on fewer rows, for a profiler that
+//! counts instructions: those of a write are below `write`, of a scan `scan`, of seeks `seek`.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,

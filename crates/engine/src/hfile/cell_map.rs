@@ -10,8 +10,8 @@ use super::damaged;
 use halite_types::cell::{RowPrefix, check_key, key_row};
 use halite_types::{Error, Result};
 
-/// Distance in cells between restarts. A data block stores the offset of each restart, and, if it is
-/// searched often, the start of its row after the common prefix of the block: twelve bytes each.
+/// Distance in cells between restarts. A data block stores the offset of each restart, and, if it
+/// is searched often, the start of its row after the common prefix of the block: twelve bytes each.
 const RESTART_CELLS: u32 = 4;
 
 /// Positions of the cells of a data block in its payload.

@@ -70,7 +70,6 @@ impl CellSpan {
 
 /// Returns the flat key of the cell that begins at an offset.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the upper half of a number")]
 pub(super) fn key_at(payload: &[u8], offset: u32) -> Option<&[u8]> {
     let (lengths, body) = payload.get(offset as usize..)?.split_first_chunk::<8>()?;
     body.get(..(u64::from_be_bytes(*lengths) >> 32) as usize)

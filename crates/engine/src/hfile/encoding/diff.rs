@@ -3,7 +3,6 @@
 //! The timestamp has the minimum number of bytes, the lowest first, and may be a difference. The
 //! family is before the first cell of a block.
 
-use super::common_prefix::common_front;
 use super::data_block_encoding::DataBlockEncoding;
 use super::differences::{DifferenceFormat, NextCell};
 use super::flagged::{CellHead, SameFields, write_front};
@@ -39,7 +38,7 @@ impl DifferenceFormat for Diff {
 
     #[inline]
     fn write_next(out: &mut Vec<u8>, cell: &NextCell<'_>) {
-        let Some((stamp, previous)) = split_stamp(cell.key).zip(split_stamp(cell.previous_key))
+        let Some((stamp, previous)) = split_stamp(cell.key).zip(split_stamp(cell.before.key))
         else {
             return;
         };
@@ -55,7 +54,7 @@ impl DifferenceFormat for Diff {
         };
         let same_kind = if stamp.kind == previous.kind { SAME.kind } else { 0 };
         let flag = SAME.same_lengths(cell) | number.flag() | kind_of_number | same_kind;
-        let common = common_front(cell.previous_key, cell.key);
+        let common = cell.before.common;
         let head =
             CellHead { flag, key_bytes: cell.key.len(), value_bytes: cell.value_bytes, common };
         SAME.write_head(out, head);

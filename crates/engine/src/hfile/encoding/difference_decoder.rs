@@ -44,6 +44,7 @@ pub(super) fn decode_difference_part<F: DifferenceFormat>(
 }
 
 /// Encoded cells, with [`PADDING_BYTES`] behind them.
+#[derive(Clone, Copy)]
 struct PaddedInput<'a> {
     bytes: &'a [u8],
     end: usize,

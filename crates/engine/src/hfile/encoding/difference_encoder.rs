@@ -9,6 +9,7 @@ use halite_types::CellRef;
 use super::block_encoder::{BlockEncoder, BlockSizes, PartStart};
 use super::data_block_encoding::ID_BYTES;
 use super::differences::{DifferenceFormat, NextCell};
+use super::key_before::KeyBefore;
 use super::tag_writer::{TagWriter, whole_tags};
 use crate::hfile::cell_layout::CellLayout;
 use crate::hfile::vint::{write_compressed_int, write_vlong};
@@ -67,7 +68,7 @@ impl<F: DifferenceFormat> DifferenceEncoder<F> {
 }
 
 impl<F: DifferenceFormat> BlockEncoder for DifferenceEncoder<F> {
-    fn add(&mut self, cell: CellRef<'_>, previous_key: &[u8]) {
+    fn add(&mut self, cell: CellRef<'_>, before: KeyBefore<'_>) {
         let (key, value) = (cell.key(), cell.value());
         let mut omits_value = false;
         if self.plain_bytes == 0 {
@@ -77,7 +78,7 @@ impl<F: DifferenceFormat> BlockEncoder for DifferenceEncoder<F> {
             let next = NextCell {
                 key,
                 value_bytes: value.len(),
-                previous_key,
+                before,
                 previous_value_bytes: self.value.len(),
                 omits_value,
             };

@@ -3,6 +3,7 @@
 
 use super::data_block_encoding::DataBlockEncoding;
 use super::flagged::CellHead;
+use super::key_before::KeyBefore;
 use super::new_cell::{NewCell, PaddedFamily};
 use super::previous_cell::PreviousCell;
 use crate::hfile::vint::ByteReader;
@@ -53,7 +54,7 @@ pub(super) trait DifferenceFormat: Send {
 pub(super) struct NextCell<'a> {
     pub(super) key: &'a [u8],
     pub(super) value_bytes: usize,
-    pub(super) previous_key: &'a [u8],
+    pub(super) before: KeyBefore<'a>,
     pub(super) previous_value_bytes: usize,
     /// `true` if the value is omitted because it equals the previous one.
     pub(super) omits_value: bool,

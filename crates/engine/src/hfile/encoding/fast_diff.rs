@@ -2,7 +2,6 @@
 //! `flag | [cint key] | [cint value] | cint common | rest of the key | rest of the timestamp | [type] | [value]`.
 //! The first cell of a block has its whole key.
 
-use super::common_prefix::common_front;
 use super::data_block_encoding::DataBlockEncoding;
 use super::differences::{DifferenceFormat, NextCell};
 use super::flagged::{CellHead, SameFields, write_front};
@@ -30,7 +29,7 @@ impl DifferenceFormat for FastDiff {
 
     #[inline]
     fn write_next(out: &mut Vec<u8>, cell: &NextCell<'_>) {
-        let Some((stamp, previous)) = split_stamp(cell.key).zip(split_stamp(cell.previous_key))
+        let Some((stamp, previous)) = split_stamp(cell.key).zip(split_stamp(cell.before.key))
         else {
             return;
         };
@@ -39,7 +38,7 @@ impl DifferenceFormat for FastDiff {
         let same_kind = if stamp.kind == previous.kind { SAME.kind } else { 0 };
         let same_value = if cell.omits_value { Self::SAME_VALUE } else { 0 };
         let flag = SAME.same_lengths(cell) | same_bytes | same_kind | same_value;
-        let common = common_front(cell.previous_key, cell.key);
+        let common = cell.before.common;
         let head =
             CellHead { flag, key_bytes: cell.key.len(), value_bytes: cell.value_bytes, common };
         SAME.write_head(out, head);

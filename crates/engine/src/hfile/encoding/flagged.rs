@@ -28,7 +28,7 @@ impl SameFields {
     #[inline]
     pub(super) fn same_lengths(&self, cell: &NextCell<'_>) -> u8 {
         let bit = |bit: u8, is_same: bool| if is_same { bit } else { 0 };
-        bit(self.key_length, cell.key.len() == cell.previous_key.len())
+        bit(self.key_length, cell.key.len() == cell.before.key.len())
             | bit(self.value_length, cell.value_bytes == cell.previous_value_bytes)
     }
 

@@ -28,6 +28,7 @@ mod differences;
 mod fast_diff;
 mod flagged;
 mod flat_key;
+mod key_before;
 mod new_cell;
 mod plain;
 mod plain_cells;
@@ -53,6 +54,7 @@ pub(super) use data_block_encoding::unsupported_encoding;
 use difference_decoder::{decode_difference_part, decode_differences};
 use difference_encoder::DifferenceEncoder;
 use halite_types::Result;
+pub(super) use key_before::KeyBefore;
 
 impl DataBlockEncoding {
     /// Returns an encoder for the data blocks of a new file.

@@ -160,8 +160,9 @@ impl<'c> NewCell<'c> {
     /// Appends timestamp and type to the key.
     #[inline(always)]
     pub(super) fn append_stamp(&mut self, stamp: Stamp) -> Option<()> {
-        let [a, b, c, d, e, f, g, h] = stamp.timestamp.to_be_bytes();
-        self.append_chunk([a, b, c, d, e, f, g, h, stamp.kind], STAMP_BYTES)?;
+        let mut bytes = [stamp.kind; STAMP_BYTES];
+        *bytes.first_chunk_mut::<8>()? = stamp.timestamp.to_be_bytes();
+        self.append_chunk(bytes, STAMP_BYTES)?;
         self.parts.stamp = stamp;
         Some(())
     }

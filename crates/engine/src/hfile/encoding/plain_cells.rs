@@ -150,6 +150,7 @@ pub(super) struct Room<'c> {
 }
 
 /// Where the cells in the room end.
+#[derive(Clone, Copy)]
 pub(super) struct RoomEnd {
     last: usize,
     previous: PreviousCell,

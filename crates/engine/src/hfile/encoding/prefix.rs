@@ -20,7 +20,7 @@ impl DifferenceFormat for Prefix {
 
     #[inline]
     fn write_next(out: &mut Vec<u8>, cell: &NextCell<'_>) {
-        write_key(out, cell.key, cell.value_bytes, common_key(cell.previous_key, cell.key));
+        write_key(out, cell.key, cell.value_bytes, common_key(cell.before, cell.key));
     }
 
     #[inline(always)]

@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use halite_types::cell::key_row;
 use halite_types::{CellRef, Result};
 
 use super::block_encoder::{BlockEncoder, BlockSizes, PartStart};
 use super::data_block_encoding::{DataBlockEncoding, ID_BYTES};
+use super::key_before::KeyBefore;
 use super::plain::write_plain_cell;
 use crate::hfile::cell_layout::CellLayout;
 use crate::hfile::damaged;
@@ -36,8 +36,8 @@ impl RowIndexEncoder {
 }
 
 impl BlockEncoder for RowIndexEncoder {
-    fn add(&mut self, cell: CellRef<'_>, previous_key: &[u8]) {
-        if self.rows.is_empty() || key_row(previous_key) != cell.row() {
+    fn add(&mut self, cell: CellRef<'_>, before: KeyBefore<'_>) {
+        if self.rows.is_empty() || !before.has_same_row() {
             self.rows.push(number(self.cell_bytes()));
         }
         write_plain_cell(&mut self.payload, cell, self.layout);

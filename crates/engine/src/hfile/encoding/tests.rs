@@ -186,7 +186,7 @@ fn layouts() -> impl Iterator<Item = CellLayout> {
 fn encode(encoder: &mut dyn BlockEncoder, cells: &[OwnedCell]) -> (Vec<u8>, usize) {
     let mut previous: &[u8] = &[];
     for cell in cells {
-        encoder.add(cell.view(), previous);
+        encoder.add(cell.view(), KeyBefore::new(previous, &cell.key));
         previous = &cell.key;
     }
     let sizes = encoder.sizes();
