@@ -269,8 +269,8 @@ pub trait FileWriter: Send {
     }
 }
 
-/// Bytes of free capacity behind what is read from a file, so that a decoder can extend it without a
-/// copy and then read beyond its end.
+/// Bytes of free capacity after what is read from a file, so that a decoder can extend it without
+/// a copy and then read beyond its end.
 pub const PADDING_BYTES: usize = 64;
 
 /// File open for reading, at any offset and by several threads.

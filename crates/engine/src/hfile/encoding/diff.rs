@@ -3,9 +3,10 @@
 //! The timestamp has the minimum number of bytes, the lowest first, and may be a difference. The
 //! family is before the first cell of a block.
 
+use super::cell_head::CellHead;
 use super::data_block_encoding::DataBlockEncoding;
 use super::differences::{DifferenceFormat, NextCell};
-use super::flagged::{CellHead, SameFields, write_front};
+use super::flagged::{SameFields, write_front};
 use super::flat_key::{Stamp, family_end, row_end, split_stamp};
 use super::new_cell::{NewCell, PaddedFamily};
 use super::previous_cell::PreviousCell;

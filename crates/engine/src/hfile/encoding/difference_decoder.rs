@@ -43,7 +43,7 @@ pub(super) fn decode_difference_part<F: DifferenceFormat>(
     }
 }
 
-/// Encoded cells, with [`PADDING_BYTES`] behind them.
+/// Encoded cells, with [`PADDING_BYTES`] after them.
 #[derive(Clone, Copy)]
 struct PaddedInput<'a> {
     bytes: &'a [u8],

@@ -1,8 +1,8 @@
 //! Encodings whose cells are stored as differences from the previous cell: what such an encoding
 //! defines. `difference_encoder.rs` and `difference_decoder.rs` do what is common to all.
 
+use super::cell_head::CellHead;
 use super::data_block_encoding::DataBlockEncoding;
-use super::flagged::CellHead;
 use super::key_before::KeyBefore;
 use super::new_cell::{NewCell, PaddedFamily};
 use super::previous_cell::PreviousCell;

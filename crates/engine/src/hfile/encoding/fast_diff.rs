@@ -2,9 +2,10 @@
 //! `flag | [cint key] | [cint value] | cint common | rest of the key | rest of the timestamp | [type] | [value]`.
 //! The first cell of a block has its whole key.
 
+use super::cell_head::CellHead;
 use super::data_block_encoding::DataBlockEncoding;
 use super::differences::{DifferenceFormat, NextCell};
-use super::flagged::{CellHead, SameFields, write_front};
+use super::flagged::{SameFields, write_front};
 use super::flat_key::{Stamp, split_stamp};
 use super::new_cell::{NewCell, PaddedFamily};
 use super::previous_cell::PreviousCell;

@@ -1,6 +1,7 @@
 //! What DIFF and `FAST_DIFF` share: a flag and lengths before a cell, then row and qualifier without
 //! the family. `flag | [cint key] | [cint value] | cint common | rest of row and qualifier`
 
+use super::cell_head::CellHead;
 use super::differences::NextCell;
 use super::flat_key::{STAMP_BYTES, family_end, row_end};
 use super::previous_cell::PreviousCell;
@@ -11,16 +12,6 @@ pub(super) struct SameFields {
     pub(super) key_length: u8,
     pub(super) value_length: u8,
     pub(super) kind: u8,
-}
-
-/// Flag and lengths of a cell.
-#[derive(Clone, Copy)]
-pub(super) struct CellHead {
-    pub(super) flag: u8,
-    pub(super) key_bytes: usize,
-    pub(super) value_bytes: usize,
-    /// Bytes at the start of the key that are those of the previous key.
-    pub(super) common: usize,
 }
 
 impl SameFields {

@@ -6,8 +6,8 @@ use super::common_prefix::common_front;
 use super::flat_key::{STAMP_BYTES, family_end, row_end};
 use crate::hfile::Comparator;
 
-/// Key before the next one of a file. They are compared once, for their order, their difference, and
-/// the filter of rows.
+/// Key before the next one of a file. They are compared once, for their order, their difference,
+/// and the filter of rows.
 #[derive(Clone, Copy)]
 pub(in crate::hfile) struct KeyBefore<'a> {
     pub(in crate::hfile) key: &'a [u8],

@@ -19,6 +19,7 @@
 
 mod block_encoder;
 mod cell_before;
+mod cell_head;
 mod common_prefix;
 mod data_block_encoding;
 mod diff;

@@ -1,22 +1,21 @@
 //! Cell that is being rebuilt from its difference to the one before it.
 //!
 //! Most parts of cells are a few bytes long. They are copied in chunks of a fixed length, which is
-//! faster than a copy of a variable length, and the next part overwrites the surplus. Both the input
-//! and the room therefore have [`PADDING_BYTES`] more than they need.
+//! faster than a copy of a variable length, and the next part overwrites the surplus. Both the
+//! input and the room therefore have [`PADDING_BYTES`] more than they need.
 
-use super::flagged::CellHead;
+use super::cell_head::{CellHead, LENGTHS_BYTES};
 use super::flat_key::{STAMP_BYTES, Stamp};
-use super::plain_cells::LENGTHS_BYTES;
 use super::previous_cell::{KeyParts, PreviousCell};
 use crate::env::PADDING_BYTES;
 use crate::hfile::vint::ByteReader;
 
-/// Bytes that are copied at once where at most as many are needed. For the start of the previous key
-/// they are [`PADDING_BYTES`].
+/// Bytes that are copied at once where at most as many are needed. For the start of the previous
+/// key they are [`PADDING_BYTES`].
 const SHORT_BYTES: usize = 16;
 
-/// Cell that is being rebuilt. All of it stays in registers, which it does as long as no function that
-/// is not inlined gets a reference to it.
+/// Cell that is being rebuilt. It stays in registers as long as no function that is not inlined
+/// gets a reference to it.
 pub(super) struct NewCell<'c> {
     /// Bytes of the previous cell.
     before: &'c [u8],

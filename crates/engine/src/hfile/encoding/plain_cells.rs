@@ -1,6 +1,6 @@
 //! Plain block that is being rebuilt from an encoded one.
 
-use super::flagged::CellHead;
+use super::cell_head::{CellHead, LENGTHS_BYTES};
 use super::new_cell::NewCell;
 use super::previous_cell::PreviousCell;
 use crate::env::PADDING_BYTES;
@@ -15,8 +15,6 @@ const MAX_RESERVED_FACTOR: usize = 16;
 const STEP_BYTES: usize = 4 << 10;
 /// Room for the tags of a cell, with their length.
 const TAGS_BYTES: usize = 2 + u16::MAX as usize;
-/// Bytes of the lengths before a key.
-pub(super) const LENGTHS_BYTES: usize = 8;
 
 /// Bytes of a plain block so far.
 pub(super) struct PlainCells {
@@ -155,7 +153,7 @@ pub(super) struct RoomEnd {
     last: usize,
     previous: PreviousCell,
     left: usize,
-    /// Above 0 if a cell was not read because it required so many bytes.
+    /// Above 0 if a cell was not read because it required this many bytes.
     wanted: usize,
 }
 

@@ -1,9 +1,9 @@
 //! PREFIX: `cint rest of the key | cint value | cint common | rest of the key | value`.
 
+use super::cell_head::CellHead;
 use super::common_prefix::common_key;
 use super::data_block_encoding::DataBlockEncoding;
 use super::differences::{DifferenceFormat, NextCell};
-use super::flagged::CellHead;
 use super::new_cell::{NewCell, PaddedFamily};
 use super::previous_cell::PreviousCell;
 use crate::hfile::vint::{ByteReader, write_compressed_int};

@@ -1,7 +1,7 @@
 //! What the decoding of a cell needs of the cell before it.
 
+use super::cell_head::LENGTHS_BYTES;
 use super::flat_key::{STAMP_BYTES, Stamp, split_stamp};
-use super::plain_cells::LENGTHS_BYTES;
 
 /// Lengths and parts of the cell before the current one.
 #[derive(Clone, Copy)]
