@@ -290,10 +290,13 @@ impl EventLog {
         found
     }
 
-    /// Adds events of earlier processes. Those with numbers that are here are left out.
+    /// Adds events of earlier processes. Returns the highest of their numbers; events of this
+    /// process have higher ones afterwards, also if the clock was set back before it.
     #[cfg(feature = "heat")]
-    pub(crate) fn restore(&self, events: Vec<Event>) {
+    pub(crate) fn restore(&self, events: Vec<Event>) -> u64 {
+        let newest = events.iter().map(|event| event.number).max().unwrap_or(0);
         let mut recorded = self.0.lock();
+        recorded.number_after(newest);
         for event in events {
             recorded.last_number = recorded.last_number.max(event.number);
             recorded.ring(event.kind).push_back(event);
@@ -301,17 +304,31 @@ impl EventLog {
         for ring in [EventKind::Flush, EventKind::Split] {
             let ring = recorded.ring(ring);
             ring.make_contiguous().sort_by_key(|event| event.number);
-            let mut last = None;
-            ring.retain(|event| last.replace(event.number) != Some(event.number));
             let extra = ring.len().saturating_sub(MAX_EVENTS);
             ring.drain(..extra);
         }
+        newest
     }
 }
 
 impl Recorded {
     fn ring(&mut self, kind: EventKind) -> &mut VecDeque<Event> {
         if kind.is_frequent() { &mut self.frequent } else { &mut self.others }
+    }
+
+    /// Gives the events with numbers up to that of a stored one higher numbers, in their order.
+    #[cfg(feature = "heat")]
+    fn number_after(&mut self, stored: u64) {
+        let own = self.frequent.iter_mut().chain(&mut self.others);
+        let mut lower: Vec<&mut Event> = own.collect();
+        if lower.iter().all(|event| event.number > stored) {
+            return;
+        }
+        lower.sort_by_key(|event| event.number);
+        for (event, number) in lower.into_iter().zip(stored.saturating_add(1)..) {
+            event.number = event.number.max(number);
+            self.last_number = self.last_number.max(event.number);
+        }
     }
 
     fn push(&mut self, event: Event) {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite_types::{Error, Result};
 
-use crate::env::FileReader;
+use crate::env::{FileReader, PADDING_BYTES};
 use crate::hfile::{BlockHandle, Reader};
 use crate::ranked_lock::RankedMutex;
 
@@ -87,14 +87,15 @@ impl StepReader {
     pub(crate) fn read(&self, file: &dyn FileReader, offset: u64, count: usize) -> Result<Vec<u8>> {
         let mut step = self.step.lock();
         if let Some(bytes) = step.get(offset, count) {
-            return Ok(bytes.to_vec());
+            return Ok(copy(bytes));
         }
         let failed = |error| Error::io("reading", error);
         let rest = file.len().map_err(failed)?.saturating_sub(offset);
         let length = STEP_BYTES.min(usize::try_from(rest).unwrap_or(usize::MAX));
         if length < count {
             // A block larger than a step.
-            let mut bytes = vec![0; count];
+            let mut bytes = Vec::with_capacity(count.saturating_add(PADDING_BYTES));
+            bytes.resize(count, 0);
             file.read_once_at(&mut bytes, offset).map_err(failed)?;
             return Ok(bytes);
         }
@@ -103,8 +104,15 @@ impl StepReader {
         let mut bytes = std::mem::take(&mut step.bytes);
         file.read_once_at(&mut bytes, offset).map_err(failed)?;
         *step = Step { start: offset, bytes };
-        Ok(step.bytes[..count].to_vec())
+        Ok(copy(&step.bytes[..count]))
     }
+}
+
+/// Returns a copy with a free capacity as [`FileReader::read_at`] has.
+fn copy(bytes: &[u8]) -> Vec<u8> {
+    let mut copy = Vec::with_capacity(bytes.len().saturating_add(PADDING_BYTES));
+    copy.extend_from_slice(bytes);
+    copy
 }
 
 impl Step {

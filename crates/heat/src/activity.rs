@@ -183,6 +183,17 @@ impl ActivityColumn {
     }
 }
 
+impl ActivityColumn {
+    /// Returns the distribution of its reads or writes over regions, unless it is accidental: with
+    /// fewer than eight for each region.
+    pub(crate) fn sound_skew(&self, is_read: bool) -> Option<Skew> {
+        let (skew, metric) =
+            if is_read { (self.reads?, Metric::Reads) } else { (self.writes?, Metric::Writes) };
+        let is_enough = self.load.get(metric) >= MIN_WINDOW_REQUESTS * skew.regions as u64;
+        is_enough.then_some(skew)
+    }
+}
+
 /// Returns at most `most` of the keys with the same total weight: systematic sampling by weight.
 fn thinned(keys: Vec<WeightedKey>, most: usize) -> Vec<WeightedKey> {
     let total: f64 = keys.iter().map(|key| key.weight).sum();
@@ -270,13 +281,7 @@ impl Activity {
         limit: usize,
         of: impl Fn(&'a ActivityColumn) -> Option<(&'a Vec<FrequentRow>, u64)>,
     ) -> (Vec<HotRow>, u64) {
-        let requests = self.columns(from_ms, to_ms).map(|column| column.load.requests());
-        let total = requests.fold(0, u64::saturating_add);
-        let columns = self.columns(from_ms, to_ms).filter_map(|column| {
-            let (rows, missed) = of(column)?;
-            Some(Listed { column, rows, missed })
-        });
-        (hot_rows(&columns.collect::<Vec<_>>(), limit), total)
+        hot_of(self.columns(from_ms, to_ms), limit, of)
     }
 
     /// Returns the skew of the requests over regions in the base columns of a span of time, at the
@@ -286,17 +291,34 @@ impl Activity {
     #[must_use]
     pub fn window_skew(&self, from_ms: i64, to_ms: i64) -> Option<f64> {
         let of_column = |column: &ActivityColumn| {
-            let (reads, writes) = (column.load.get(Metric::Reads), column.load.get(Metric::Writes));
-            let (skew, load) =
-                if reads > writes { (column.reads?, reads) } else { (column.writes?, writes) };
-            let is_enough = load >= MIN_WINDOW_REQUESTS * skew.regions as u64;
-            is_enough.then_some(skew.max_over_mean)
+            let is_read = column.load.get(Metric::Reads) > column.load.get(Metric::Writes);
+            Some(column.sound_skew(is_read)?.max_over_mean)
         };
         let mut skews: Vec<f64> = self.columns(from_ms, to_ms).filter_map(of_column).collect();
         skews.sort_by(f64::total_cmp);
         // The smallest with at most one in a hundred above it.
         skews.get((skews.len() * 99).div_ceil(100).checked_sub(1)?).copied()
     }
+}
+
+/// Returns the most frequent rows of some columns, as [`Activity::hot_rows`].
+pub(crate) fn hot_rows_of(columns: &[&ActivityColumn], limit: usize) -> (Vec<HotRow>, u64) {
+    hot_of(columns.iter().copied(), limit, |column| Some((&column.rows, column.missed)))
+}
+
+fn hot_of<'a>(
+    columns: impl Iterator<Item = &'a ActivityColumn>,
+    limit: usize,
+    of: impl Fn(&'a ActivityColumn) -> Option<(&'a Vec<FrequentRow>, u64)>,
+) -> (Vec<HotRow>, u64) {
+    let mut total = 0_u64;
+    let listed = columns.filter_map(|column| {
+        total = total.saturating_add(column.load.requests());
+        let (rows, missed) = of(column)?;
+        Some(Listed { column, rows, missed })
+    });
+    let listed: Vec<Listed<'_>> = listed.collect();
+    (hot_rows(&listed, limit), total)
 }
 
 #[cfg(test)]

@@ -53,6 +53,9 @@ pub struct HeatMap {
     pub estimated: Vec<bool>,
     /// Columns of which nothing is recorded.
     pub gaps: Vec<Range<usize>>,
+    /// Recorded time of each column, in seconds, over which its amounts are means: less than the
+    /// length of a column that began before the recording, or that is not over.
+    pub seconds: Vec<f32>,
 }
 
 /// Rows of a regrouped map that the load of a range of keys goes to.
@@ -129,6 +132,7 @@ impl HeatMap {
             max: vec![0.0; cells],
             estimated: Vec::new(),
             gaps: first.gaps.clone(),
+            seconds: first.seconds.clone(),
             ..*first
         };
         for map in maps {
@@ -161,6 +165,7 @@ impl HeatMap {
             max: vec![0.0; rows * self.columns],
             estimated: vec![false; rows * self.columns],
             gaps: self.gaps.clone(),
+            seconds: self.seconds.clone(),
             ..*self
         };
         for (range, shares) in shares.iter().enumerate() {
@@ -347,6 +352,7 @@ impl Picture {
             max: self.max,
             estimated: self.estimated,
             gaps,
+            seconds: self.seconds,
         }
     }
 }
@@ -426,6 +432,7 @@ mod tests {
     fn missing_time_is_gap() {
         let map = draw(&history([0, 1, 5], 2), &query(0, 8));
         assert_eq!(map.gaps, [2..5, 6..8]);
+        assert_eq!(map.seconds, [10.0, 10.0, 0.0, 0.0, 0.0, 10.0, 0.0, 0.0]);
         assert_eq!(map.mean[8..], [1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
     }
 

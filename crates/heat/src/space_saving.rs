@@ -16,12 +16,21 @@ pub(crate) const MAX_ROW_BYTES: usize = 1024;
 pub struct SpaceSaving {
     /// Maximum number of counted rows.
     counters: usize,
-    /// Hash of each counted row.
-    hashes: Vec<u64>,
+    /// A byte of the hash of each counted row, eight in a word: most rows of an even load are not
+    /// counted, and eight comparisons of words show it.
+    tags: Vec<u64>,
     rows: Vec<FrequentRow>,
     /// Weight of all rows.
     total: u64,
+    /// Least count of a row when the search for the least frequent row began at the first one.
+    least: u64,
+    /// Place up to which that search has come. All counters before it have a larger count.
+    searched: usize,
 }
+
+/// One in each byte of a word, and the highest bit of each.
+const ONES: u64 = u64::MAX / 0xff;
+const HIGHEST: u64 = ONES << 7;
 
 /// Row with its estimated weight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,42 +57,78 @@ impl SpaceSaving {
     /// Returns counts of at most `counters` rows, at least 1.
     #[must_use]
     pub fn new(counters: usize) -> Self {
-        Self { counters: counters.max(1), hashes: Vec::new(), rows: Vec::new(), total: 0 }
+        Self {
+            counters: counters.max(1),
+            tags: Vec::new(),
+            rows: Vec::new(),
+            total: 0,
+            least: 0,
+            searched: 0,
+        }
     }
 
     /// Adds an operation on a row. Only a row of unusual length allocates.
     pub fn add(&mut self, row: &[u8], weight: u64, is_write: bool, bytes: u64) {
         let row = &row[..row.len().min(MAX_ROW_BYTES)];
-        let hash = hash(row);
+        let tag = tag(row);
         self.total = self.total.saturating_add(weight);
-        let at = self.find(hash, row).unwrap_or_else(|| self.replace(hash, row));
+        let at = self.find(tag, row).unwrap_or_else(|| self.replace(tag, row));
         let counted = &mut self.rows[at];
         counted.count = counted.count.saturating_add(weight);
         counted.writes = counted.writes.saturating_add(if is_write { weight } else { 0 });
         counted.bytes = counted.bytes.saturating_add(bytes);
     }
 
-    fn find(&self, hash: u64, row: &[u8]) -> Option<usize> {
-        let mut places = self.hashes.iter().enumerate().filter(|(_, known)| **known == hash);
-        places.find(|(at, _)| self.rows[*at].row == row).map(|(at, _)| at)
+    fn find(&self, tag: u8, row: &[u8]) -> Option<usize> {
+        let wanted = ONES * u64::from(tag);
+        for (word, tags) in self.tags.iter().enumerate() {
+            let different = tags ^ wanted;
+            // The highest bit of each byte without a difference; a byte above such a one may be
+            // among them too.
+            let mut equal = different.wrapping_sub(ONES) & !different & HIGHEST;
+            while equal != 0 {
+                let at = word * 8 + (equal.trailing_zeros() / 8) as usize;
+                if self.rows.get(at).is_some_and(|counted| counted.row == row) {
+                    return Some(at);
+                }
+                equal &= equal - 1;
+            }
+        }
+        None
     }
 
     /// Returns a counter for a new row: an unused one, or that of the least frequent row.
-    fn replace(&mut self, hash: u64, row: &[u8]) -> usize {
-        if self.rows.len() < self.counters {
+    fn replace(&mut self, tag: u8, row: &[u8]) -> usize {
+        let at = if self.rows.len() < self.counters {
             self.rows.push(FrequentRow { row: row.to_vec(), ..FrequentRow::default() });
-            self.hashes.push(hash);
-            return self.rows.len() - 1;
-        }
-        let least = self.rows.iter().enumerate().min_by_key(|(_, counted)| counted.count);
-        let at = least.map_or(0, |(at, _)| at);
-        let counted = &mut self.rows[at];
-        counted.error = counted.count;
-        (counted.writes, counted.bytes) = (0, 0);
-        counted.row.clear();
-        counted.row.extend_from_slice(row);
-        self.hashes[at] = hash;
+            self.tags.resize(self.rows.len().div_ceil(8), 0);
+            self.rows.len() - 1
+        } else {
+            let at = self.least_frequent();
+            let counted = &mut self.rows[at];
+            counted.error = counted.count;
+            (counted.writes, counted.bytes) = (0, 0);
+            counted.row.clear();
+            counted.row.extend_from_slice(row);
+            at
+        };
+        let (tags, shift) = (&mut self.tags[at / 8], at % 8 * 8);
+        *tags = *tags & !(0xff << shift) | u64::from(tag) << shift;
         at
+    }
+
+    /// Returns the place of a least frequent row. Counts only rise, so that a search continues
+    /// where the one before it ended.
+    fn least_frequent(&mut self) -> usize {
+        loop {
+            let rest = self.rows.iter().enumerate().skip(self.searched);
+            if let Some((at, _)) = rest.into_iter().find(|(_, row)| row.count <= self.least) {
+                self.searched = at;
+                return at;
+            }
+            self.least = self.rows.iter().map(|counted| counted.count).min().unwrap_or(0);
+            self.searched = 0;
+        }
     }
 
     /// Returns the upper bound of the weight of a row that is not counted.
@@ -113,12 +158,12 @@ impl SpaceSaving {
     }
 }
 
-/// Hash of a row. Rows that were chosen to collide cost time, not correctness: the rows themselves
-/// are compared.
-fn hash(row: &[u8]) -> u64 {
+/// Byte of the hash of a row. Rows that were chosen to collide cost time, not correctness: the rows
+/// themselves are compared.
+fn tag(row: &[u8]) -> u8 {
     let mut hasher = FxHasher::default();
     hasher.write(row);
-    hasher.finish()
+    hasher.finish().to_be_bytes()[0]
 }
 
 #[cfg(test)]
@@ -156,6 +201,22 @@ mod tests {
                 let is_known = top.iter().any(|frequent| frequent.row == row);
                 assert!(is_known || real <= counted.missed(), "{real} of {}", counted.missed());
             }
+        }
+    }
+
+    #[test]
+    fn least_frequent_row_is_replaced() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut counted = SpaceSaving::new(9);
+        for _ in 0..5000 {
+            let row = [random.u8(..40)];
+            let least = counted.missed();
+            let before = counted.clone();
+            counted.add(&row, random.u64(1..20), false, 0);
+            let known = before.rows.iter().any(|frequent| frequent.row == row);
+            let added = counted.rows.iter().find(|frequent| frequent.row == row).unwrap();
+            assert!(known || added.error == least, "{before:?} and {row:?}");
+            assert_eq!(known, before.find(tag(&row), &row).is_some());
         }
     }
 

@@ -1,5 +1,7 @@
 //! Page and its result after a run.
 
+use halite_rowkey_tools::picture::{Picture, svg};
+
 use crate::page_writer::PageWriter;
 
 /// Page of the lab.
@@ -116,6 +118,8 @@ pub enum Element {
     },
     /// Shares as bars.
     Bars(Vec<(String, f64)>),
+    /// Load by key and time. Markdown shows the SVG file of [`RenderedPage::images`].
+    Picture(Picture),
     /// Claim that was verified.
     Claim(String),
     /// Lint finding.
@@ -140,4 +144,21 @@ pub struct RenderedPage {
     pub elements: Vec<Element>,
     /// Pages to read next, with titles.
     pub see: Vec<(&'static str, &'static str)>,
+}
+
+impl RenderedPage {
+    /// Returns the SVG files of the pictures, with their names next to that of the page.
+    pub fn images(&self) -> Vec<(String, String)> {
+        let pictures = self.elements.iter().filter_map(|element| match element {
+            Element::Picture(picture) => Some(picture),
+            _ => None,
+        });
+        let image = |(at, picture)| (image_name(self.id, at), svg(picture, None));
+        pictures.enumerate().map(image).collect()
+    }
+}
+
+/// Returns the name of the SVG file of a picture of a page, counted from 0.
+pub(crate) fn image_name(id: &str, at: usize) -> String {
+    if at == 0 { format!("{id}.svg") } else { format!("{id}_{}.svg", at + 1) }
 }

@@ -12,6 +12,7 @@ use halite::{
     block_on, to_string_binary,
 };
 use halite_rowkey_tools::lint::{Finding, LintInput, lint, lint_declaration, lint_scan};
+use halite_rowkey_tools::picture::{Panel, Picture};
 
 use crate::page::{Element, Page, PageKind, RenderedPage, Section};
 use crate::scan_spec::ScanSpec;
@@ -110,6 +111,13 @@ impl PageWriter {
     /// Appends shares of a whole as bars, each with a label.
     pub fn bars(&mut self, shares: impl IntoIterator<Item = (String, f64)>) {
         self.elements.push(Element::Bars(shares.into_iter().collect()));
+    }
+
+    /// Appends a picture of writes by key and time, with a panel for each key and one scale for
+    /// all.
+    pub fn picture(&mut self, title: &str, panels: Vec<Panel>) {
+        let (title, metric) = (title.to_owned(), "writes".to_owned());
+        self.elements.push(Element::Picture(Picture { title, metric, panels }));
     }
 
     /// Appends measurements of this run, such as times, which are not reproducible: they are shown

@@ -10,6 +10,7 @@ pub mod cell_cost;
 pub mod fit;
 pub mod infer;
 pub mod lint;
+pub mod picture;
 pub mod replay;
 pub mod simulate;
 mod split_sample;

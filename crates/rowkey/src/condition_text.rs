@@ -251,7 +251,7 @@ fn range(
 }
 
 /// Returns the value of a text, which may be in single quotes.
-fn value_of(ty: FieldType, text: &str) -> Result<Value<'static>, String> {
+pub(crate) fn value_of(ty: FieldType, text: &str) -> Result<Value<'static>, String> {
     match unquoted(text)? {
         Some(text) if ty.is_text() => {
             let value = Value::Text(text.clone().into());

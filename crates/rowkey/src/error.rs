@@ -78,43 +78,52 @@ impl KeyError {
 
 impl fmt::Display for KeyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "segment {} of the row key, at byte {}: ", self.segment + 1, self.offset)?;
-        match &self.kind {
-            KeyErrorKind::WrongCount { fields, values } => {
+        write!(
+            out,
+            "segment {} of the row key, at byte {}: {}",
+            self.segment + 1,
+            self.offset,
+            self.kind
+        )
+    }
+}
+
+impl fmt::Display for KeyErrorKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WrongCount { fields, values } => {
                 write!(out, "the key has {fields} fields, and {values} values were given")
             }
-            KeyErrorKind::WrongType { expected, given } => {
+            Self::WrongType { expected, given } => {
                 write!(out, "a value of type {expected} is wanted, and {given} was given")
             }
-            KeyErrorKind::Null => out.write_str("the value is null, and the field is not NULLABLE"),
-            KeyErrorKind::Delimiter(delimiter) => {
+            Self::Null => out.write_str("the value is null, and the field is not NULLABLE"),
+            Self::Delimiter(delimiter) => {
                 write!(
                     out,
                     "the text contains {delimiter:?}, which ends the field in this key; choose \
                      another delimiter, or a profile that escapes"
                 )
             }
-            KeyErrorKind::TooWide { width, found } => {
+            Self::TooWide { width, found } => {
                 write!(out, "the value takes {found} places, and the key has {width} for it")
             }
-            KeyErrorKind::Pattern { field, pattern } => {
+            Self::Pattern { field, pattern } => {
                 write!(out, "the text does not match '{pattern}', as {field} is declared to")
             }
-            KeyErrorKind::NotInDictionary => out.write_str("the dictionary has no such value"),
-            KeyErrorKind::Unsupported(reason) | KeyErrorKind::Malformed(reason) => {
-                out.write_str(reason)
-            }
-            KeyErrorKind::Length(0) => out.write_str("the key would be empty"),
-            KeyErrorKind::Length(bytes) => {
+            Self::NotInDictionary => out.write_str("the dictionary has no such value"),
+            Self::Unsupported(reason) | Self::Malformed(reason) => out.write_str(reason),
+            Self::Length(0) => out.write_str("the key would be empty"),
+            Self::Length(bytes) => {
                 write!(out, "the key would have {bytes} bytes, and a row key has at most 32767")
             }
-            KeyErrorKind::Short => out.write_str("the key ends inside it"),
-            KeyErrorKind::Rest(bytes) => write!(out, "{bytes} bytes follow the last segment"),
-            KeyErrorKind::Derived => {
+            Self::Short => out.write_str("the key ends inside it"),
+            Self::Rest(bytes) => write!(out, "{bytes} bytes follow the last segment"),
+            Self::Derived => {
                 out.write_str("the bytes are not those that belong to the fields of this key")
             }
-            KeyErrorKind::NotUtf8 => out.write_str("the bytes are not UTF-8"),
-            KeyErrorKind::Ambiguous => out.write_str(
+            Self::NotUtf8 => out.write_str("the bytes are not UTF-8"),
+            Self::Ambiguous => out.write_str(
                 "the schema does not say where it ends: give it a fixed width, or a delimiter \
                  after it",
             ),

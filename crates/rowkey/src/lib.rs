@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod cell;
 mod check;
 pub mod codec;
 mod condition_text;
@@ -21,6 +22,7 @@ pub mod language;
 pub mod literal;
 mod mistake;
 pub mod plan;
+pub mod record;
 pub mod scatter;
 pub mod schema;
 pub mod series;
@@ -29,6 +31,7 @@ pub mod strict;
 pub mod typed;
 pub mod value;
 
+pub use cell::{CellCodec, CellEncoding, CellError, CellErrorKind};
 pub use codec::{DecodedKey, KeyBuf, KeyResolver, NoResolver, SaltGenerator};
 pub use condition_text::values_of_line;
 pub use dictionary::Dictionary;

@@ -61,6 +61,7 @@ static ASSETS: &[Asset] = &[
     asset!("js/keys.js", JS),
     asset!("js/main.js", JS),
     asset!("js/overview.js", JS),
+    asset!("js/picture.js", JS),
     asset!("js/place.js", JS),
     asset!("js/poll.js", JS),
     asset!("js/prefs.js", JS),
@@ -172,6 +173,17 @@ mod tests {
             ASSETS.iter().chain([&INDEX]).map(|asset| asset.path.to_owned()).collect();
         assert_eq!(served, files);
         assert!(ASSETS.iter().all(|asset| [CSS, JS].contains(&asset.content_type)));
+    }
+
+    /// `HALITE_UPDATE_GOLDEN=1` writes the file.
+    #[test]
+    fn page_has_the_colors_scale_and_words_of_pictures() {
+        let module = halite_rowkey_tools::picture::page_module();
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/js/picture.js");
+        if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
+            std::fs::write(file, &module).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(file).unwrap(), module);
     }
 
     #[test]

@@ -24,6 +24,10 @@ const MAX_KEPT_REGIONS: usize = 400_000;
 /// requests: a small cluster is asked every time, so that a new table has regions at once.
 const REUSE_FACTOR: u32 = 20;
 
+/// The same for estimates, which the statistics of the last minute serve as well: an answer for a
+/// cluster of very many regions does not wait for all of them.
+const ESTIMATE_REUSE_FACTOR: u32 = 200;
+
 /// Maximum sorted lists of one status.
 const MAX_ORDERS: usize = 16;
 
@@ -129,6 +133,17 @@ impl StatusHistory {
             return Ok(Arc::clone(newest));
         }
         self.ask()
+    }
+
+    /// Returns a status for estimates about a table, which may be a minute old if the cluster takes
+    /// long to answer. Blocks.
+    pub(crate) fn recent(&self, table: &TableName) -> Result<Arc<Status>> {
+        let newest = lock(&self.kept).back().map(Arc::clone);
+        let is_recent = |status: &Arc<Status>| {
+            status.taken.elapsed() < KEPT.min(status.cost * ESTIMATE_REUSE_FACTOR)
+                && !status.range(table).is_empty()
+        };
+        newest.filter(is_recent).map_or_else(|| self.current(), Ok)
     }
 
     fn max_age(&self, status: &Status) -> Duration {

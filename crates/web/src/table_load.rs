@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use halite_heat::{HeatMap, HeatQuery, Metric, Shape};
+use halite_rowkey_tools::picture::{LoadLevel, Scale};
 use halite_types::TableName;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -26,8 +27,6 @@ const MAX_TABLES: usize = 4096;
 const SHAPE_MS: i64 = 600_000;
 /// Time that a thumbnail shows, in milliseconds.
 const THUMB_MS: i64 = 6 * 3_600_000;
-/// Least step of the colour ramp for a value above zero.
-const FIRST_STEP: f32 = 10.0;
 
 /// Shape of the load of a table, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -143,27 +142,12 @@ fn draw(extension: &dyn Extension, table: &TableName, size: ThumbSize) -> Option
 
 /// Returns the steps of the colour ramp: the mean of all cells is at about a third of it, so that
 /// an even load is pale. A column that was not recorded is 0.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "steps are from 0 to 255"
-)]
 fn thumb_of(map: &HeatMap) -> Thumb {
-    let mean = map.mean.iter().sum::<f32>() / map.mean.len().max(1) as f32;
-    let largest = map.max.iter().copied().fold(0.0, f32::max);
-    let (knee, top) = ((mean / 3.0).max(1e-9), largest.max(20.0 * mean).max(1e-9));
-    let step = |value: f32| {
-        if value <= 0.0 {
-            return 0;
-        }
-        let part = (value / knee).ln_1p() / (top / knee).ln_1p() * 255.0;
-        part.clamp(FIRST_STEP, 255.0) as u8
-    };
+    let scale = Scale::of([LoadLevel::of_rows(map, map.bounds.len(), &map.mean)]);
     let mut data = String::with_capacity(map.mean.len() * 2);
     for value in &map.mean {
         // Writing to a text does not fail.
-        let _ = write!(data, "{:02x}", step(*value));
+        let _ = write!(data, "{:02x}", scale.step(f64::from(*value)));
     }
     Thumb { w: map.columns, h: map.bounds.len(), data }
 }

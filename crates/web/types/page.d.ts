@@ -242,6 +242,7 @@ interface HeatHeader {
   rows: number;
   metric: string;
   unit: string;
+  scale?: { knee: number; top: number };
   row: HeatRow[];
   regions: { encoded_name: string; row: number; since: number; server?: string | null }[];
   events: StoreEvent[];
@@ -285,6 +286,13 @@ type HotKeysAnswer = {
 };
 type Delta = { now: Figure; then: Figure; source?: string; ci?: [number, number] };
 type Candidate = { id?: string; ddl: string; note?: string };
+type Verdict = {
+  shape: string;
+  confidence: number;
+  title: string;
+  distribution: string;
+  split: string;
+};
 interface WhatIfAnswer {
   notes?: string[];
   sampled?: string;
@@ -292,6 +300,7 @@ interface WhatIfAnswer {
   candidates?: Candidate[];
   operations?: number;
   metrics?: Record<string, Delta>;
+  verdicts?: { now: Verdict; then: Verdict };
   worse?: { query: string; now: string; then: string }[];
   migration?: { ddl: string; bytes: Figure; seconds: Figure };
   heat?: HeatHeader;

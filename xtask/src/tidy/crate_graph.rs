@@ -32,7 +32,11 @@ const ALLOWED: &[Edges] = &[
     edges("halite-wire-codegen", &[], &[]),
     edges("halite-rowkey", &["halite-types"], &[]),
     edges("halite-rowkey-derive", &["halite-rowkey"], &["halite-types"]),
-    edges("halite-rowkey-tools", &["halite-types", "halite-rowkey", "halite-engine"], &[]),
+    edges(
+        "halite-rowkey-tools",
+        &["halite-types", "halite-heat", "halite-rowkey", "halite-engine"],
+        &[],
+    ),
     edges(
         "halite-web",
         &["halite-types", "halite-heat", "halite-rowkey", "halite-rowkey-tools"],

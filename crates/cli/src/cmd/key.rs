@@ -8,7 +8,7 @@ use halite::rowkey::split::DEFAULT_WIDTHS_AHEAD;
 
 use crate::backend::BackendArgs;
 use crate::key::arguments::{ExpectedLoadArgs, KeySpecArgs, QueryArgs};
-use crate::key::{self, LintFormat, OutputFormat};
+use crate::key::{self, LintFormat, OutputFormat, PutSource, RowFormat};
 
 /// Encode, decode, explain, check, infer and simulate row keys
 ///
@@ -82,6 +82,31 @@ enum KeyCommand {
         /// Token of the next page, as printed by the previous page
         #[arg(long, value_name = "TOKEN")]
         page_token: Option<String>,
+        /// Decode the cells of declared columns; CSV and JSON lines go to standard output, notes to
+        /// standard error
+        #[arg(long, value_enum)]
+        format: Option<RowFormat>,
+        #[command(flatten)]
+        backend: BackendArgs,
+    },
+    /// Write rows by the names of fields and columns
+    ///
+    /// Values are those of `halite key encode`; a column of a MAP is NAME[KEY]=VALUE. A column
+    /// without a value has its DEFAULT, or no cell. Lines of a file are written in batches of 1,000
+    /// rows; after an error, the number of rows that were written for certain is printed.
+    Put {
+        /// Table that declares its key
+        table: TableName,
+        /// Values of one row, as in `device_id=s1 ts=2024-03-15 v=20.5`
+        #[arg(value_name = "NAME=VALUE", required_unless_present_any = ["csv", "jsonl"], conflicts_with_all = ["csv", "jsonl"])]
+        values: Vec<String>,
+        /// CSV file whose header line has the names; - is standard input. An empty value is null,
+        /// or empty text
+        #[arg(long, value_name = "FILE", conflicts_with = "jsonl")]
+        csv: Option<PathBuf>,
+        /// File with a JSON object in each line; - is standard input
+        #[arg(long, value_name = "FILE")]
+        jsonl: Option<PathBuf>,
         #[command(flatten)]
         backend: BackendArgs,
     },
@@ -190,8 +215,21 @@ impl KeyArgs {
             KeyCommand::Explain { key_spec, query: question, analyze } => {
                 key::explain(&key_spec, &question, analyze)
             }
-            KeyCommand::Scan { table, query: question, column, page_token, backend: place } => {
-                key::scan(&table, &place, &question, &column, page_token.as_deref())
+            KeyCommand::Scan {
+                table,
+                query: question,
+                column,
+                page_token,
+                format,
+                backend: place,
+            } => key::scan(&table, &place, &question, &column, page_token.as_deref(), format),
+            KeyCommand::Put { table, values, csv, jsonl, backend: place } => {
+                let source = match (csv, jsonl) {
+                    (Some(path), _) => PutSource::Csv(path),
+                    (None, Some(path)) => PutSource::JsonLines(path),
+                    (None, None) => PutSource::Given(values),
+                };
+                key::put(&table, &place, &source)
             }
             KeyCommand::Presplit { table, ahead, backend: place } => {
                 key::presplit_table(&table, ahead, &place)

@@ -34,7 +34,8 @@ pub(crate) struct LabArgs {
     /// Number of pages that run concurrently; more than 1 helps on a cluster
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
-    /// Write the pages and an index as Markdown files into this directory instead
+    /// Write the pages and an index as Markdown files, and pictures as SVG files, into this
+    /// directory instead
     #[arg(long, value_name = "DIR")]
     markdown: Option<PathBuf>,
 }
@@ -77,6 +78,9 @@ impl LabArgs {
     fn write_page(&self, out: &mut impl std::io::Write, page: &RenderedPage) -> anyhow::Result<()> {
         match &self.markdown {
             Some(folder) => {
+                for (name, image) in page.images() {
+                    write_file(&folder.join(name), &image)?;
+                }
                 write_file(&folder.join(format!("{}.md", page.id)), &render::markdown(page))
             }
             None => Ok(writeln!(out, "{}", render::text(page))?),

@@ -10,11 +10,13 @@ use halite::key::to_hex;
 use halite::rowkey::KeyErrorKind;
 use halite::rowkey::literal::read_bytes;
 use halite::rowkey::plan::Plan;
+use halite::rowkey::record::RecordCodec;
 use halite::rowkey::scatter::{PageToken, Scatter, ScatterOptions, UndecodableRows};
-use halite::{Row, Scan, TableName, block_on, to_string_binary};
+use halite::{Row, Scan, Table, TableName, block_on, to_string_binary};
 
 use super::explain::plan_with_limit;
-use super::key_spec::resolve_in;
+use super::key_spec::{resolve_in, table_declaration};
+use super::record_output::{RecordOutput, RowFormat};
 use super::sampling::format_misfits;
 use crate::backend::BackendArgs;
 use crate::key::arguments::QueryArgs;
@@ -26,10 +28,18 @@ pub(crate) fn scan(
     question: &QueryArgs,
     columns: &[String],
     after: Option<&str>,
+    format: Option<RowFormat>,
 ) -> anyhow::Result<ExitCode> {
     let place = place.open_existing()?;
     let found = resolve_in(&place, table)?;
     let table = place.cluster().table(table);
+    let mut output = match format {
+        Some(format) => Some(RecordOutput::new(record_codec(&*table)?, format)),
+        None => None,
+    };
+    // Notes would be lines of the data.
+    let is_data = matches!(format, Some(RowFormat::Csv | RowFormat::Jsonl));
+    let resolver = found.resolver();
     // One additional row determines if there is another page.
     let plan = Arc::new(plan_with_limit(
         &found,
@@ -49,13 +59,19 @@ pub(crate) fn scan(
         after.as_ref(),
     )?;
     let mut out = std::io::stdout().lock();
+    if let Some(output) = &output {
+        output.begin(&mut out)?;
+    }
     let (mut count, mut misfits, mut last, mut more) = (0usize, 0usize, None, false);
     while let Some(row) = block_on(rows.next())? {
         more = question.limit == Some(count);
         if more {
             break;
         }
-        writeln!(out, "{}", line(&plan, &row))?;
+        match &mut output {
+            Some(output) => output.write(&row, &*resolver, &mut out)?,
+            None => writeln!(out, "{}", line(&plan, &row))?,
+        }
         count += 1;
         // A value that is only missing from the dictionary does not make the row a misfit.
         misfits += usize::from(
@@ -63,7 +79,13 @@ pub(crate) fn scan(
         );
         last = Some(row);
     }
+    let mut out: Box<dyn std::io::Write> =
+        if is_data { Box::new(std::io::stderr().lock()) } else { Box::new(out) };
     writeln!(out, "{count} row(s), {} examined", rows.examined())?;
+    if let Some(output) = output.filter(|output| output.left_out > 0) {
+        let left_out = output.left_out;
+        writeln!(out, "left out {left_out} cell(s) without a column; --format jsonl has them")?;
+    }
     if plan.ranges().next().is_none() {
         writeln!(out, "no key meets all of these conditions")?;
     }
@@ -96,6 +118,13 @@ pub(crate) fn scan(
     drop(rows);
     place.close()?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn record_codec(table: &dyn Table) -> anyhow::Result<RecordCodec> {
+    let descriptor = block_on(table.descriptor())?;
+    let declaration = table_declaration(&descriptor)?
+        .ok_or_else(|| anyhow!("table {} declares no row key", table.name()))?;
+    RecordCodec::new(&declaration).map_err(|error| anyhow!("table {}: {error}", table.name()))
 }
 
 fn template(columns: &[String]) -> anyhow::Result<Scan> {

@@ -9,15 +9,16 @@ use halite::rowkey::language::{Column, Query, SplitClause};
 use halite::rowkey::split::Splits;
 use halite::rowkey::{FieldType, KeySchema, LanguageError, SegmentKind, Value};
 use halite::{RegionInfo, TableName};
-use halite_rowkey_tools::simulate::render::svg;
+use halite_rowkey_tools::picture::{Panel, Picture, Theme, svg};
 use halite_rowkey_tools::simulate::{
     Design, FieldSpec, RegionLayout, SimulateOptions, Simulation, Traffic, TrafficSpec, simulate,
 };
 
 use super::infer::OutputFormat;
 use super::key_spec::{key_for_table, read_key, table_declaration};
-use super::simulate_report::{print_json, print_text};
+use super::simulate_report::{Report, print_json, print_text};
 use super::split::resolve_splits;
+use super::terminal_colors::{ColorChoice, terminal_style};
 use super::trace_file;
 use crate::backend::BackendArgs;
 use crate::key::arguments::at_least_one;
@@ -76,12 +77,38 @@ pub(crate) struct SimulateArgs {
     /// Query to evaluate, as in WITH QUERIES: `latest: device_id = ? AND ts IN RANGE`
     #[arg(long, value_name = "QUERY")]
     query: Vec<String>,
-    /// Write a heat map to this SVG file: time from left to right, regions from bottom to top
-    #[arg(long, value_name = "FILE")]
-    svg_file: Option<PathBuf>,
+    /// Write a picture to this SVG file: time from left to right, keys from top to bottom, one
+    /// scale for all
+    #[arg(long, value_name = "FILE", alias = "svg-file")]
+    svg: Option<PathBuf>,
+    /// Ground of the SVG file and of colors in the terminal [default: that of the reader of the
+    /// file, and that of the terminal as far as it is known]
+    #[arg(long, value_enum)]
+    theme: Option<PictureTheme>,
+    /// Colors in the terminal
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
+    color: ColorChoice,
     /// Output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
+}
+
+/// Ground of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PictureTheme {
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+impl From<PictureTheme> for Theme {
+    fn from(theme: PictureTheme) -> Self {
+        match theme {
+            PictureTheme::Light => Self::Light,
+            PictureTheme::Dark => Self::Dark,
+        }
+    }
 }
 
 /// Design with a description of its table's splits.
@@ -105,15 +132,36 @@ pub(crate) fn simulate_keys(arguments: &SimulateArgs) -> anyhow::Result<ExitCode
         .iter()
         .map(|one| simulate(&one.design, &traffic, &options))
         .collect::<Result<_, _>>()?;
+    let picture = picture(&found);
     match arguments.format {
-        OutputFormat::Text => print_text(&planned, &found, &traffic_text, &options)?,
+        OutputFormat::Text => {
+            let style = terminal_style(arguments.color, arguments.theme.map(Theme::from));
+            let report = Report { planned: &planned, found: &found, traffic: &traffic_text };
+            print_text(&report, &options, &picture, style)?;
+        }
         OutputFormat::Json => print_json(&planned, &found, &traffic_text, &options)?,
     }
-    if let Some(file) = &arguments.svg_file {
-        let painted = svg("Where writes go, moment by moment", &found.iter().collect::<Vec<_>>());
+    if let Some(file) = &arguments.svg {
+        let painted = svg(&picture, arguments.theme.map(Theme::from));
         std::fs::write(file, painted).with_context(|| format!("the picture {}", file.display()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the picture of all designs, under the letters that the report has for them.
+fn picture(found: &[Simulation]) -> Picture {
+    let panel = |(simulation, letter): (&Simulation, char)| {
+        let title = match found {
+            [_] => simulation.name.clone(),
+            _ => format!("{letter}  {}", simulation.name),
+        };
+        Panel { title, ..simulation.panel.clone() }
+    };
+    Picture {
+        title: "Where writes go, moment by moment".to_owned(),
+        metric: "writes".to_owned(),
+        panels: found.iter().zip('A'..).map(panel).collect(),
+    }
 }
 
 impl SimulateArgs {

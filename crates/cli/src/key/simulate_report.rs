@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use halite::to_string_binary;
-use halite_rowkey_tools::simulate::render::terminal;
+use halite_rowkey_tools::picture::{Picture, TerminalStyle, terminal_panel, terminal_scale};
 use halite_rowkey_tools::simulate::{SimulateOptions, Simulation, Skew};
 use serde_json::{Value, json};
 
@@ -12,8 +12,6 @@ use crate::text_table::{TextTable, grouped};
 
 /// Column headings. Statistics of further designs appear only in JSON.
 const NAMES: [&str; 9] = ["", ">A", ">B", ">C", ">D", ">E", ">F", ">G", ">H"];
-/// Line width in characters if standard output is not a terminal.
-const WIDTH: usize = 110;
 /// Minimum number of windows for which the median window is reported, and the number that is
 /// suggested.
 const MIN_WINDOWS: usize = 4;
@@ -21,12 +19,20 @@ const SUGGESTED_WINDOWS: u64 = 16;
 /// Maximum printed characters of a key.
 const MAX_KEY_CHARS: usize = 32;
 
-/// Prints the statistics side by side, a verdict for each design, and their graphics.
+/// What a report is about.
+pub(super) struct Report<'r> {
+    pub(super) planned: &'r [SimulatedDesign],
+    pub(super) found: &'r [Simulation],
+    /// Description of the traffic.
+    pub(super) traffic: &'r [String],
+}
+
+/// Prints the statistics side by side, a verdict for each design, and their panels of the picture.
 pub(super) fn print_text(
-    planned: &[SimulatedDesign],
-    found: &[Simulation],
-    traffic: &[String],
+    &Report { planned, found, traffic }: &Report<'_>,
     options: &SimulateOptions,
+    picture: &Picture,
+    style: TerminalStyle,
 ) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     let shown = &found[..found.len().min(NAMES.len() - 1)];
@@ -52,16 +58,17 @@ pub(super) fn print_text(
     }
     lists(&mut table, shown);
     table.lines().try_for_each(|line| writeln!(out, "{line}"))?;
-    let width = rustix::termios::tcgetwinsize(std::io::stdout())
-        .map_or(WIDTH, |size| usize::from(size.ws_col).clamp(60, 200));
-    for (simulation, name) in shown.iter().zip(&NAMES[1..]) {
-        writeln!(out, "\n{}: {}", name.trim_start_matches('>'), verdict(simulation))?;
+    let letters = NAMES[1..].iter().map(|name| name.trim_start_matches('>'));
+    for ((simulation, panel), letter) in shown.iter().zip(&picture.panels).zip(letters) {
+        writeln!(out, "\n{letter}: {}", verdict(simulation))?;
         for doubt in &simulation.uniqueness.doubts {
             writeln!(out, "   rows lost: {doubt}")?;
         }
-        writeln!(out)?;
-        terminal(simulation, width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        let lines = terminal_panel(picture, panel, style);
+        lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
+    writeln!(out)?;
+    terminal_scale(picture, style).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     Ok(())
 }
 
@@ -288,6 +295,8 @@ fn design(one: &SimulatedDesign, of: &Simulation) -> Value {
         "split": one.split,
         "boundaries": of.boundaries.iter().map(|boundary| to_string_binary(boundary)).collect::<Vec<_>>(),
         "verdict": verdict(of),
+        "shape": of.panel.verdict.as_ref().map(|found| found.shape.name()),
+        "confidence": of.panel.verdict.as_ref().map(|found| found.confidence),
         "writes": skew(&of.writes),
         "writes_by_time": skew(&of.writes_by_time),
         "reads": of.reads.as_ref().map(skew),

@@ -128,21 +128,19 @@ fn line(call: &Call, schema: Option<&KeySchema>, resolver: &dyn KeyResolver) -> 
 
 fn of_server(arguments: &TraceArgs, url: &str) -> anyhow::Result<Vec<Map<String, Value>>> {
     let table = arguments.table.to_string();
+    // By the server's clock, which may not be this machine's.
+    let minutes = arguments.minutes.map(|minutes| format!("&minutes={minutes}"));
     let path = format!(
-        "/api/tables/{table}/operations?limit={MAX_OPERATIONS}&key_bytes_max={MAX_KEY_BYTES}"
+        "/api/tables/{table}/operations?limit={MAX_OPERATIONS}&key_bytes_max={MAX_KEY_BYTES}{}",
+        minutes.unwrap_or_default()
     );
     let mut answer = get_json(url, &path)?;
-    let as_of = answer["as_of"].as_i64().unwrap_or(i64::MAX);
-    let from_ms = arguments.since_ms(as_of);
     let Value::Array(operations) = answer["operations"].take() else {
         bail!("{url} answers without operations; is it the web page of a Halite server?");
     };
     let mut lines = Vec::new();
     for operation in operations {
         let Value::Object(mut line) = operation else { continue };
-        if line.get("time").and_then(Value::as_i64).is_some_and(|time| time < from_ms) {
-            continue;
-        }
         for name in ["key", "stop"] {
             if let Some(key) = line.get_mut(name) {
                 let hex = key["hex"].as_str().context("a key without its bytes")?;

@@ -7,6 +7,7 @@
 //! lab.rs        the server, its tables, and traffic of known shapes
 //! pages.rs      every page: errors, layout, contrast, names of controls
 //! tutorials.rs  what the tutorials show
+//! drawing.rs    the script's scale, colors and words against those of pictures in files
 //! shapes.rs     where the pixels of the heat map are dark
 //! map.rs        the heat map in a tab: its requests and its pixels
 //! heat.rs       the heat map by mouse and by keyboard
@@ -19,6 +20,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod chromium;
+mod drawing;
 mod guarded;
 mod heat;
 mod hostile;

@@ -528,7 +528,7 @@ fn simulate_compares_designs_and_writes_svg() {
         "one: device = ? AND ts IN RANGE",
     ];
     let (code, stdout, errors) =
-        key(&[&arguments[..], &["--svg-file", picture.to_str().unwrap()]].concat(), "");
+        key(&[&arguments[..], &["--svg", picture.to_str().unwrap()]].concat(), "");
     assert_eq!(code, Some(0), "{errors}");
     let line = |name: &str| {
         stdout
@@ -557,6 +557,10 @@ fn simulate_compares_designs_and_writes_svg() {
         "{stdout}"
     );
     assert!(stdout.contains("B: even: writes use 1"), "{stdout}");
+    assert!(stdout.contains("Sequential frontier, ") && stdout.contains("Even, "), "{stdout}");
+    assert!(!stdout.contains('\u{1b}'), "no terminal, no colors");
+    let (_, colored, _) = key(&[&arguments[..], &["--color", "always"]].concat(), "");
+    assert!(colored.contains("\u{1b}[48;2;"), "{colored}");
     let painted = std::fs::read_to_string(&picture).unwrap();
     assert!(painted.starts_with("<svg") && painted.contains("SALT(16 BY device)"));
     let (_, stdout, _) = key(&[&arguments[..], &["--format", "json"]].concat(), "");
@@ -564,6 +568,37 @@ fn simulate_compares_designs_and_writes_svg() {
     assert_eq!(found["designs"][1]["writes"]["operations"], 20_000);
     assert_eq!(found["designs"][1]["split"], "BY SALT");
     assert_keys_are_golden(&found);
+}
+
+/// Verifies that the picture of the documentation is what its command writes.
+/// `HALITE_UPDATE_GOLDEN=1` writes it again.
+#[test]
+fn picture_of_documentation_is_current() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/images/simulate.svg");
+    let directory = tempfile::tempdir().unwrap();
+    let update = std::env::var_os("HALITE_UPDATE_GOLDEN").is_some();
+    let painted = if update { file.into() } else { directory.path().join("simulate.svg") };
+    let arguments = [
+        "simulate",
+        "--key",
+        "(ts TIMESTAMP, device STRING)",
+        "--key",
+        "(SALT(16 BY device), device STRING, ts TIMESTAMP DESC)",
+        "--field",
+        "device=sensor_{zipf(1000,0.8):05}",
+        "--query",
+        "latest: device = ? AND ts IN RANGE",
+        "--svg",
+        painted.to_str().unwrap(),
+    ];
+    let (code, stdout, errors) = key(&arguments, "");
+    assert_eq!(code, Some(0), "{errors}");
+    let there = std::fs::read_to_string(file).unwrap();
+    assert_eq!(there, std::fs::read_to_string(&painted).unwrap(), "write it again");
+    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rowkey.md");
+    let manual = std::fs::read_to_string(manual).unwrap();
+    let missing = stdout.lines().find(|line| !manual.contains(line.trim_end()));
+    assert_eq!(missing, None, "docs/rowkey.md shows what the command prints");
 }
 
 /// Asserts that the keys of a JSON report are those of the golden file, one path on each line.
@@ -933,4 +968,84 @@ fn trace_of_server_and_store_is_simulated() {
     assert!(code == Some(0) && report.contains("120 keys"), "{report} {errors}");
     let (code, _, errors) = self::key(&["trace", "o", "--connect", &uri], "");
     assert!(code != Some(0) && errors.contains("http://"), "{errors}");
+}
+
+const ORDERS: &str = "CREATE TABLE orders (qty I32 FAMILY d, price DECIMAL(6,2) FAMILY d, state \
+                      STRING FAMILY d NOT NULL DEFAULT 'new', tags MAP(STRING, I64) FAMILY m, ROW \
+                      KEY (SALT(4 BY shop), shop STRING, ts TIMESTAMP DESC));\n";
+
+#[test]
+fn rows_are_written_and_read_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let (code, _, errors) = halite(&["shell", "-n", "--data", data], ORDERS);
+    assert_eq!(code, Some(0), "{errors}");
+    let put = |more: &[&str], input: &str| {
+        key(&[&["put", "orders", "--data", data], more].concat(), input)
+    };
+    let scan = |more: &[&str]| key(&[&["scan", "orders", "--data", data], more].concat(), "").1;
+    let one = ["shop=a", "ts=2024-03-15", "qty=-5", "price=2.5", "tags['x y']=7"];
+    assert_eq!(put(&one, "").1, "1 row(s) written\n");
+    let table = scan(&["--format", "table", "shop=a"]);
+    let line = "shop = 'a', ts = 2024-03-15T00:00:00Z  price=2.5  qty=-5  state='new'  tags[x y]=7";
+    assert_eq!(table.lines().next(), Some(line), "{table}");
+    // The shell reads the bytes that Java's programs read.
+    assert!(scan(&[]).contains("d:qty=\\xFF\\xFF\\xFF\\xFB"), "{}", scan(&[]));
+
+    let csv = "shop,ts,qty,state\nb,2024-03-15T00:00:01Z,1,\"a, b\"\nb,2024-03-15T00:00:02Z,,\n";
+    assert_eq!(put(&["--csv", "-"], csv).1, "2 row(s) written\n");
+    let json = "{\"shop\":\"c\",\"ts\":5,\"qty\":9,\"price\":\"1.25\",\"tags[k]\":-1}\n\n";
+    assert_eq!(put(&["--jsonl", "-"], json).1, "1 row(s) written\n");
+    let csv = scan(&["--format", "csv", "shop=b"]);
+    assert_eq!(
+        csv,
+        "shop,ts,qty,price,state\nb,2024-03-15T00:00:02Z,,,\nb,2024-03-15T00:00:01Z,1,,\"a, b\"\n"
+    );
+    let lines = scan(&["--format", "jsonl", "shop=c"]);
+    let found = "{\"price\":\"1.25\",\"qty\":9,\"shop\":\"c\",\"state\":\"new\",\"tags[k]\":-1,\
+                 \"ts\":\"1970-01-01T00:00:00.005Z\"}\n";
+    assert_eq!(lines, found);
+
+    // What one command prints, the other reads.
+    let all = scan(&["--format", "jsonl"]);
+    let copy = tempfile::tempdir().unwrap();
+    let copied = copy.path().to_str().unwrap();
+    assert_eq!(halite(&["shell", "-n", "--data", copied], ORDERS).0, Some(0));
+    let (_, written, errors) = key(&["put", "orders", "--data", copied, "--jsonl", "-"], &all);
+    assert_eq!(written, "4 row(s) written\n", "{errors}");
+    assert_eq!(key(&["scan", "orders", "--data", copied, "--format", "jsonl"], "").1, all);
+}
+
+#[test]
+fn failed_put_states_line_column_and_rows_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    assert_eq!(halite(&["shell", "-n", "--data", data], ORDERS).0, Some(0));
+    let put = |more: &[&str], input: &str| {
+        let (code, _, errors) = key(&[&["put", "orders", "--data", data], more].concat(), input);
+        assert_ne!(code, Some(0), "{errors}");
+        errors
+    };
+    let mut csv = String::from("shop,ts,qty\n");
+    for row in 0..1_200 {
+        writeln!(csv, "a,{row},1").unwrap();
+    }
+    csv.push_str("a,5000,x\n");
+    let errors = put(&["--csv", "-"], &csv);
+    for wanted in ["1000 row(s) were written", "line 1202, column 3 (qty)", "is no I32"] {
+        assert!(errors.contains(wanted), "no {wanted}: {errors}");
+    }
+    let count = key(&["scan", "orders", "--data", data, "--format", "csv"], "").1.lines().count();
+    assert_eq!(count, 1_001);
+    for (input, wanted) in [
+        ("{\"shop\":\"a\",\"ts\":1,\"qyt\":1}\n", "did you mean qty?"),
+        ("{\"shop\":\"a\",\"ts\":1,\"qty\":[1]}\n", "qty: a I32 is one value"),
+        ("{\"shop\":\"a\"\n", "line 1: column"),
+        ("{\"shop\":\"a\",\"qty\":1}\n", "field ts"),
+    ] {
+        let errors = put(&["--jsonl", "-"], input);
+        assert!(errors.contains(wanted) && errors.contains("line 1"), "{wanted}: {errors}");
+    }
+    assert!(put(&["--csv", "-"], "shop,no\n").contains("line 1: column 2: there is no field"));
+    assert!(put(&["shop=a", "ts=1", "price=1.234"], "").contains("does not fit"));
 }

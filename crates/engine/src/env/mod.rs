@@ -269,6 +269,10 @@ pub trait FileWriter: Send {
     }
 }
 
+/// Bytes of free capacity after what is read from a file, so that a decoder can extend it without
+/// a copy and then read beyond its end.
+pub const PADDING_BYTES: usize = 64;
+
 /// File open for reading, at any offset and by several threads.
 #[expect(clippy::len_without_is_empty, reason = "callers need only the length")]
 pub trait FileReader: Send + Sync {
@@ -282,12 +286,14 @@ pub trait FileReader: Send + Sync {
     /// # Errors
     /// As the operating system's; `UnexpectedEof` if the file is too short.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
-    /// Returns the `count` bytes at `offset`. The caller limits `count`, for example by the length.
+    /// Returns the `count` bytes at `offset`, with a free capacity of [`PADDING_BYTES`]. The caller
+    /// limits `count`, for example by the length.
     ///
     /// # Errors
     /// As [`FileReader::read_exact_at`].
     fn read_at(&self, count: usize, offset: u64) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; count];
+        let mut bytes = Vec::with_capacity(count.saturating_add(PADDING_BYTES));
+        bytes.resize(count, 0);
         self.read_exact_at(&mut bytes, offset)?;
         Ok(bytes)
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt as _;
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
-use super::FileReader;
+use super::{FileReader, PADDING_BYTES};
 
 /// Bytes of a read that leaves the page cache as it was, between two looks at the page cache.
 const ONCE_STEP_BYTES: usize = 128 << 10;
@@ -29,7 +29,7 @@ impl FileReader for OsReader {
     /// Does not zero the memory before the read, which would take as long as a quarter of a read
     /// from the page cache.
     fn read_at(&self, count: usize, offset: u64) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(count);
+        let mut bytes = Vec::with_capacity(count.saturating_add(PADDING_BYTES));
         while bytes.len() < count {
             let at = offset + bytes.len() as u64;
             match rustix::io::pread(&self.file, spare_capacity(&mut bytes), at) {

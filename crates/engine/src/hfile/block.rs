@@ -10,10 +10,10 @@ use super::block_header::{
     BlockHandle, BlockHeader, BlockKind, ENCODED_DATA_MAGIC, HEADER_BYTES, MAX_PAYLOAD_BYTES,
 };
 use super::cell_layout::CellLayout;
-use super::cells::CellMap;
+use super::cell_map::CellMap;
 use super::codec::Compression;
 use super::damaged;
-use super::encoding::{self, DataBlockEncoding};
+use super::encoding::{self, DataBlockEncoding, DecodedCells};
 use super::index::NonRootIndex;
 use super::part_index::{Part, PartChoice, PartIndex, PartOrder};
 
@@ -35,8 +35,9 @@ pub(crate) struct FoundPart {
 #[derive(Debug)]
 pub struct Block {
     kind: BlockKind,
+    /// Ends with the payload.
     bytes: Vec<u8>,
-    payload: Range<usize>,
+    payload_start: usize,
     content: Content,
 }
 
@@ -81,16 +82,16 @@ impl Block {
                 (payload, whole)
             }
         };
-        let (bytes, payload) = if is_encoded {
-            let plain = encoding::decode(bytes.get(payload).unwrap_or_default(), format.cells)?;
-            let whole = 0..plain.len();
-            (plain, whole)
-        } else {
-            (bytes, payload)
-        };
-        let content =
-            Content::parse(kind, bytes.get(payload.clone()).unwrap_or_default(), format.cells)?;
-        Ok(Self { kind, bytes, payload, content })
+        if kind == BlockKind::Data {
+            let cells = if is_encoded {
+                encoding::decode(bytes, &payload, format.cells)
+            } else {
+                DecodedCells::plain(bytes, payload, format.cells)
+            };
+            return cells.map(Self::of_cells);
+        }
+        let content = Content::parse(kind, bytes.get(payload.clone()).unwrap_or_default())?;
+        Ok(Self::new(kind, bytes, payload, content))
     }
 
     /// Verifies, decompresses, decodes and parses a part of a data block, as read from disk.
@@ -108,13 +109,20 @@ impl Block {
         let plain_bytes = part.bytes as usize;
         let bytes = format.compression.decompress_part(bytes, MAX_PAYLOAD_BYTES)?;
         let before = part.cell_before(found.index.payload());
-        let (bytes, payload) = encoding.decode_part(bytes, format.cells, before, plain_bytes)?;
-        let cells = bytes
-            .get(payload.clone())
-            .filter(|cells| cells.len() == plain_bytes)
-            .ok_or_else(|| damaged("its cells have another length than the part index states"))?;
-        let content = Content::Cells(CellMap::parse(cells, format.cells)?);
-        Ok(Self { kind: BlockKind::Data, bytes, payload, content })
+        let cells = encoding.decode_part(bytes, format.cells, before, plain_bytes)?;
+        if cells.payload.len() != plain_bytes {
+            return Err(damaged("its cells have another length than the part index states"));
+        }
+        Ok(Self::of_cells(cells))
+    }
+
+    fn of_cells(cells: DecodedCells) -> Self {
+        Self::new(BlockKind::Data, cells.bytes, cells.payload, Content::Cells(cells.map))
+    }
+
+    fn new(kind: BlockKind, mut bytes: Vec<u8>, payload: Range<usize>, content: Content) -> Self {
+        bytes.truncate(payload.end);
+        Self { kind, bytes, payload_start: payload.start, content }
     }
 
     /// Returns `true` if it has the kind and length of this part.
@@ -130,7 +138,7 @@ impl Block {
     /// Returns the payload.
     #[inline]
     pub fn payload(&self) -> &[u8] {
-        self.bytes.get(self.payload.clone()).unwrap_or_default()
+        self.bytes.get(self.payload_start..).unwrap_or_default()
     }
 
     /// Returns the approximate memory in bytes that it uses.
@@ -177,14 +185,15 @@ impl Block {
 }
 
 impl Content {
-    fn parse(kind: BlockKind, payload: &[u8], layout: CellLayout) -> Result<Self> {
+    /// Parses the payload of a block that is no data block.
+    fn parse(kind: BlockKind, payload: &[u8]) -> Result<Self> {
         Ok(match kind {
-            BlockKind::Data => Self::Cells(CellMap::parse(payload, layout)?),
             BlockKind::LeafIndex | BlockKind::IntermediateIndex => {
                 Self::Index(NonRootIndex::parse(payload)?)
             }
             BlockKind::Meta => PartIndex::parse(payload)?.map_or(Self::Plain, Self::Parts),
-            BlockKind::BloomChunk
+            BlockKind::Data
+            | BlockKind::BloomChunk
             | BlockKind::RootIndex
             | BlockKind::FileInfo
             | BlockKind::GeneralBloomMeta

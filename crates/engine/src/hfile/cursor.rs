@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::block::Block;
 use super::block_header::{BlockHandle, BlockKind};
-use super::cells::CellSpan;
+use super::cell_span::CellSpan;
 use super::damaged;
 use super::index_path::{IndexPath, memory_share};
 use super::part_index::{Part, PartChoice};

@@ -35,6 +35,8 @@ mod block_writer;
 mod bloom;
 mod bloom_writer;
 mod cell_layout;
+mod cell_map;
+mod cell_span;
 mod cells;
 mod checksum;
 mod codec;

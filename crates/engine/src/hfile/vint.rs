@@ -1,68 +1,97 @@
 //! Reader of integers and slices in untrusted bytes, and Hadoop's variable-length integers.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![expect(
+    clippy::inline_always,
+    reason = "a reader stays in registers only if nothing gets a reference to it"
+)]
 
 /// Position in bytes read from a disk. Every step is checked, and `None` means that the bytes end
 /// early.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ByteReader<'a> {
-    bytes: &'a [u8],
-    position: usize,
+    /// Remaining bytes: a step compares their number with what it needs, and nothing else.
+    rest: &'a [u8],
+    /// Length of all bytes.
+    bytes: usize,
 }
 
 impl<'a> ByteReader<'a> {
     /// Returns a reader at the start of `bytes`.
+    #[inline]
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, position: 0 }
+        Self { rest: bytes, bytes: bytes.len() }
     }
 
     /// Returns a reader at `position`, which may be past the end: then nothing can be read.
     #[inline]
     pub(super) fn starting_at(bytes: &'a [u8], position: usize) -> Self {
-        Self { bytes, position }
+        Self { rest: bytes.get(position..).unwrap_or_default(), bytes: bytes.len() }
     }
 
     /// Returns the position of the next byte.
     #[inline]
     pub(super) fn position(&self) -> usize {
-        self.position
+        self.bytes.wrapping_sub(self.rest.len())
     }
 
     /// Returns the number of remaining bytes.
+    #[inline]
     pub(super) fn remaining(&self) -> usize {
-        self.bytes.len().saturating_sub(self.position)
+        self.rest.len()
     }
 
     /// Reads `count` bytes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let end = self.position.checked_add(count)?;
-        let part = self.bytes.get(self.position..end)?;
-        self.position = end;
+        let (part, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
         Some(part)
     }
 
     #[inline]
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.take(N)?.try_into().ok()
+        let (part, rest) = self.rest.split_first_chunk::<N>()?;
+        self.rest = rest;
+        Some(*part)
     }
 
     /// Returns the next `N` bytes without reading them; `None` if there are fewer.
-    #[inline]
+    #[inline(always)]
     pub(super) fn chunk<const N: usize>(&self) -> Option<&'a [u8; N]> {
-        self.bytes.get(self.position..)?.first_chunk::<N>()
+        self.rest.first_chunk::<N>()
     }
 
-    /// Returns the length of the Hadoop vlong that begins here; `None` at the end.
-    #[inline]
+    /// Returns the byte `distance` after the next one without reading it.
+    #[inline(always)]
+    pub(super) fn peek(&self, distance: usize) -> Option<u8> {
+        self.rest.get(distance).copied()
+    }
+
+    /// Passes `count` bytes.
+    #[inline(always)]
+    pub(super) fn skip(&mut self, count: usize) -> Option<()> {
+        self.rest = self.rest.get(count..)?;
+        Some(())
+    }
+
+    /// Returns the length of the Hadoop vlong that begins here; `None` at the end, or if it is
+    /// negative.
+    #[inline(always)]
     pub(super) fn vlong_bytes(&self) -> Option<usize> {
-        let first = self.bytes.get(self.position)?.cast_signed();
-        Some(if first >= -112 { 1 } else { vlong_form(first).1.saturating_add(1) })
+        let first = self.peek(0)?;
+        if first < 0x80 {
+            return Some(1);
+        }
+        let is_negative = first & 0xf8 != 0x88 || first == 0x88 && self.peek(1)? >= 0x80;
+        (!is_negative).then(|| 9_usize.wrapping_sub(usize::from(first & 7)))
     }
 
     /// Reads one byte.
-    #[inline]
+    #[inline(always)]
     pub(super) fn byte(&mut self) -> Option<u8> {
-        self.array::<1>().map(|[byte]| byte)
+        let (byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*byte)
     }
 
     /// Reads two bytes, big-endian.
@@ -100,25 +129,15 @@ impl<'a> ByteReader<'a> {
 
     /// Reads a number in groups of seven bits, the lowest first; every byte but the last has its
     /// highest bit set.
-    #[inline]
+    #[inline(always)]
     pub(super) fn compressed_int(&mut self) -> Option<usize> {
         let first = self.byte()?;
         if first < 0x80 {
             return Some(usize::from(first));
         }
-        self.compressed_int_tail(first)
-    }
-
-    fn compressed_int_tail(&mut self, first: u8) -> Option<usize> {
-        let mut value = u64::from(first & 0x7f);
-        for shift in [7, 14, 21, 28] {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return u32::try_from(value).ok()?.try_into().ok();
-            }
-        }
-        None
+        let (value, rest) = compressed_int_tail(first, self.rest)?;
+        self.rest = rest;
+        Some(value)
     }
 
     #[inline]
@@ -127,7 +146,7 @@ impl<'a> ByteReader<'a> {
         let magnitude = match self.chunk::<8>() {
             // One load instead of a loop. At most 8 bytes are taken, which are there.
             Some(word) => {
-                self.position = self.position.wrapping_add(count);
+                self.skip(count)?;
                 u64::from_be_bytes(*word) >> (64_usize.wrapping_sub(count << 3) & 63)
             }
             None => self.vlong_at_end(count)?,
@@ -143,12 +162,27 @@ impl<'a> ByteReader<'a> {
     }
 }
 
+/// Returns a number in groups of seven bits after its first byte, and what follows it. It gets no
+/// reference to the reader, which therefore need not be in memory.
+fn compressed_int_tail(first: u8, mut rest: &[u8]) -> Option<(usize, &[u8])> {
+    let mut value = u64::from(first & 0x7f);
+    for shift in [7, 14, 21, 28] {
+        let (byte, after) = rest.split_first()?;
+        rest = after;
+        value |= u64::from(byte & 0x7f) << shift;
+        if *byte < 0x80 {
+            return Some((u32::try_from(value).ok()?.try_into().ok()?, rest));
+        }
+    }
+    None
+}
+
 /// Returns the sign of a Hadoop vlong and the number of bytes after its first one, 1 to 8. The
-/// first one is below -112, otherwise it is the number itself.
+/// first one is -128 to -121 for negative numbers, -120 to -113 for the others, the longest first.
 #[inline]
 fn vlong_form(first: i8) -> (bool, usize) {
-    let (is_negative, bias) = if first < -120 { (true, -120_i8) } else { (false, -112) };
-    (is_negative, usize::from(bias.wrapping_sub(first).unsigned_abs()))
+    debug_assert!(first < -112, "the first byte is the number itself");
+    (first < -120, 8_usize.wrapping_sub(usize::from(first.cast_unsigned() & 7)))
 }
 
 /// Appends a Hadoop vlong in the fewest bytes.
@@ -245,7 +279,7 @@ mod tests {
                 let mut out = Vec::new();
                 write_vlong(&mut out, value);
                 let mut input = ByteReader::new(&out);
-                assert_eq!(input.vlong_bytes(), Some(out.len()));
+                assert_eq!(input.vlong_bytes(), (value >= 0).then_some(out.len()));
                 assert_eq!((input.vlong(), input.remaining()), (Some(value), 0));
                 let longer = [&out[..], &[0xa5; 9]].concat();
                 assert_eq!(ByteReader::new(&longer).vlong(), Some(value));

@@ -9,7 +9,7 @@ use super::block_writer::BlockWriter;
 use super::bloom_writer::BloomWriter;
 use super::cell_layout::CellLayout;
 use super::codec::Compression;
-use super::encoding::{BlockEncoder, DataBlockEncoding};
+use super::encoding::{BlockEncoder, DataBlockEncoding, KeyBefore};
 use super::file_info::{FileInfo, encode_compacted_from, encode_flag, info_key};
 use super::index::{IndexEntry, write_root};
 use super::index_writer::{IndexSummary, IndexWriter, index_key};
@@ -48,6 +48,15 @@ pub struct Writer {
     bloom_key: Vec<u8>,
     first_data_offset: Option<u64>,
     last_data_offset: Option<u64>,
+}
+
+/// What a cell and the one before it have in common.
+#[derive(Default)]
+struct Step {
+    /// Bytes at the start of the keys, before timestamp and type.
+    common: usize,
+    has_same_row: bool,
+    repeats_key: bool,
 }
 
 impl Writer {
@@ -126,8 +135,8 @@ impl Writer {
     /// `InvalidRequest` if it is out of order, of another family, or has tags although they are not
     /// enabled; the cell is not added in that case. `Io`, `DiskFull`: the file is no longer usable.
     pub fn append(&mut self, cell: CellRef<'_>) -> Result<()> {
-        let repeats_key = self.check(cell)?;
-        self.add_to_blooms(cell);
+        let Step { common, has_same_row, repeats_key } = self.check(cell)?;
+        self.add_to_blooms(cell, has_same_row);
         if !repeats_key && self.is_block_full() {
             self.finish_data_block()?;
             self.index.write_full_leaf(&mut self.blocks)?;
@@ -149,15 +158,14 @@ impl Writer {
                 parts.begin(plain_bytes, start, &self.stats.last_key, cell.key());
             }
         }
-        self.encoder.add(cell, &self.stats.last_key);
+        self.encoder.add(cell, KeyBefore { key: &self.stats.last_key, common });
         self.last_sequence = cell.sequence_id();
         self.stats.add(cell);
         Ok(())
     }
 
-    /// Verifies that the cell may follow the previous one. Returns `true` if both have the same
-    /// key.
-    fn check(&self, cell: CellRef<'_>) -> Result<bool> {
+    /// Verifies that the cell may follow the previous one, and returns what is the same in both.
+    fn check(&self, cell: CellRef<'_>) -> Result<Step> {
         let refuse = |why: &str| {
             let path = self.blocks.path();
             Err(Error::invalid(format!(
@@ -172,13 +180,14 @@ impl Writer {
             return refuse("has a sequence id above 2^63");
         }
         if self.stats.cells == 0 {
-            return Ok(false);
+            return Ok(Step::default());
         }
         let last = &self.stats.last_key;
-        if key_family(last) != cell.family() {
+        let before = KeyBefore::new(last, cell.key());
+        if !before.has_same_family() && key_family(last) != cell.family() {
             return refuse(&format!("follows one of another family: {}", describe(last)));
         }
-        let order = self.options.comparator.compare(last, cell.key());
+        let order = before.compare(cell.key(), self.options.comparator);
         let rises = self.options.include_sequence_ids && cell.sequence_id() > self.last_sequence;
         if order == Ordering::Greater || (order == Ordering::Equal && rises) {
             return refuse(&format!(
@@ -186,11 +195,16 @@ impl Writer {
                 describe(last)
             ));
         }
-        Ok(order == Ordering::Equal)
+        Ok(Step {
+            common: before.common,
+            has_same_row: before.has_same_row(),
+            repeats_key: order == Ordering::Equal,
+        })
     }
 
-    fn add_to_blooms(&mut self, cell: CellRef<'_>) {
-        if let Some(bloom) = &mut self.bloom {
+    fn add_to_blooms(&mut self, cell: CellRef<'_>, has_same_row: bool) {
+        let counts = !has_same_row || self.options.bloom == BloomType::RowCol;
+        if let Some(bloom) = self.bloom.as_mut().filter(|_| counts) {
             let row = cell.row();
             match self.options.bloom {
                 BloomType::RowCol => {

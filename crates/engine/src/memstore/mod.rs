@@ -14,6 +14,7 @@
 
 mod arena;
 mod cursor;
+mod row_sample;
 mod skiplist;
 mod stats;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use halite_types::CellRef;
 use halite_types::cell::{KEY_OVERHEAD, RowPrefix, check_key};
 
 pub use cursor::Cursor;
+use row_sample::RowSample;
 use skiplist::SkipList;
 use stats::MemTableStats;
 
@@ -57,6 +59,7 @@ pub struct MemTable {
     list: Arc<SkipList>,
     /// `true` once it is flushed or replaced. Set by the thread that may write.
     is_read_only: AtomicBool,
+    rows: RowSample,
 }
 
 impl Drop for MemTable {
@@ -84,6 +87,7 @@ impl MemTable {
             stats: MemTableStats::default(),
             list: Arc::new(SkipList::new(arena_chunk_bytes, shared)),
             is_read_only: AtomicBool::new(false),
+            rows: RowSample::default(),
         }
     }
 
@@ -140,6 +144,12 @@ impl MemTable {
     /// Returns `true` if there are no cells.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns the number of rows in a sample of the first cells, and the number of these cells; 0
+    /// of both without cells. The sample may be from a time when there were half as many.
+    pub(crate) fn sampled_rows(&self) -> (u64, u64) {
+        self.rows.of(self)
     }
 
     /// Returns the smallest and the largest timestamp, both inclusive; `None` without cells. A

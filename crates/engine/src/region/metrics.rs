@@ -6,12 +6,7 @@ use std::sync::atomic::Ordering;
 use halite_types::{BloomType, RegionInfo, RegionLoad};
 
 use super::Region;
-use crate::memstore::MemTable;
 use crate::store::{StoreFile, StoreSnapshot};
-
-/// Cells of a memstore from which the rows of all its cells are estimated: a status of very many
-/// regions asks each.
-const SAMPLED_CELLS: usize = 64;
 
 /// Rows of store files that divide a region for its sub-ranges, at most.
 #[cfg(feature = "heat")]
@@ -125,7 +120,7 @@ fn rows_of(store: &StoreSnapshot) -> u64 {
     }
     let (mut in_memory, mut sampled) = (0, (0, 0));
     for memstore in store.memstores() {
-        let (rows, cells) = first_rows(memstore);
+        let (rows, cells) = memstore.sampled_rows();
         sampled = (sampled.0 + rows, sampled.1 + cells);
         in_memory += part(memstore.len() as u64, rows, cells);
     }
@@ -134,24 +129,6 @@ fn rows_of(store: &StoreSnapshot) -> u64 {
         (rows, cells) => part(unknown, rows, cells),
     };
     known.0.saturating_add(of_unknown).saturating_add(in_memory)
-}
-
-/// Returns the rows of the first cells of a memstore, and the number of these cells.
-fn first_rows(memstore: &MemTable) -> (u64, u64) {
-    let mut cursor = memstore.cursor();
-    cursor.seek_to_first();
-    let (mut rows, mut cells) = (0, 0);
-    let mut last: Vec<u8> = Vec::new();
-    while let Some(cell) = cursor.peek().filter(|_| cells < SAMPLED_CELLS as u64) {
-        if rows == 0 || cell.row() != &last[..] {
-            rows += 1;
-            last.clear();
-            last.extend_from_slice(cell.row());
-        }
-        cells += 1;
-        cursor.next();
-    }
-    (rows, cells)
 }
 
 /// Returns `whole * rows / cells`.

@@ -19,7 +19,7 @@ const MIN_GROUPS: usize = 4;
 const RANGE_WIDTH: f64 = 0.25;
 /// Share of the load that a hot range has at least.
 const RANGE_SHARE: f64 = 0.6;
-/// Part of the load of a hot range that a prefix has at least if it is the better name for it.
+/// Part of the load of a hot prefix that a longer one has at least if it is the better name.
 const PREFIX_PART: f64 = 0.8;
 /// Buckets from which a table is known well enough to name a range of it.
 const MIN_BUCKETS: usize = 16;
@@ -75,23 +75,25 @@ pub(super) fn salt_imbalance(evidence: &Evidence<'_>, salt: Salt<'_>) -> Option<
     Some(finding)
 }
 
-/// Finds a hot prefix or a hot range. A prefix says more, unless the range around it has much more
-/// of the load.
+/// Finds a hot prefix or a hot range. A prefix says more, unless the range around it is hot without
+/// it as well.
 pub(super) fn hot_keys(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Finding> {
-    let share = |finding: &Finding| {
-        let share = finding.evidence.iter().find(|(name, _)| *name == "share");
-        share.map_or(0.0, |(_, share)| *share)
-    };
     match (hot_prefix(evidence, columns), hot_range(evidence, columns)) {
-        (Some(prefix), Some(range)) if share(&prefix) < PREFIX_PART * share(&range) => Some(range),
-        (prefix, range) => prefix.or(range),
+        (Some(prefix), Some(range)) => {
+            let is_range = range.says_more_than(prefix.key.as_deref()?, evidence, columns);
+            Some(if is_range { range.finding(evidence) } else { prefix })
+        }
+        (None, Some(range)) => Some(range.finding(evidence)),
+        (prefix, None) => prefix,
     }
 }
 
-/// Finds the longest prefix whose keys have much more of the load than others of its length.
+/// Finds a prefix whose keys have much more of the load than others of its length: the longest that
+/// has most of the load of the first.
 fn hot_prefix(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Finding> {
     let total: f64 = keys(evidence).map(|key| key.weight).sum();
     let mut best: Option<(Vec<u8>, f64, usize, f64)> = None;
+    let mut least = HOT_SHARE;
     for length in 1..=MAX_PREFIX_BYTES {
         let prefixes =
             keys(evidence).filter_map(|key| Some((key.key.row.get(..length)?, key.weight)));
@@ -102,7 +104,7 @@ fn hot_prefix(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Findi
             break;
         };
         let top = most / total;
-        if top < HOT_SHARE {
+        if top < least {
             break;
         }
         let mut others: Vec<f64> = groups.values().map(|(weight, _)| weight / total).collect();
@@ -114,6 +116,8 @@ fn hot_prefix(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Findi
         // Rows of the prefix, as far as files tell: a prefix with many rows has a right to load.
         let rows = row_share(columns, prefix);
         if is_hot && rows.is_none_or(|rows| top >= 2.0 * rows) {
+            // A longer one with less of the load is only a part of what is hot.
+            least = least.max(top * PREFIX_PART);
             best = Some((prefix.to_vec(), top, *samples, rows.unwrap_or(fair)));
         }
     }
@@ -137,8 +141,49 @@ fn row_share(columns: &[PackedColumn], prefix: &[u8]) -> Option<f64> {
     Some(share(inside as u64 + 1, bounds.len() as u64))
 }
 
-/// Finds adjacent buckets with most of the load.
-fn hot_range(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Finding> {
+/// Adjacent buckets with most of the load.
+struct HotRange {
+    start: Vec<u8>,
+    /// First row after it; `None` at the end of the table.
+    end: Option<Vec<u8>>,
+    /// Share of the requests of the metric.
+    load: f64,
+    /// Share of the buckets.
+    width: f64,
+    /// `true` if the load is that of writes.
+    is_write: bool,
+}
+
+impl HotRange {
+    /// Returns `true` if the range is hot without the rows of a prefix too.
+    fn says_more_than(
+        &self,
+        prefix: &[u8],
+        evidence: &Evidence<'_>,
+        columns: &[PackedColumn],
+    ) -> bool {
+        let is_after_start = *prefix >= *self.start || self.start.starts_with(prefix);
+        if !is_after_start || self.end.as_ref().is_some_and(|end| *prefix >= **end) {
+            return true;
+        }
+        let of_metric = || keys(evidence).filter(|key| key.key.is_write == self.is_write);
+        let total: f64 = of_metric().map(|key| key.weight).sum();
+        let inside = of_metric().filter(|key| key.key.row.starts_with(prefix));
+        let load = inside.map(|key| key.weight).sum::<f64>() / total.max(1.0);
+        let width = self.width - row_share(columns, prefix).unwrap_or(0.0);
+        width > 0.0 && (self.load - load) / width >= UNEVEN
+    }
+
+    fn finding(self, evidence: &Evidence<'_>) -> Finding {
+        let confidence = confidence(RANGE_WIDTH - self.width, 0.05);
+        let mut finding = evidence.finding(Shape::HotRange, confidence);
+        finding.key = Some(self.start);
+        finding.evidence.extend([("share", self.load), ("share_of_keys", self.width)]);
+        finding
+    }
+}
+
+fn hot_range(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<HotRange> {
     let newest = columns.last()?;
     let is_read = evidence.load.get(Metric::Reads) > evidence.load.get(Metric::Writes);
     let metric = if is_read { Metric::Reads } else { Metric::Writes };
@@ -153,7 +198,20 @@ fn hot_range(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Findin
     if loads.len() < MIN_BUCKETS || total == 0 {
         return None;
     }
-    // The narrowest run of buckets that has the share, by two ends that only move forward.
+    let (first, width, sum) = narrowest(&loads, total)?;
+    let share_of_keys = share(width as u64, loads.len() as u64);
+    (share_of_keys <= RANGE_WIDTH).then(|| HotRange {
+        start: newest.bounds[first].to_vec(),
+        end: newest.bounds.get(first + width).map(|bound| bound.to_vec()),
+        load: share(sum, total),
+        width: share_of_keys,
+        is_write: !is_read,
+    })
+}
+
+/// Returns the narrowest run of buckets that has the share of a hot range: its first one, their
+/// number and their load. Two ends only move forward.
+fn narrowest(loads: &[u64], total: u64) -> Option<(usize, usize, u64)> {
     let (mut first, mut sum) = (0, 0_u64);
     let mut narrowest: Option<(usize, usize, u64)> = None;
     for (last, load) in loads.iter().enumerate() {
@@ -167,13 +225,5 @@ fn hot_range(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Findin
             narrowest = Some((first, width, sum));
         }
     }
-    let (first, width, sum) = narrowest?;
-    let (width, load) = (share(width as u64, loads.len() as u64), share(sum, total));
-    if width > RANGE_WIDTH {
-        return None;
-    }
-    let mut finding = evidence.finding(Shape::HotRange, confidence(RANGE_WIDTH - width, 0.05));
-    finding.key = Some(newest.bounds[first].to_vec());
-    finding.evidence.extend([("share", load), ("share_of_keys", width)]);
-    Some(finding)
+    narrowest
 }

@@ -2,8 +2,11 @@
 //!
 //! ```text
 //! mod.rs     the order of the checks, and what they find
-//! order.rs   do keys rise with time; does the load repeat itself
+//! phase.rs   which columns have the load of now, and whether they are enough
+//! order.rs   do keys rise with time; does a series repeat itself
 //! groups.rs  keys that begin alike and have too much of the load
+//! period.rs  does the load rise and fall in equal times
+//! words.rs   names, reasons and advice
 //! ```
 //!
 //! Thresholds are those of the row-key adviser: a load is uneven if the most loaded region has
@@ -11,20 +14,24 @@
 
 mod groups;
 mod order;
+mod period;
+mod phase;
 #[cfg(test)]
 mod tests;
+mod words;
 
-use crate::activity::{Activity, ActivityColumn};
+pub use words::ShapeWords;
+
+use self::period::Bursts;
+use self::phase::Phase;
+use crate::activity::{Activity, ActivityColumn, hot_rows_of};
 use crate::codec::PackedColumn;
-use crate::column::BASE_MS;
 use crate::metric::{Load, Metric};
 
 /// Requests below which no shape is named.
 const MIN_REQUESTS: u64 = 1000;
 /// Sampled operations of one region below which their order means nothing.
 const MIN_ORDERED: usize = 16;
-/// Time that decides about every shape but a period, in milliseconds, if it has enough requests.
-const RECENT_MS: i64 = 120_000;
 /// Rank correlation from which keys rise with time.
 const ORDERED: f64 = 0.8;
 /// Share of the last bucket in the writes from which rising keys are new ones.
@@ -37,25 +44,20 @@ const HOT_ROW_RATIO: f64 = 8.0;
 const HOT_ROW_CERTAIN: f64 = 0.6;
 /// Load of the most loaded region over the mean from which a table is uneven.
 const UNEVEN: f64 = 2.0;
-/// Largest over mean load of the columns from which a load is periodic.
-const PERIODIC_PEAK: f64 = 1.6;
-/// Correlation of the load with itself from which it is periodic.
-const PERIODIC: f64 = 0.5;
-/// Columns of a series: those that are kept cover ten minutes, or more with pauses.
-const MAX_SERIES: usize = 360;
-/// Columns below which no period is known: two minutes.
-const MIN_PERIODIC_COLUMNS: usize = 12;
 /// Rows examined per returned row from which reads are wasted on deleted rows.
 const WASTED_READS: f64 = 5.0;
 /// Share of deletes in writes from which a table is used as a queue.
 const DELETE_SHARE: f64 = 0.2;
+/// Doubt about a frontier whose keys need not be new.
+const MAY_REWRITE: &str = "the keys may be those of existing rows, written again in their order";
 
 /// Shape of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// No request in the time.
     Idle,
-    /// Fewer than 1,000 requests.
+    /// Fewer than 1,000 requests, or fewer than three columns of the same load: the evidence says
+    /// how much more it needs, `more_requests` and `more_s`.
     TooFew,
     /// No key has much more than its share.
     Even,
@@ -139,7 +141,9 @@ struct Evidence<'a> {
     load: Load,
     /// Measurements that every finding has.
     figures: Vec<(&'static str, f64)>,
-    uneven: f64,
+    /// Load of the most loaded region over the mean, at the median of the columns; `None` if they
+    /// have too few requests for each region.
+    uneven: Option<f64>,
 }
 
 /// Names the shape of the load in a span of time.
@@ -153,26 +157,22 @@ pub fn diagnose(
     (from_ms, to_ms): (i64, i64),
     salt: Option<Salt<'_>>,
 ) -> Finding {
-    let all = Evidence::gather(activity, from_ms, to_ms);
-    let requests = all.load.requests();
-    if requests == 0 {
-        return all.finding(Shape::Idle, 1.0);
+    let all: Vec<&ActivityColumn> = activity.columns(from_ms, to_ms).collect();
+    if all.iter().all(|column| column.load.requests() == 0) {
+        return Evidence::gather(all).finding(Shape::Idle, 1.0);
     }
-    if requests < MIN_REQUESTS {
-        return all.finding(Shape::TooFew, 1.0);
-    }
-    // A table that was filled a few minutes ago had another load then.
-    let last = all.columns.last().map_or(to_ms, |column| column.to_ms);
-    let recent_ms = last.saturating_sub(RECENT_MS).max(from_ms);
-    let recent = Evidence::gather(activity, recent_ms, to_ms);
-    let is_enough = recent.load.requests() >= MIN_REQUESTS;
-    let (evidence, from_ms) = if is_enough { (recent, recent_ms) } else { (all, from_ms) };
-    let columns: Vec<PackedColumn> =
-        columns.iter().filter(|column| column.to_ms > from_ms).cloned().collect();
+    let phase = match Phase::newest(activity, (from_ms, to_ms)) {
+        Ok(phase) => phase,
+        Err(wanted) => return too_few(&Evidence::gather(all), wanted),
+    };
+    let is_of_phase = |column: &&PackedColumn| phase.overlaps(column.from_ms, column.to_ms);
+    let columns: Vec<PackedColumn> = columns.iter().filter(is_of_phase).cloned().collect();
     let columns = &columns[..];
+    let is_past = phase.is_past;
+    let evidence = Evidence::gather(phase.columns);
     let checks: [&dyn Fn() -> Option<Finding>; 6] = [
         &|| tombstone_head(&evidence),
-        &|| hot_row(&evidence, activity, (from_ms, to_ms)),
+        &|| hot_row(&evidence),
         &|| frontier(&evidence, columns),
         &|| sweep(&evidence),
         &|| groups::salt_imbalance(&evidence, salt?),
@@ -180,31 +180,35 @@ pub fn diagnose(
     ];
     let found = checks.iter().find_map(|check| check());
     // A period shows over a longer time.
-    let period = || periodic(&Evidence::gather(activity, i64::MIN, to_ms));
-    found.or_else(period).unwrap_or_else(|| even(&evidence))
+    let before: Vec<&ActivityColumn> = activity.columns(i64::MIN, to_ms).collect();
+    let period = || Bursts::of(&before, to_ms)?.period(&evidence);
+    let mut found = found.or_else(period).unwrap_or_else(|| {
+        let newest = evidence.columns.last().map(|column| column.load).unwrap_or_default();
+        let bursts = Bursts::of(&phase::alike(&before, &newest), to_ms);
+        even(&evidence, bursts.as_ref())
+    });
+    if is_past {
+        found.confidence = found.confidence.min(0.6);
+        found.doubts.push("the load has changed since, and the new one is too young to be judged");
+    }
+    found
 }
 
 impl<'a> Evidence<'a> {
-    fn gather(activity: &'a Activity, from_ms: i64, to_ms: i64) -> Self {
-        let columns: Vec<&ActivityColumn> = activity.columns(from_ms, to_ms).collect();
+    fn gather(columns: Vec<&'a ActivityColumn>) -> Self {
         let load = columns.iter().fold(Load::default(), |sum, column| sum + column.load);
         // The metric that has most of the requests decides which regions are loaded.
         let is_read = load.get(Metric::Reads) > load.get(Metric::Writes);
-        let skews =
-            columns.iter().filter_map(|column| if is_read { column.reads } else { column.writes });
-        let mut skews: Vec<_> = skews.collect();
+        let mut skews: Vec<_> =
+            columns.iter().filter_map(|column| column.sound_skew(is_read)).collect();
         skews.sort_by(|one, other| one.max_over_mean.total_cmp(&other.max_over_mean));
-        let mut figures = Vec::new();
-        let mut uneven = 1.0;
-        if let Some(median) = skews.get(skews.len() / 2) {
-            uneven = median.max_over_mean;
+        let median = skews.get(skews.len() / 2);
+        let figures = median.map_or_else(Vec::new, |median| {
             #[expect(clippy::cast_precision_loss, reason = "a number of regions")]
-            figures.extend([
-                ("d1", median.max_over_mean),
-                ("d2", median.effective),
-                ("regions", median.regions as f64),
-            ]);
-        }
+            let regions = median.regions as f64;
+            vec![("d1", median.max_over_mean), ("d2", median.effective), ("regions", regions)]
+        });
+        let uneven = median.map(|median| median.max_over_mean);
         Self { columns, load, figures, uneven }
     }
 
@@ -250,9 +254,44 @@ fn confidence(beyond: f64, error: f64) -> f64 {
     (1.0 - 0.5 * (-beyond.max(0.0) / error.max(1e-6)).exp()).clamp(0.5, 0.99)
 }
 
+/// Confidence that keys with a rank correlation rise or fall with time.
+fn order_confidence(correlation: f64) -> f64 {
+    confidence(correlation.abs() - ORDERED, 0.05)
+}
+
+impl Finding {
+    /// Returns a measurement by its name.
+    #[must_use]
+    pub fn evidence(&self, name: &str) -> Option<f64> {
+        self.evidence.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    /// Returns the finding for writes that are known to be of new rows: rising keys are then no
+    /// rows that are written again, wherever in the table they are.
+    #[must_use]
+    pub fn of_new_rows(mut self) -> Self {
+        if let (Shape::Frontier, Some(order)) = (self.shape, self.evidence("order")) {
+            self.doubts.retain(|doubt| *doubt != MAY_REWRITE);
+            self.confidence = order_confidence(order);
+        }
+        self
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "shares")]
 fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number of requests or seconds")]
+fn too_few(evidence: &Evidence<'_>, wanted: phase::Wanted) -> Finding {
+    let mut finding = evidence.finding(Shape::TooFew, 1.0);
+    finding.evidence.extend([
+        ("requests", evidence.load.requests() as f64),
+        ("more_requests", wanted.requests as f64),
+        ("more_s", wanted.seconds as f64),
+    ]);
+    finding
 }
 
 fn tombstone_head(evidence: &Evidence<'_>) -> Option<Finding> {
@@ -270,12 +309,8 @@ fn tombstone_head(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-fn hot_row(
-    evidence: &Evidence<'_>,
-    activity: &Activity,
-    (from_ms, to_ms): (i64, i64),
-) -> Option<Finding> {
-    let (rows, total) = activity.hot_rows(from_ms, to_ms, 2);
+fn hot_row(evidence: &Evidence<'_>) -> Option<Finding> {
+    let (rows, total) = hot_rows_of(&evidence.columns, 2);
     let top = rows.first()?;
     let (least, error) =
         (share(top.count.saturating_sub(top.error), total), share(top.error, total));
@@ -314,8 +349,7 @@ fn frontier(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Finding
     if correlation.abs() < ORDERED || regions > 1 && uneven < limit {
         return None;
     }
-    let mut finding =
-        evidence.finding(Shape::Frontier, confidence(correlation.abs() - ORDERED, 0.05));
+    let mut finding = evidence.finding(Shape::Frontier, order_confidence(correlation));
     finding.evidence.extend([
         ("order", correlation),
         ("frontiers", effective),
@@ -323,7 +357,7 @@ fn frontier(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Finding
     ]);
     if writes_at_end(columns) < AT_END && correlation > 0.0 {
         finding.confidence = finding.confidence.min(0.6);
-        finding.doubts.push("the keys may be those of existing rows, written again in their order");
+        finding.doubts.push(MAY_REWRITE);
     }
     if samples < 3 {
         finding.doubts.push("seen in less than half a minute");
@@ -360,52 +394,24 @@ fn sweep(evidence: &Evidence<'_>) -> Option<Finding> {
     if correlation.abs() < ORDERED {
         return None;
     }
-    let mut finding = evidence.finding(Shape::Sweep, confidence(correlation.abs() - ORDERED, 0.05));
+    let mut finding = evidence.finding(Shape::Sweep, order_confidence(correlation));
     finding.evidence.extend([("order", correlation), ("scans_share", scans)]);
     Some(finding)
 }
 
-/// Returns the requests of each 10 seconds since the first one. Columns without load are missing.
-#[expect(clippy::cast_precision_loss, reason = "requests of 10 seconds")]
-fn series(columns: &[&ActivityColumn]) -> Vec<f64> {
-    let Some(first) = columns.first() else { return Vec::new() };
-    let mut series = Vec::new();
-    for column in columns {
-        let slot = (column.from_ms - first.from_ms) / BASE_MS;
-        let slot = usize::try_from(slot).unwrap_or(0).min(MAX_SERIES - 1);
-        series.resize(series.len().max(slot + 1), 0.0);
-        series[slot] += column.load.requests() as f64;
+fn even(evidence: &Evidence<'_>, bursts: Option<&Bursts>) -> Finding {
+    let beyond = UNEVEN - evidence.uneven.unwrap_or(UNEVEN);
+    let mut finding = evidence.finding(Shape::Even, confidence(beyond, 0.5));
+    match evidence.uneven {
+        None => finding.doubts.push("too few requests for each region to compare them"),
+        Some(uneven) if uneven >= UNEVEN => {
+            finding.doubts.push("regions have different loads, and no key explains it");
+        }
+        Some(_) => {}
     }
-    series
-}
-
-fn periodic(evidence: &Evidence<'_>) -> Option<Finding> {
-    let series = series(&evidence.columns);
-    if series.len() < MIN_PERIODIC_COLUMNS {
-        return None;
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a short series")]
-    let mean = series.iter().sum::<f64>() / series.len() as f64;
-    let peak = series.iter().copied().fold(0.0, f64::max) / mean;
-    let (lag, correlation) = order::period(&series)?;
-    if peak < PERIODIC_PEAK || correlation < PERIODIC {
-        return None;
-    }
-    let mut finding = evidence.finding(Shape::Periodic, confidence(correlation - PERIODIC, 0.15));
-    #[expect(clippy::cast_precision_loss, reason = "a short series")]
-    finding.evidence.extend([
-        ("period_s", lag as f64 * 10.0),
-        ("repetition", correlation),
-        ("peak_over_mean", peak),
-    ]);
-    Some(finding)
-}
-
-fn even(evidence: &Evidence<'_>) -> Finding {
-    let mut finding = evidence.finding(Shape::Even, confidence(UNEVEN - evidence.uneven, 0.5));
-    if evidence.uneven >= UNEVEN {
-        finding.confidence = 0.5;
-        finding.doubts.push("regions have different loads, and no key explains it");
+    if bursts.is_some_and(|bursts| bursts.count() > 1) {
+        let text = "the load comes in bursts: whether they have a period shows after the next one";
+        finding.doubts.push(text);
     }
     finding
 }

@@ -239,7 +239,7 @@ fn job_on_idle_table_is_periodic() {
 #[test]
 fn hot_one_of_few_rows_is_hot_row() {
     let world = || World::new((0..6).map(padded).collect(), 1);
-    expect(Shape::HotRow, world, 2, None, |world, _, random| {
+    expect(Shape::HotRow, world, 3, None, |world, _, random| {
         for _ in 0..2000 {
             let counter = if random.u64(..10) < 9 { 3 } else { random.u64(..6) };
             world.put(&padded(counter));
@@ -270,7 +270,7 @@ fn celebrity_is_hot_row() {
         }
     });
     let one = || World::new(vec![b"counter".to_vec()], 1);
-    expect(Shape::HotRow, one, 2, None, |world, _, _| {
+    expect(Shape::HotRow, one, 3, None, |world, _, _| {
         (0..2000).for_each(|_| world.put(b"counter"));
     });
 }
@@ -394,7 +394,153 @@ fn few_requests_are_not_judged() {
         world.put(&padded(number));
     }
     world.tick();
-    assert_eq!(world.diagnose(6, None).shape, Shape::TooFew);
+    let finding = world.diagnose(6, None);
+    assert_eq!(finding.shape, Shape::TooFew);
+    for (name, value) in [("requests", 100.0), ("more_requests", 900.0), ("more_s", 20.0)] {
+        assert!(finding.evidence.contains(&(name, value)), "{finding:?}");
+    }
+}
+
+#[test]
+fn young_load_is_not_judged() {
+    let world = || World::new((0..20_000).map(padded).collect(), 16);
+    for columns in 1..3 {
+        expect(Shape::TooFew, world, columns, None, |world, _, random| {
+            (0..5000).for_each(|_| world.get(&padded(random.u64(..20_000))));
+        });
+    }
+}
+
+#[test]
+fn filled_table_has_the_load_of_its_reads() {
+    // In order, as a program fills a table.
+    let fill = |world: &mut World, at: u64| {
+        (at * 15_000..(at + 1) * 15_000).for_each(|number| world.put(&padded(number)));
+    };
+    let world = || World::new((0..30_000).map(padded).collect(), 16);
+    expect(Shape::Even, world, 5, None, |world, at, random| match at {
+        0 | 1 => fill(world, u64::try_from(at).unwrap()),
+        _ => (0..2000).for_each(|_| world.get(&padded(random.u64(..30_000)))),
+    });
+    let mut table = world();
+    fill(&mut table, 0);
+    for _ in 0..30 {
+        table.tick();
+        (0..2000).for_each(|number| table.get(&padded(number * 15 % 30_000)));
+    }
+    let finding = table.diagnose(60, None);
+    assert!(finding.shape == Shape::Even && finding.doubts.is_empty(), "{finding:?}");
+    expect(Shape::Sweep, world, 6, None, |world, at, _| match at {
+        0 => fill(world, 0),
+        _ => {
+            let first = (u64::try_from(at).unwrap() - 1) * 10_000;
+            for row in (first..first + 10_000).map(|row| padded(row % 30_000)) {
+                world.add(OperationKind::ScannedRow, &row, 1);
+            }
+        }
+    });
+}
+
+#[test]
+fn changed_load_leaves_doubt_until_it_is_judged() {
+    let mut world = World::new((0..20_000).map(padded).collect(), 16);
+    for at in 0..10 {
+        for number in 0..2000 {
+            let key = padded(number * 7 % 20_000);
+            if at < 5 { world.get(&key) } else { world.put(&key) }
+        }
+        world.tick();
+        let finding = world.diagnose(10, None);
+        let is_changing = (5..7).contains(&at);
+        let is_doubted = finding.doubts.iter().any(|doubt| doubt.contains("changed"));
+        assert_eq!(is_doubted, is_changing, "{at}: {finding:?}");
+    }
+}
+
+#[test]
+fn bursts_without_period_are_not_periodic() {
+    let world = || World::new((0..20_000).map(hashed).collect(), 16);
+    // Columns with load, in 10 seconds each.
+    let cases: [&[i64]; 5] = [
+        &[0, 1, 2],
+        &[0, 1, 2, 3, 20, 21, 22],
+        &[0, 1, 2, 9, 10, 24, 25, 26],
+        &[0, 1, 8, 9, 12, 13, 30, 31],
+        // A job that ended.
+        &[0, 1, 6, 7, 12, 13, 18, 19],
+    ];
+    for loaded in cases {
+        let (mut world, mut random) = (world(), fastrand::Rng::with_seed(1));
+        for at in 0..50 {
+            let count = if loaded.contains(&at) { 2500 } else { 0 };
+            (0..count).for_each(|_| world.get(&hashed(random.u64(..20_000))));
+            world.tick();
+            let shape = world.diagnose(60, None).shape;
+            let is_job = loaded[2] == 6 && (14..26).contains(&at);
+            assert!(is_job || shape != Shape::Periodic, "{loaded:?} at {at}");
+            assert!(at < 10 || is_job || shape == Shape::Even, "{loaded:?} at {at}: {shape:?}");
+        }
+    }
+}
+
+#[test]
+fn few_requests_of_many_regions_are_not_compared() {
+    let world = || World::new((0..20_000).map(hashed).collect(), 200);
+    for seed in 0..SEEDS {
+        let (mut world, mut random) = (world(), fastrand::Rng::with_seed(seed));
+        for _ in 0..6 {
+            (0..400).for_each(|_| world.get(&hashed(random.u64(..20_000))));
+            world.tick();
+        }
+        let finding = world.diagnose(6, None);
+        assert_eq!(finding.shape, Shape::Even, "seed {seed}: {finding:?}");
+        assert!(finding.confidence <= 0.5 && finding.doubts.len() == 1, "{finding:?}");
+    }
+}
+
+#[test]
+fn hot_prefix_is_not_a_part_of_itself() {
+    let key =
+        |device: u64, time: u64| [&padded(device)[..], format!(":{time:02}").as_bytes()].concat();
+    let rows = move || (0..20_000).map(|row| key(row % 1000, row / 1000)).collect();
+    for seed in 0..SEEDS {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut world = World::new(rows(), 16);
+        for _ in 0..4 {
+            for _ in 0..2500 {
+                let is_hot = random.u64(..100) < 45;
+                let device = if is_hot { 42 } else { random.u64(..1000) };
+                // Two of three requests are on times that begin alike.
+                let time = random.u64(..10) + if random.u64(..3) < 2 { 0 } else { 10 };
+                world.get(&key(device, time));
+            }
+            world.tick();
+        }
+        let finding = world.diagnose(4, None);
+        let device = [&padded(42)[..], b":"].concat();
+        assert_eq!(finding.key.as_deref(), Some(&device[..]), "seed {seed}: {finding:?}");
+    }
+}
+
+#[test]
+fn hot_prefix_in_a_hot_range_is_a_hot_prefix() {
+    let key = |device: u64, time: u64| [&padded(device)[..], &time.to_be_bytes()].concat();
+    let rows = move || (0..20_000).map(|row| key(row % 100, row / 100)).collect();
+    for (share, others) in [(44, 100), (55, 100), (44, 20)] {
+        expect(
+            Shape::HotPrefix,
+            || World::new(rows(), 16),
+            4,
+            None,
+            |world, _, random| {
+                for _ in 0..2500 {
+                    let is_hot = random.u64(..100) < share;
+                    let device = if is_hot { 42 } else { random.u64(..others) * (100 / others) };
+                    world.get(&key(device, random.u64(..200)));
+                }
+            },
+        );
+    }
 }
 
 #[test]

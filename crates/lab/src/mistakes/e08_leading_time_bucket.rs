@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use halite::rowkey::{KeySchema, Value};
-use halite_rowkey_tools::simulate::Skew;
+use halite_rowkey_tools::simulate::{Skew, panel_of_keys};
 
 use crate::distribution::WINDOW;
 use crate::manual_keys::perfect_splits;
@@ -106,6 +106,13 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         ("salt of host, hour, host", &by_salt),
         ("host, hour", &by_host),
     ]);
+    lab.picture(
+        "One load under two keys: the hour in front, and a salt in front of it",
+        vec![
+            panel_of_keys(&wrong, &wrong_keys, table.splits(), &skew),
+            panel_of_keys(&salted, &salted_keys, right.splits(), &by_salt),
+        ],
+    );
     lab.assert_claim(
         by_salt.window_mean < 2.0 && by_host.window_mean < 2.0,
         "Both ways all 16 regions work at any time, and the busiest has less than twice the mean.",

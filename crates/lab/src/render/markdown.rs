@@ -1,12 +1,13 @@
 //! Rendering of a page as Markdown, without elements that another run would not reproduce.
 
 use super::{aligned, bar_lines, line};
-use crate::page::{Element, RenderedPage};
+use crate::page::{Element, RenderedPage, image_name};
 
 /// Returns the page as Markdown; its heading is of the first level.
 pub fn markdown(page: &RenderedPage) -> String {
     let mut out = format!("# {} {}\n", page.id, page.title);
     let mut open = false;
+    let mut pictures = 0;
     for element in &page.elements {
         // Consecutive statements share one block.
         let is_done = matches!(element, Element::Statement { .. });
@@ -26,6 +27,11 @@ pub fn markdown(page: &RenderedPage) -> String {
             }
             Element::DataTable { headings, rows } => block(&mut out, &aligned(headings, rows)),
             Element::Bars(shares) => block(&mut out, &bar_lines(shares)),
+            Element::Picture(picture) => {
+                let file = image_name(page.id, pictures);
+                pictures += 1;
+                line(&mut out, format_args!("\n![{}]({file})", picture.title));
+            }
             Element::Claim(text) => line(&mut out, format_args!("\n- {text}")),
             Element::Finding { rule, text } => {
                 block(&mut out, &text.lines().map(str::to_owned).collect::<Vec<_>>());

@@ -1,10 +1,15 @@
 //! Rendering of a page for a terminal: within 100 columns, without colors.
 
+use halite_rowkey_tools::picture::{TerminalStyle, terminal};
+
 use super::{aligned, bar_lines, line};
 use crate::page::{Element, RenderedPage};
 
 /// Maximum line length of running text; replies of the store are not wrapped.
 const COLUMNS: usize = 100;
+
+/// Form of pictures, which are indented.
+const PICTURE: TerminalStyle = TerminalStyle { width: COLUMNS - 4, colors: None };
 
 /// Returns the page as text.
 pub fn text(page: &RenderedPage) -> String {
@@ -35,6 +40,7 @@ pub fn text(page: &RenderedPage) -> String {
             }
             Element::DataTable { headings, rows } => indented(&mut out, aligned(headings, rows)),
             Element::Bars(shares) => indented(&mut out, bar_lines(shares)),
+            Element::Picture(picture) => indented(&mut out, terminal(picture, PICTURE)),
             Element::Claim(text) => wrapped(&mut out, "  [ok] ", "       ", text),
             Element::Finding { text, .. } => {
                 text.lines().for_each(|text| wrapped(&mut out, "  ", "    ", text));

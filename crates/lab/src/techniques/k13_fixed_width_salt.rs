@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use halite::rowkey::Splits;
-use halite_rowkey_tools::simulate::Skew;
+use halite_rowkey_tools::simulate::{Skew, panel_of_keys};
 
 use crate::declared_keys::skew_for_keys;
 use crate::{Page, PageWriter, ScanSpec, Section};
@@ -55,7 +55,8 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let salts = |count: u32| {
         format!("ROW KEY (SALT({count} BY id), id STRING)").parse().map_err(anyhow::Error::from)
     };
-    let (even, unsalted) = (distribution(&key, &boundaries(&key, 16)?)?, unsalted());
+    let sixteen = boundaries(&key, 16)?;
+    let (even, (plain_splits, unsalted)) = (distribution(&key, &sixteen)?, unsalted());
     let ten = distribution(&key, &boundaries(&key, 10)?)?;
     let three = distribution(&salts(3)?, table.splits())?;
     lab.skews(&[
@@ -64,6 +65,15 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         ("16 salts, 10 regions", &ten),
         ("3 salts, 16 regions", &three),
     ]);
+    let plain = "ROW KEY (id STRING)".parse()?;
+    let plain_keys: Vec<Bytes> = ids().map(Bytes::from).collect();
+    lab.picture(
+        "The same orders without a salt and with one",
+        vec![
+            panel_of_keys(&plain, &plain_keys, &plain_splits, &unsalted),
+            panel_of_keys(&key, &keys(&key)?, &sixteen, &even),
+        ],
+    );
     lab.assert_claim(
         unsalted.window_mean > 15.0,
         "Without a salt, every window goes to one region, or to two where it crosses a boundary.",
@@ -105,16 +115,18 @@ fn ids() -> impl Iterator<Item = String> {
 }
 
 fn distribution(key: &halite::rowkey::KeySchema, boundaries: &[Bytes]) -> anyhow::Result<Skew> {
-    let keys = ids()
-        .map(|id| Ok(Bytes::copy_from_slice(&key.encode(&[id.as_str().into()])?)))
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    Ok(skew_for_keys(&keys, boundaries, WINDOW))
+    Ok(skew_for_keys(&keys(key)?, boundaries, WINDOW))
+}
+
+fn keys(key: &halite::rowkey::KeySchema) -> anyhow::Result<Vec<Bytes>> {
+    ids().map(|id| Ok(Bytes::copy_from_slice(&key.encode(&[id.as_str().into()])?))).collect()
 }
 
 /// Returns the numbers without a salt, on 16 regions that finally have equal sizes.
-fn unsalted() -> Skew {
+fn unsalted() -> (Vec<Bytes>, Skew) {
     let keys: Vec<Bytes> = ids().map(Bytes::from).collect();
     let boundaries: Vec<Bytes> =
         (1..16).map(|region| keys[keys.len() * region / 16].clone()).collect();
-    skew_for_keys(&keys, &boundaries, WINDOW)
+    let skew = skew_for_keys(&keys, &boundaries, WINDOW);
+    (boundaries, skew)
 }

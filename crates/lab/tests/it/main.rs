@@ -80,6 +80,7 @@ fn documentation_matches_generated_pages() {
     });
     let mut files: Vec<_> =
         written.iter().map(|page| (format!("{}.md", page.id), render::markdown(page))).collect();
+    files.extend(written.iter().flat_map(halite_lab::RenderedPage::images));
     files.push(("README.md".to_owned(), render::index(pages())));
     for (name, now) in files {
         let there = std::fs::read_to_string(folder.join(&name)).unwrap_or_default();

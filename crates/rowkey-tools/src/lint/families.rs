@@ -6,6 +6,7 @@ use halite_types::{FamilyDescriptor, TableDescriptor};
 use super::finding::Findings;
 use super::input::LintInput;
 use super::key_cost::CellCosts;
+use halite_rowkey::language::ColumnType;
 
 /// Bytes of a `KeyValue` with a key of 16 bytes, a family and a qualifier of one each, and a value
 /// of eight.
@@ -37,16 +38,18 @@ pub(super) fn check(table: &TableDescriptor, subject: &LintInput<'_>, found: &mu
     }
     for column in subject.columns {
         if column.qualifier.len() > QUALIFIER_BYTES
-            && let Some(letter) = column.qualifier.chars().next()
+            && let Some(letter) = String::from_utf8_lossy(&column.qualifier).chars().next()
         {
             let more = column.qualifier.len() - letter.len_utf8();
             let message = format!(
                 "Qualifier {} is repeated in every cell of the column: {more} bytes more than one \
                  letter.",
-                column.qualifier
+                String::from_utf8_lossy(&column.qualifier)
             );
+            let word =
+                if matches!(column.ty, ColumnType::Map { .. }) { "PREFIX" } else { "QUALIFIER" };
             found.add("F-LONGQ", None, message).fix(format!(
-                "{} ... QUALIFIER {letter}, which keeps the long name in queries",
+                "{} ... {word} {letter}, which keeps the long name in queries",
                 column.name
             ));
         }

@@ -103,7 +103,7 @@ pub(super) fn measured_columns<'a>(
         .columns
         .iter()
         .filter(|column| family.is_none_or(|family| column.family.as_bytes() == family))
-        .map(|column| column.qualifier.as_bytes())
+        .map(|column| &column.qualifier[..])
         .collect();
     declared.sort_unstable();
     declared.dedup();

@@ -1,6 +1,5 @@
 //! Rules about observed cells of the table.
 
-use halite_rowkey::language::ColumnType;
 use halite_types::key::to_string_binary;
 
 use super::cells::{AppendedAs, CellSample, format_column};
@@ -142,9 +141,9 @@ fn appended(cells: &CellSample, subject: &LintInput<'_>, found: &mut Findings) {
         return;
     }
     for column in subject.columns {
-        let is_number = matches!(&column.ty, ColumnType::Value(ty) if ty.integer_range().is_some());
+        let is_number = column.ty.value_type().is_some_and(|ty| ty.integer_range().is_some());
         let of_column = cells.longs.iter().find(|((family, qualifier), _)| {
-            family == column.family.as_bytes() && qualifier == column.qualifier.as_bytes()
+            family == column.family.as_bytes() && column.owns(qualifier)
         });
         let Some(((family, qualifier), length)) = of_column.filter(|_| is_number) else { continue };
         let message = format!(

@@ -376,11 +376,8 @@ fn families_and_columns_are_linted() {
         ids(&LintInput { key: Some(&key), table: Some(&table), columns, ..LintInput::default() })
     };
     let good = FamilyDescriptor::new("f").set("DATA_BLOCK_ENCODING", "FAST_DIFF");
-    let column = |qualifier: &str, name: &str| Column {
-        name: name.into(),
-        family: "f".into(),
-        qualifier: qualifier.into(),
-        ty: ColumnType::Value(FieldType::String),
+    let column = |qualifier: &str, name: &str| {
+        Column::new(name, ColumnType::Value(FieldType::String), "f").qualified(qualifier.to_owned())
     };
     assert_eq!(found(std::slice::from_ref(&good), &[column("v", "value")]), [""; 0]);
     assert_eq!(

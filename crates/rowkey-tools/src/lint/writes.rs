@@ -50,7 +50,7 @@ fn hot_row(query: &QueryShape, found: &mut Findings) {
 /// F-APPENDCNT, from the declaration.
 fn appended(query: &QueryShape, subject: &LintInput<'_>, found: &mut Findings) {
     let is_number =
-        |ty: &ColumnType| matches!(ty, ColumnType::Value(ty) if ty.integer_range().is_some());
+        |ty: &ColumnType| ty.value_type().is_some_and(|ty| ty.integer_range().is_some());
     if let Some(column) = subject.columns.iter().find(|column| is_number(&column.ty)) {
         let message = format!(
             "Query {} appends, and column {} is a number: Append adds bytes to the end of the \

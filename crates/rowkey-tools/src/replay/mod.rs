@@ -21,6 +21,7 @@ use halite_rowkey::codec::KeyBuf;
 use halite_rowkey::plan::{Plan, PlanNote, PlanOptions};
 use halite_rowkey::schema::KeySchema;
 
+use crate::picture::{KeyedOperation, Verdict};
 use crate::split_sample;
 
 pub use candidates::{Candidate, candidates, opaque_key};
@@ -45,6 +46,8 @@ pub struct RecordedCall {
     pub stop: Option<Bytes>,
     /// Call without rows and values; equal for equal queries.
     pub statement: Arc<str>,
+    /// Operations of which it is the sample, at least 1: it counts as all of them.
+    pub weight: u64,
 }
 
 /// What of the operations is compared.
@@ -79,6 +82,8 @@ pub struct Replay {
     pub is_assumed: bool,
     /// Skew now and then.
     pub skew: (LoadSkew, LoadSkew),
+    /// Shape of the load now and then.
+    pub verdicts: (Verdict, Verdict),
     /// Mean length of a key in bytes, now and then.
     pub key_bytes: (f64, f64),
     /// Mean number of ranges per read, now and then; `None` without reads.
@@ -96,8 +101,8 @@ pub struct WorseQuery {
     pub ranges: f64,
     /// `true` if it reads the whole table then, and did not before.
     pub reads_all: bool,
-    /// Its recorded operations.
-    pub operations: usize,
+    /// Operations that the recorded ones of it are the sample of.
+    pub operations: u64,
 }
 
 /// Redraws operations recorded under the key of `rekeyer` under its other key.
@@ -132,10 +137,14 @@ pub fn replay(
     let is_counted = |call: &RecordedCall| call.is_read == options.counts_reads;
     let has_counted = keys.iter().any(|(at, _)| is_counted(&calls[*at]));
     let counted = || keys.iter().filter(|(at, _)| !has_counted || is_counted(&calls[*at]));
-    let now: Vec<(i64, &[u8])> =
-        counted().map(|(at, _)| (calls[*at].time_ms, &calls[*at].row[..])).collect();
-    let then: Vec<(i64, &[u8])> =
-        counted().map(|(at, key)| (calls[*at].time_ms, &key[..])).collect();
+    let operation = |at: usize, key| {
+        let RecordedCall { time_ms, is_read, weight, .. } = calls[at];
+        KeyedOperation { time_ms, key, is_read, weight }
+    };
+    let now: Vec<KeyedOperation<'_>> =
+        counted().map(|(at, _)| operation(*at, &calls[*at].row[..])).collect();
+    let then: Vec<KeyedOperation<'_>> =
+        counted().map(|(at, key)| operation(*at, &key[..])).collect();
     let is_assumed = options.boundaries.is_empty();
     let regions = if is_assumed {
         options.assumed_regions
@@ -149,6 +158,10 @@ pub fn replay(
         LoadSkew::of(&then, &then_boundaries, regions as usize, options.seed),
     );
     let (ranges, worse) = compare_queries(calls, rekeyer);
+    let verdicts = (
+        skew.0.verdict(&now, &now_boundaries, rekeyer.from(), ranges.map(|ranges| ranges.0)),
+        skew.1.verdict(&then, &then_boundaries, rekeyer.to(), ranges.map(|ranges| ranges.1)),
+    );
     Ok(Replay {
         operations: keys.len(),
         misfits,
@@ -159,6 +172,7 @@ pub fn replay(
         keys,
         is_assumed,
         skew,
+        verdicts,
         ranges,
         worse,
     })
@@ -177,8 +191,8 @@ fn by_salt(key: &KeySchema, regions: u32) -> Option<Vec<Bytes>> {
 }
 
 /// Returns boundaries of regions with equal numbers of different rows.
-fn even(calls: &[(i64, &[u8])], regions: u32) -> Vec<Bytes> {
-    let mut rows: Vec<&[u8]> = calls.iter().map(|(_, row)| *row).collect();
+fn even(calls: &[KeyedOperation<'_>], regions: u32) -> Vec<Bytes> {
+    let mut rows: Vec<&[u8]> = calls.iter().map(|call| call.key).collect();
     rows.sort_unstable();
     rows.dedup();
     let rows = rows.into_iter().map(Bytes::copy_from_slice).collect();
@@ -187,17 +201,19 @@ fn even(calls: &[(i64, &[u8])], regions: u32) -> Vec<Bytes> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean of counts far below 2^52")]
-fn mean_length(calls: &[(i64, &[u8])]) -> f64 {
-    let bytes: usize = calls.iter().map(|(_, row)| row.len()).sum();
-    bytes as f64 / calls.len().max(1) as f64
+fn mean_length(calls: &[KeyedOperation<'_>]) -> f64 {
+    let bytes: f64 = calls.iter().map(|call| call.key.len() as f64 * call.weight as f64).sum();
+    let weight: f64 = calls.iter().map(|call| call.weight as f64).sum();
+    bytes / weight.max(1.0)
 }
 
 /// Ranges of one statement.
 #[derive(Default)]
 struct Cost {
-    planned: usize,
-    ranges: usize,
-    reads_all: usize,
+    /// Operations of the planned ones.
+    planned: f64,
+    ranges: f64,
+    reads_all: f64,
 }
 
 /// Returns the mean number of ranges per read now and then, and the queries that get worse.
@@ -217,21 +233,24 @@ fn compare_queries(
     for call in (0..reads.len()).filter(is_chosen).map(|at| reads[at]) {
         let Some(read) = planned(call, rekeyer, &to, &options) else { continue };
         let cost = costs.entry(&call.statement).or_default();
-        cost.planned += 1;
-        cost.ranges += read.ranges;
-        cost.reads_all += usize::from(read.gets_whole_table);
+        let weight = call.weight.max(1) as f64;
+        cost.planned += weight;
+        cost.ranges += read.ranges as f64 * weight;
+        cost.reads_all += if read.gets_whole_table { weight } else { 0.0 };
     }
-    let total: usize = costs.values().map(|cost| cost.planned).sum();
-    let ranges: usize = costs.values().map(|cost| cost.ranges).sum();
-    let operations =
-        |statement: &str| reads.iter().filter(|call| *call.statement == *statement).count();
+    let total: f64 = costs.values().map(|cost| cost.planned).sum();
+    let ranges: f64 = costs.values().map(|cost| cost.ranges).sum();
+    let operations = |statement: &str| {
+        let same = reads.iter().filter(|call| *call.statement == *statement);
+        same.fold(0_u64, |sum, call| sum.saturating_add(call.weight.max(1)))
+    };
     let mut worse: Vec<WorseQuery> = costs
         .into_iter()
         .map(|(statement, cost)| WorseQuery {
             operations: operations(statement),
             statement: statement.to_owned(),
-            ranges: cost.ranges as f64 / cost.planned as f64,
-            reads_all: cost.reads_all * 2 > cost.planned,
+            ranges: cost.ranges / cost.planned,
+            reads_all: cost.reads_all * 2.0 > cost.planned,
         })
         .filter(|query| query.reads_all || query.ranges > 1.0)
         .collect();
@@ -240,7 +259,7 @@ fn compare_queries(
             .cmp(&(a.reads_all, a.operations))
             .then_with(|| b.ranges.total_cmp(&a.ranges))
     });
-    ((total > 0).then(|| (1.0, ranges as f64 / total as f64)), worse)
+    ((total > 0.0).then(|| (1.0, ranges / total)), worse)
 }
 
 /// Ranges of one read under the other key.

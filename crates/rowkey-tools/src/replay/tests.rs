@@ -19,7 +19,7 @@ fn options() -> ReplayOptions {
 }
 
 fn write(time_ms: i64, row: Bytes) -> RecordedCall {
-    RecordedCall { time_ms, is_read: false, row, stop: None, statement: "put d".into() }
+    RecordedCall { time_ms, is_read: false, row, stop: None, statement: "put d".into(), weight: 1 }
 }
 
 /// Rising order numbers, 100 per second.
@@ -42,6 +42,27 @@ fn salt_heals_frontier() {
     assert_eq!((replay.operations, replay.misfits, replay.is_assumed), (40_000, 0, true));
     assert!((replay.key_bytes.1 - replay.key_bytes.0 - 1.0).abs() < 1e-9, "one byte of salt");
     assert_eq!((replay.ranges, replay.worse.len()), (None, 0), "nothing was read");
+    let shapes = (replay.verdicts.0.shape, replay.verdicts.1.shape);
+    assert_eq!(shapes, (halite_heat::Shape::Frontier, halite_heat::Shape::Even));
+}
+
+/// A sampled operation is a part of the load that it is the sample of.
+#[test]
+fn sampled_operation_counts_as_all_of_its_sample() {
+    let from = key("ROW KEY (id U32)");
+    let to = key("ROW KEY (SALT(4 BY id), id U32)");
+    let calls: Vec<RecordedCall> = (0..4000_i64)
+        .map(|at| {
+            let weight = if at % 4 == 0 { 5 } else { 1 };
+            RecordedCall { weight, ..write(at * 10, encoded(&from, &[&format!("id={}", at % 4)])) }
+        })
+        .collect();
+    let boundaries = (1..4).map(|id| encoded(&from, &[&format!("id={id}")])).collect();
+    let rekeyer = Rekeyer::new(&from, &to, 7).unwrap();
+    let options = ReplayOptions { boundaries, ..options() };
+    let found = replay(&calls, &rekeyer, &options).unwrap();
+    assert!((found.skew.0.window_p99 - 2.5).abs() < 0.01, "5 of 8: {:?}", found.skew.0);
+    assert_eq!(found.verdicts.0.shape, halite_heat::Shape::HotRow, "{:?}", found.verdicts.0);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Skew of operations over regions in windows of time, with its uncertainty.
 
 use bytes::Bytes;
+use halite_rowkey::schema::KeySchema;
 use halite_rowkey::split::region_for_key;
 
+use crate::picture::{KeyedOperation, LoadSpread, Verdict, diagnose_operations};
 use crate::simulate::stats::{median, percentile};
 
 /// Length of a window, in milliseconds: that of a column of the heat map. Windows with few
@@ -43,13 +45,18 @@ impl LoadSkew {
     /// Returns the skew of operations in the order of their times over `regions` regions. Boundaries
     /// may make fewer of them, where few rows cannot be divided: the others have no load.
     #[must_use]
-    pub fn of(calls: &[(i64, &[u8])], boundaries: &[Bytes], regions: usize, seed: u64) -> Self {
+    pub fn of(
+        calls: &[KeyedOperation<'_>],
+        boundaries: &[Bytes],
+        regions: usize,
+        seed: u64,
+    ) -> Self {
         let regions = regions.max(boundaries.len() + 1);
         let windows = windows(calls, boundaries);
         let ratios: Vec<f64> =
             windows.iter().map(|counts| max_over_mean(counts, regions)).collect();
         let effective: Vec<f64> = windows.iter().map(|counts| effective_regions(counts)).collect();
-        let mut rows: Vec<&[u8]> = calls.iter().map(|(_, row)| *row).collect();
+        let mut rows: Vec<&[u8]> = calls.iter().map(|call| call.key).collect();
         rows.sort_unstable();
         rows.dedup();
         let mut of_rows = vec![0; boundaries.len() + 1];
@@ -63,21 +70,41 @@ impl LoadSkew {
             regions,
         }
     }
+
+    /// Returns the shape of the load of these operations, of which it is the skew.
+    pub(super) fn verdict(
+        &self,
+        calls: &[KeyedOperation<'_>],
+        boundaries: &[Bytes],
+        schema: &KeySchema,
+        ranges: Option<f64>,
+    ) -> Verdict {
+        let spread = LoadSpread {
+            regions: self.regions,
+            effective_regions: self.effective_regions,
+            window_skew: self.window_p99,
+            whole_skew: self.static_balance,
+            ranges,
+        };
+        Verdict::new(&diagnose_operations(calls, boundaries, schema), spread)
+    }
 }
 
-/// Returns the operations of each region in each window.
-fn windows(calls: &[(i64, &[u8])], boundaries: &[Bytes]) -> Vec<Vec<u64>> {
+/// Returns the operations of each region in each window. A sampled one counts as all of which it is
+/// the sample, but once for the number that a window needs, since it is one draw of a row.
+fn windows(calls: &[KeyedOperation<'_>], boundaries: &[Bytes]) -> Vec<Vec<u64>> {
     let regions = boundaries.len() + 1;
     let enough = MIN_PER_REGION * regions as u64;
     let (mut all, mut counts, mut total, mut slot) = (Vec::new(), vec![0; regions], 0, None);
-    for (time, row) in calls {
-        let now = time.div_euclid(WINDOW_MS);
+    for call in calls {
+        let now = call.time_ms.div_euclid(WINDOW_MS);
         if slot.is_some_and(|slot| slot != now) && total >= enough {
             all.push(std::mem::replace(&mut counts, vec![0; regions]));
             total = 0;
         }
         slot = Some(now);
-        counts[region_for_key(row, boundaries)] += 1;
+        let count: &mut u64 = &mut counts[region_for_key(call.key, boundaries)];
+        *count = count.saturating_add(call.weight.max(1));
         total += 1;
     }
     if all.is_empty() || total >= enough {

@@ -106,7 +106,7 @@ impl Counter {
 
 /// Returns Spearman's coefficient as Pearson's of the ranks, which are dense and may be tied.
 #[expect(clippy::cast_precision_loss, reason = "ranks of a sample")]
-fn correlation(ranks: &[u32]) -> f64 {
+pub(crate) fn correlation(ranks: &[u32]) -> f64 {
     let count = ranks.len().max(1) as f64;
     let (mean_x, mean_y) =
         ((count - 1.0) / 2.0, ranks.iter().map(|&rank| f64::from(rank)).sum::<f64>() / count);

@@ -4,17 +4,16 @@
 //! Traffic is generated (`generators.rs`, `traffic.rs`) or read from a trace; `keys.rs` encodes it
 //! as keys of each design. `skew.rs` counts them by region, in total and in windows,
 //! `insert_pattern.rs` examines the positions of new keys, `rows.rs` hot rows, cardinalities and
-//! partitions, `unique.rs` colliding keys, and `fanout.rs` queries. `heatmap.rs` contains the heat
-//! map as numbers, `render/` draws it.
+//! partitions, `unique.rs` colliding keys, and `fanout.rs` queries. `panel.rs` makes the panel of a
+//! [`Picture`](crate::picture::Picture).
 
 mod design;
 mod error;
 mod fanout;
 mod generators;
-mod heatmap;
 mod insert_pattern;
 mod keys;
-pub mod render;
+mod panel;
 mod rows;
 mod skew;
 pub(crate) mod stats;
@@ -25,14 +24,14 @@ mod unique;
 mod values;
 
 use bytes::Bytes;
-use halite_rowkey::split::{Splits, region_for_key};
+use halite_rowkey::split::Splits;
 
 pub use design::{Design, RegionLayout};
 pub use error::SimulateError;
 pub use fanout::QueryCost;
 pub use generators::{FieldSpec, GeneratedValue};
-pub use heatmap::Heatmap;
 pub use insert_pattern::InsertPattern;
+pub use panel::panel_of_keys;
 pub use rows::{Cardinality, EffectiveSpread, HotKeys, Partitions};
 pub use skew::{Skew, SkewCounter};
 pub use traffic::{
@@ -40,14 +39,12 @@ pub use traffic::{
 };
 pub use unique::{DigestCollisions, Uniqueness};
 
+use crate::picture::Panel;
 use crate::split_sample;
+pub(crate) use insert_pattern::correlation;
 use keys::Keys;
 pub(crate) use keys::TrafficResolver;
-
-/// Minimum and maximum columns of the heat map; and maximum rows.
-const MIN_COLUMNS: usize = 24;
-const MAX_COLUMNS: usize = 240;
-const MAX_ROWS: usize = 64;
+use panel::{Source, panel};
 
 /// Minimum writes per region in a window; with fewer, random variation dominates.
 const MIN_WRITES_PER_REGION: u64 = 8;
@@ -106,8 +103,8 @@ pub struct Simulation {
     pub uniqueness: Uniqueness,
     /// Costs of the queries.
     pub queries: Vec<QueryCost>,
-    /// Heat map, as numbers.
-    pub heatmap: Heatmap,
+    /// Writes by key and time, with the shape of their load.
+    pub panel: Panel,
 }
 
 /// Simulates traffic on a design.
@@ -151,11 +148,18 @@ pub fn simulate(
     let ends = rows::first_field_ends(&design.key, &keys, count);
     let first_field = |at: u32| usize::from(ends[at as usize]);
     let span_ms = time_of(writes[writes.len() - 1]) - time_of(writes[0]);
+    let skew = Skew::from_keys(writes.iter().map(key), &boundaries, options.window);
+    let queries = fanout::costs(design, &keys, traffic, &distinct, &boundaries);
+    let count = distinct.len() as u64;
+    let uniqueness = unique::uniqueness(&design.key, &keys, traffic, &writes, count, span_ms);
+    let timed: Vec<(u32, i64)> = writes.iter().map(|&at| (at, time_of(at))).collect();
+    let source = Source { design, keys: &keys, boundaries: &boundaries, writes: &timed };
     Ok(Simulation {
         name: design.name.clone(),
         key: design.key.to_text(),
         misfits: keys.misfits,
-        writes: Skew::from_keys(writes.iter().map(key), &boundaries, options.window),
+        panel: panel(&source, &skew, &queries, &uniqueness),
+        writes: skew,
         writes_by_time: by_time(&keys, &writes, time_of, &boundaries, options.window_ms),
         reads: (!reads.is_empty())
             .then(|| Skew::from_keys(reads.iter().map(key), &boundaries, options.window)),
@@ -166,16 +170,8 @@ pub fn simulate(
         spreads: rows::effective_spread(&design.key, &keys, traffic, &writes),
         cardinalities: rows::cardinalities(&design.key, &keys, traffic, &writes),
         partitions: rows::partitions(&keys, &written, first_field),
-        uniqueness: unique::uniqueness(
-            &design.key,
-            &keys,
-            traffic,
-            &writes,
-            distinct.len() as u64,
-            span_ms,
-        ),
-        queries: fanout::costs(design, &keys, traffic, &distinct, &boundaries),
-        heatmap: heatmap(&keys, &writes, time_of, &boundaries),
+        uniqueness,
+        queries,
         boundaries,
     })
 }
@@ -234,20 +230,4 @@ fn ranks(keys: &Keys, writes: &[u32], sorted: &[u32]) -> Vec<u32> {
         run.iter().for_each(|&at| rank_of[at as usize] = rank);
     }
     writes.iter().map(|&at| rank_of[at as usize]).collect()
-}
-
-fn heatmap(
-    keys: &Keys,
-    writes: &[u32],
-    time_of: impl Fn(u32) -> i64,
-    boundaries: &[Bytes],
-) -> Heatmap {
-    let region = |at: u32| {
-        u32::try_from(region_for_key(keys.get(at as usize), boundaries)).unwrap_or(u32::MAX)
-    };
-    let operations: Vec<(i64, u32)> = writes.iter().map(|&at| (time_of(at), region(at))).collect();
-    // Columns with fewer writes would show random variation.
-    let filled = operations.len() as u64 / (MIN_WRITES_PER_REGION * (boundaries.len() as u64 + 1));
-    let columns = usize::try_from(filled).unwrap_or(MAX_COLUMNS).clamp(MIN_COLUMNS, MAX_COLUMNS);
-    Heatmap::from_operations(&operations, boundaries.len() + 1, columns, MAX_ROWS)
 }

@@ -16,7 +16,7 @@
 use halite_types::{FamilyDescriptor, TableDescriptor, TableName};
 
 use super::build::{RawKind, RawSegment};
-use super::columns::{RawColumn, column};
+use super::columns::{ATTRIBUTES, RawColumn, column, printed_qualifier};
 use super::cursor::{Cursor, Name};
 use super::declaration::{
     Column, ColumnType, ConditionKind, Query, QueryCondition, SplitClause, TableDeclaration,
@@ -82,15 +82,8 @@ pub(super) fn elements(cursor: &mut Cursor<'_>) -> Result<RawTable, LanguageErro
     if cursor.eat_sign(')') {
         Ok(table)
     } else {
-        Err(cursor.unexpected(&[
-            "','",
-            "')'",
-            "FAMILY",
-            "QUALIFIER",
-            "ALIAS",
-            "VERSIONS",
-            "NOT NULL",
-        ]))
+        let expected: Vec<&str> = ["','", "')'"].iter().chain(ATTRIBUTES).copied().collect();
+        Err(cursor.unexpected(&expected))
     }
 }
 
@@ -207,6 +200,7 @@ fn declare(
         .filter_map(|column| Some((column.name.text.clone(), column.field_type()?)))
         .collect();
     let key = key.build(&declared)?;
+    check_key_columns(&table.columns, &key)?;
     let descriptor = descriptor(&table, &key, name)?;
     let family = default_family(&table);
     let columns = values(table.columns, &key);
@@ -224,6 +218,21 @@ fn declare(
         split: table.split,
         suppressions: Vec::new(),
     })
+}
+
+/// Checks that columns in the key have no attribute that only cells have.
+fn check_key_columns(columns: &[RawColumn], key: &KeySchema) -> Result<(), LanguageError> {
+    let in_key = columns
+        .iter()
+        .filter(|column| column.family.is_none() && key.field_id(&column.name.text).is_some());
+    for column in in_key {
+        if let Some((word, span)) = column.cell_attribute() {
+            let message =
+                format!("column {} is in the key, and only a cell has {word}", column.name.text);
+            return Err(LanguageError::new(span, message).suggest("leave it out"));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the columns that are not in the key, or that are also stored separately.
@@ -367,13 +376,12 @@ fn check_queries(
 }
 
 fn type_of(name: &str, columns: &[Column], key: &KeySchema) -> Option<FieldType> {
-    let of_column = |column: &Column| match column.ty {
-        ColumnType::Value(ty) => Some(ty),
-        ColumnType::Series { .. } => None,
-    };
     match key.field_id(name) {
         Some(field) => Some(key.fields()[field].ty),
-        None => columns.iter().find(|column| column.name == name).and_then(of_column),
+        None => columns
+            .iter()
+            .find(|column| column.name == name)
+            .and_then(|column| column.ty.value_type()),
     }
 }
 
@@ -381,19 +389,42 @@ fn has_beginnings(ty: FieldType) -> bool {
     ty.is_text() || matches!(ty, FieldType::Bytes | FieldType::Fixed(_))
 }
 
+/// Checks that a column and those before it have no cell in common; returns the reason and the fix.
+fn check_apart(column: &Column, before: &[Column]) -> Result<(), (String, &'static str)> {
+    let is_map = |column: &Column| matches!(column.ty, ColumnType::Map { .. });
+    for other in before.iter().filter(|other| other.family == column.family) {
+        if is_map(column) || is_map(other) {
+            let map = if is_map(column) { column } else { other };
+            if other.owns(&column.qualifier) || column.owns(&other.qualifier) {
+                let prefix = match &map.qualifier[..] {
+                    [] => format!("every cell of family {}", map.family),
+                    prefix => format!("cells that begin with {}", printed_qualifier(prefix)),
+                };
+                let message = format!(
+                    "columns {} and {} have cells in common: {} has {prefix}",
+                    other.name, column.name, map.name
+                );
+                return Err((message, "give the MAP a PREFIX of its own, or a family"));
+            }
+        } else if other.qualifier == column.qualifier {
+            let qualifier = String::from_utf8_lossy(&column.qualifier);
+            let message = format!(
+                "columns {} and {} have one name in the store, {}:{qualifier}",
+                other.name, column.name, column.family
+            );
+            return Err((message, ""));
+        }
+    }
+    Ok(())
+}
+
 /// Checks the rules that require the key.
 fn check_columns(columns: &[Column], spans: &[Span], key: &KeySchema) -> Result<(), LanguageError> {
     for ((at, column), span) in columns.iter().enumerate().zip(spans) {
-        if let Some(other) = columns[..at]
-            .iter()
-            .find(|other| other.family == column.family && other.qualifier == column.qualifier)
-        {
-            let message = format!(
-                "columns {} and {} have one name in the store, {}:{}",
-                other.name, column.name, column.family, column.qualifier
-            );
-            return Err(LanguageError::new(*span, message));
-        }
+        check_apart(column, &columns[..at]).map_err(|(message, fix)| {
+            let error = LanguageError::new(*span, message);
+            if fix.is_empty() { error } else { error.suggest(fix) }
+        })?;
         let ColumnType::Series { offset_of, .. } = &column.ty else { continue };
         if let Some(field) = offset_of.as_ref().filter(|field| key.field_id(field).is_none()) {
             let message = format!(
@@ -406,13 +437,16 @@ fn check_columns(columns: &[Column], spans: &[Span], key: &KeySchema) -> Result<
         let series =
             SeriesColumn::new(key, column).map_err(|message| LanguageError::new(*span, message))?;
         let is_taken = |other: &&Column| {
-            other.family == column.family && series.may_be_loose(other.qualifier.as_bytes())
+            other.family == column.family && series.may_be_loose(&other.qualifier)
         };
         if let Some(other) = columns.iter().find(is_taken) {
             let message = format!(
                 "column {} could be taken for a point of {}: {} has as many bytes after {} as an \
                  offset",
-                other.name, column.name, other.qualifier, column.qualifier
+                other.name,
+                column.name,
+                printed_qualifier(&other.qualifier),
+                printed_qualifier(&column.qualifier)
             );
             return Err(
                 LanguageError::new(*span, message).suggest("another qualifier for one of the two")

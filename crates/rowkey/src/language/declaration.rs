@@ -1,10 +1,11 @@
 //! Declarations of a statement besides the key: columns, queries, splits, and lint suppressions.
 
-use halite_types::{TableDescriptor, TableName};
+use halite_types::{Bytes, TableDescriptor, TableName};
 
 use super::error::Span;
+use crate::cell::CellEncoding;
 use crate::schema::{KeySchema, Order, Profile};
-use crate::value::FieldType;
+use crate::value::{FieldType, Value};
 
 /// Statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +55,7 @@ pub struct TableDeclaration {
 }
 
 /// Value column.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Column {
     /// Name in statements.
     pub name: String,
@@ -62,8 +63,15 @@ pub struct Column {
     pub ty: ColumnType,
     /// Family.
     pub family: String,
-    /// Qualifier, which is stored with every cell.
-    pub qualifier: String,
+    /// Qualifier, which is stored with every cell; of a `MAP`, the bytes that all its qualifiers
+    /// begin with, empty for every qualifier of the family.
+    pub qualifier: Bytes,
+    /// Encoding of its values; of a `MAP`, of its keys too.
+    pub encoding: CellEncoding,
+    /// `NOT NULL`: every row has a cell of the column. Only those who write by column keep it.
+    pub not_null: bool,
+    /// Value that is written where none is given; never null.
+    pub default: Option<Value<'static>>,
 }
 
 /// Type of the cells of a column.
@@ -71,6 +79,23 @@ pub struct Column {
 pub enum ColumnType {
     /// One value per cell.
     Value(FieldType),
+    /// One decimal number per cell: at most `precision` digits, of which `scale` are after the
+    /// point.
+    Decimal {
+        /// Digits, 1 to 31.
+        precision: u8,
+        /// Digits after the point, at most `precision`.
+        scale: u8,
+    },
+    /// `I64 COUNTER`: eight bytes, as Increment writes them.
+    Counter,
+    /// A value per qualifier.
+    Map {
+        /// Type of the qualifiers, after the beginning that all have.
+        key: FieldType,
+        /// Type of the cells.
+        value: FieldType,
+    },
     /// Packed points of a bucket row.
     Series {
         /// Type of one point.
@@ -193,6 +218,65 @@ pub struct Suppression {
     pub reason: String,
     /// Position in the text.
     pub span: Span,
+}
+
+/// Defaults are compared as values are: NaN is NaN, and `-0` is not `0`.
+impl PartialEq for Column {
+    fn eq(&self, other: &Self) -> bool {
+        let default = |column: &Self| column.default.clone().unwrap_or(Value::Null);
+        self.name == other.name
+            && self.ty == other.ty
+            && self.family == other.family
+            && self.qualifier == other.qualifier
+            && self.encoding == other.encoding
+            && self.not_null == other.not_null
+            && default(self).compare(&default(other)).is_eq()
+    }
+}
+
+impl Eq for Column {}
+
+impl Column {
+    /// Returns a column without attributes: its qualifier is its name.
+    pub fn new(name: impl Into<String>, ty: ColumnType, family: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            qualifier: Bytes::copy_from_slice(name.as_bytes()),
+            name,
+            ty,
+            family: family.into(),
+            encoding: CellEncoding::default(),
+            not_null: false,
+            default: None,
+        }
+    }
+
+    /// Returns a copy of the column with another qualifier.
+    #[must_use]
+    pub fn qualified(self, qualifier: impl Into<Bytes>) -> Self {
+        Self { qualifier: qualifier.into(), ..self }
+    }
+
+    /// Returns `true` if the column may own cells with this qualifier: its own, or one that begins
+    /// as those of the `MAP` do.
+    pub fn owns(&self, qualifier: &[u8]) -> bool {
+        match self.ty {
+            ColumnType::Map { .. } => qualifier.starts_with(&self.qualifier),
+            _ => self.qualifier == qualifier,
+        }
+    }
+}
+
+impl ColumnType {
+    /// Returns the type of the values; `None` for a `SERIES` and a `MAP`, whose rows have several.
+    pub fn value_type(&self) -> Option<FieldType> {
+        match self {
+            Self::Value(ty) => Some(*ty),
+            Self::Decimal { .. } => Some(FieldType::Decimal),
+            Self::Counter => Some(FieldType::I64),
+            Self::Series { .. } | Self::Map { .. } => None,
+        }
+    }
 }
 
 impl Query {

@@ -40,6 +40,7 @@ mod error;
 mod fingerprint;
 mod key;
 mod lexer;
+mod literals;
 mod options;
 mod print;
 mod queries;

@@ -3,10 +3,12 @@
 use bytes::Bytes;
 use halite_types::rng::{SPLIT_MIX_INCREMENT, SplitMix64};
 
+use super::declaration::{Column, ColumnType};
+use crate::cell::{CellCodec, CellEncoding};
 use crate::schema::{
     Field, FieldId, HashFunction, KeySchema, Order, Profile, Segment, SegmentKind,
 };
-use crate::value::{FieldType, TimeUnit};
+use crate::value::{Decimal, FieldType, TimeUnit, Value};
 
 /// Seeded generator.
 pub(crate) struct SeededRng(SplitMix64);
@@ -34,7 +36,7 @@ impl SeededRng {
     }
 }
 
-const TYPES: &[FieldType] = &[
+pub(crate) const TYPES: &[FieldType] = &[
     FieldType::Bool,
     FieldType::U8,
     FieldType::U16,
@@ -220,4 +222,81 @@ fn dressed(chance: &mut SeededRng, profile: Profile, kind: SegmentKind) -> Segme
     let digits =
         (profile == Profile::Text && chance.flip()).then(|| chance.pick(&[1, 10, 19, 128]));
     Segment { kind, order, nullable: chance.below(4) == 0, digits }
+}
+
+/// Returns a value column with random attributes; its qualifier is its name.
+pub(crate) fn column(chance: &mut SeededRng, name: &str, family: &str) -> Column {
+    let ty = match chance.below(6) {
+        0 => ColumnType::Counter,
+        1 => {
+            let precision = chance.pick(&[1, 10, 31]);
+            ColumnType::Decimal { precision, scale: chance.pick(&[0, 1, precision]) }
+        }
+        2 => ColumnType::Map { key: chance.pick(TYPES), value: chance.pick(TYPES) },
+        _ => ColumnType::Value(chance.pick(TYPES)),
+    };
+    let mut column = Column::new(name, ty, family);
+    let has_values = matches!(column.ty, ColumnType::Value(_) | ColumnType::Decimal { .. });
+    if column.ty != ColumnType::Counter {
+        column.encoding = chance.pick(CellEncoding::NAMES).1;
+        if column.codec().is_err() || key_codec(&column).is_err() {
+            column.encoding = CellEncoding::Java;
+        }
+    }
+    if has_values && chance.flip() {
+        let value = value(chance, column.ty.value_type().expect("it has values"));
+        column.default = Some(value)
+            .filter(|value| column.codec().is_ok_and(|codec| codec.encode(value).is_ok()));
+    }
+    column.not_null = has_values && chance.flip();
+    column
+}
+
+fn key_codec(column: &Column) -> Result<(), String> {
+    match column.ty {
+        ColumnType::Map { key, .. } => CellCodec::new(key, column.encoding).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// Returns a value of a type: greatest, least, negative, empty and others.
+pub(crate) fn value(chance: &mut SeededRng, ty: FieldType) -> Value<'static> {
+    let text = chance.pick(&["", "a", "it's", "NULL", "\u{1f980}\0\u{5f20}", "x'00'", "\n"]);
+    let bytes = |count: u16, chance: &mut SeededRng| -> Vec<u8> {
+        (0..count).map(|_| chance.pick(&[0, 1, 0x7f, 0x80, 0xff])).collect()
+    };
+    match ty {
+        FieldType::Bool => Value::Bool(chance.flip()),
+        FieldType::F32 => {
+            Value::F32(chance.pick(&[0.0, -0.0, 1.5, f32::MIN, f32::MAX, f32::INFINITY]))
+        }
+        FieldType::F64 => Value::F64(chance.pick(&[
+            0.0,
+            -0.0,
+            0.1,
+            f64::MIN,
+            f64::MIN_POSITIVE,
+            f64::NEG_INFINITY,
+        ])),
+        FieldType::Decimal => {
+            let coefficient = chance.pick(&[0, 5, -125, 10i128.pow(31) - 1]);
+            Decimal::new(coefficient, chance.pick(&[0, -1, -3, 2]))
+                .map_or(Value::Null, Value::Decimal)
+        }
+        FieldType::String => Value::Text(text.into()),
+        FieldType::Bytes => Value::Bytes(text.as_bytes().to_vec().into()),
+        FieldType::Char(width) => Value::Text("z".repeat(width.into()).into()),
+        FieldType::Fixed(width) => Value::Bytes(bytes(width, chance).into()),
+        FieldType::Uuid => Value::Uuid(bytes(16, chance).try_into().unwrap_or_default()),
+        FieldType::Ipv4 => Value::Ipv4([10, 0, 0, 255].into()),
+        FieldType::Ipv6 => Value::Ipv6([0, 0xffff, 0, 0, 0, 0, 0, 1].into()),
+        _ => {
+            let (least, most) = ty.integer_range().unwrap_or_default();
+            let number = chance.pick(&[least, most, most - 1, 0, 1, (-1).max(least)]);
+            match i64::try_from(number) {
+                Ok(number) if least < 0 => Value::Signed(number),
+                _ => Value::Unsigned(u64::try_from(number).unwrap_or_default()),
+            }
+        }
+    }
 }

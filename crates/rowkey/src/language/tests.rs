@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::random::{SeededRng, schema};
+use super::random::{SeededRng, column, schema};
 use halite_types::{FamilyDescriptor, TableDescriptor};
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::schema::{KeySchema, Order, SegmentKind};
 use crate::series::SeriesColumn;
-use crate::value::{FieldType, TimeUnit};
+use crate::value::FieldType;
 
 fn read(text: &str) -> KeySchema {
     text.parse()
@@ -186,9 +186,9 @@ fn c09_tutorial_statement_sets_family_encoding_and_compression() {
     let columns: Vec<_> = messages
         .columns
         .iter()
-        .map(|column| (column.family.as_str(), column.qualifier.as_str()))
+        .map(|column| (column.family.as_str(), &column.qualifier[..]))
         .collect();
-    assert_eq!(columns, [("msg", "receiver_id"), ("msg", "content")]);
+    assert_eq!(columns, [("msg", &b"receiver_id"[..]), ("msg", b"content")]);
 }
 
 #[test]
@@ -240,14 +240,17 @@ fn declaration(chance: &mut SeededRng) -> TableDeclaration {
                 of: FieldType::F64,
                 offset_of: chance.flip().then_some(field),
             };
-            let ty = chance.pick(&[
-                ColumnType::Value(FieldType::Timestamp(TimeUnit::Nanos)),
-                ColumnType::Value(FieldType::Char(7)),
-                series,
-            ]);
-            let qualifier = if chance.flip() { (*name).to_owned() } else { format!("q{at}") };
-            let mut column =
-                Column { name: (*name).to_owned(), ty, family: family.to_owned(), qualifier };
+            let mut column = if chance.below(4) == 0 {
+                Column::new(*name, series, family)
+            } else {
+                column(chance, name, family)
+            };
+            column.qualifier = match (chance.below(3), &column.ty) {
+                (_, ColumnType::Map { .. }) => format!("m{at}").into(),
+                (0, _) => column.qualifier,
+                (1, _) => format!("q{at}").into(),
+                _ => vec![0x80, u8::try_from(at).unwrap()].into(),
+            };
             if matches!(column.ty, ColumnType::Series { .. })
                 && SeriesColumn::new(&key, &column).is_err()
             {

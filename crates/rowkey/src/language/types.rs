@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use super::error::{LanguageError, Span};
 use super::lexer::TokenKind;
 use crate::schema::HashFunction;
-use crate::value::{FieldType, TimeUnit};
+use crate::value::{Decimal, FieldType, TimeUnit};
 
 /// Types by their names, our own in front of those that other databases have for the same.
 const NAMES: &[(&str, FieldType)] = &[
@@ -53,12 +53,22 @@ const NAMES: &[(&str, FieldType)] = &[
 
 /// A type, if the next word is followed by what only a type is, or is the name of one.
 ///
-/// `VARCHAR(n)` and `DECIMAL(p, s)` are read, and their limits, which change no byte of a key, are
-/// dropped.
+/// The limit of `VARCHAR(n)`, which changes no byte, is dropped; so are the digits of `DECIMAL(p,
+/// s)`, which [`sized_type`] returns.
 ///
 /// # Errors
 /// A name that is no type's, a width that is none.
 pub(super) fn field_type(cursor: &mut Cursor<'_>) -> Result<(FieldType, Span), LanguageError> {
+    sized_type(cursor).map(|(ty, _, span)| (ty, span))
+}
+
+/// Returns a type as [`field_type`] does, with the digits of a `DECIMAL(p, s)`.
+///
+/// # Errors
+/// As [`field_type`].
+pub(super) fn sized_type(
+    cursor: &mut Cursor<'_>,
+) -> Result<(FieldType, Option<DecimalDigits>, Span), LanguageError> {
     let span = cursor.span();
     let TokenKind::Word(word) = *cursor.kind() else { return Err(cursor.unexpected(&["a type"])) };
     let Some((_, ty)) = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)) else {
@@ -66,8 +76,34 @@ pub(super) fn field_type(cursor: &mut Cursor<'_>) -> Result<(FieldType, Span), L
         return Err(error.near(word, NAMES.iter().map(|(name, _)| *name)));
     };
     cursor.advance();
-    let ty = if cursor.is_sign('(') { with_arguments(cursor, *ty)? } else { *ty };
-    Ok((ty, span.to(cursor.last_span())))
+    let (ty, digits) = if cursor.is_sign('(') { with_arguments(cursor, *ty)? } else { (*ty, None) };
+    Ok((ty, digits, span.to(cursor.last_span())))
+}
+
+/// Digits of a `DECIMAL(p, s)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DecimalDigits {
+    pub(super) precision: u8,
+    pub(super) scale: u8,
+}
+
+/// Parses `p` and `s` between the parentheses.
+fn decimal_digits(cursor: &mut Cursor<'_>) -> Result<DecimalDigits, LanguageError> {
+    let span = cursor.span();
+    let most = u64::from(Decimal::MAX_DIGITS);
+    let precision = cursor.expect_number("the digits of a decimal", most)?;
+    let scale = if cursor.eat_sign(',') {
+        cursor.expect_number("the digits after the point", most)?
+    } else {
+        0
+    };
+    if precision == 0 || scale > precision {
+        let message = format!("a decimal has 1 to {most} digits, and no more after the point");
+        return Err(LanguageError::new(span.to(cursor.last_span()), message)
+            .suggest("write DECIMAL(10, 2), or DECIMAL"));
+    }
+    let small = |digits: u64| u8::try_from(digits).unwrap_or(u8::MAX);
+    Ok(DecimalDigits { precision: small(precision), scale: small(scale) })
 }
 
 /// Returns `true` if the next word is the name of a type.
@@ -75,8 +111,12 @@ pub(super) fn is_type(cursor: &Cursor<'_>) -> bool {
     matches!(*cursor.kind(), TokenKind::Word(word) if NAMES.iter().any(|(name, _)| name.eq_ignore_ascii_case(word)))
 }
 
-fn with_arguments(cursor: &mut Cursor<'_>, ty: FieldType) -> Result<FieldType, LanguageError> {
+fn with_arguments(
+    cursor: &mut Cursor<'_>,
+    ty: FieldType,
+) -> Result<(FieldType, Option<DecimalDigits>), LanguageError> {
     let span = cursor.span();
+    let mut digits = None;
     cursor.advance();
     let ty = match ty {
         FieldType::Char(_) => FieldType::Char(width(cursor)?),
@@ -84,16 +124,13 @@ fn with_arguments(cursor: &mut Cursor<'_>, ty: FieldType) -> Result<FieldType, L
         FieldType::Timestamp(_) => FieldType::Timestamp(time_unit(cursor)?),
         FieldType::String => width(cursor).map(|_| ty)?,
         FieldType::Decimal => {
-            cursor.expect_number("the digits of a decimal", 31)?;
-            if cursor.eat_sign(',') {
-                cursor.expect_number("the digits after the point", 31)?;
-            }
+            digits = Some(decimal_digits(cursor)?);
             ty
         }
         _ => return Err(LanguageError::new(span, format!("{ty} takes nothing in parentheses"))),
     };
     cursor.expect_sign(')')?;
-    Ok(ty)
+    Ok((ty, digits))
 }
 
 fn width(cursor: &mut Cursor<'_>) -> Result<u16, LanguageError> {

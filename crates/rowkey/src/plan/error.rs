@@ -35,6 +35,8 @@ pub enum PlanError {
         /// Name of the field.
         field: String,
     },
+    /// Queries of a union that differ in direction, limit or order.
+    MixedUnion,
     /// Prefix of a field that is neither text nor bytes, or one that ends inside a character.
     NoPrefix {
         /// Name of the field.
@@ -72,6 +74,10 @@ impl fmt::Display for PlanError {
                      all fields before the hash"
                 )
             }
+            Self::MixedUnion => out.write_str(
+                "the queries of a union have one direction, one limit and one order; set the same \
+                 in all of them",
+            ),
             Self::NoPrefix { field, ty } => {
                 write!(
                     out,

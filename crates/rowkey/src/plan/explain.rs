@@ -53,13 +53,7 @@ impl Plan {
             [] => writeln!(out, "order    none: rows come in the order of a hash")?,
             terms => writeln!(out, "order    {}{how}", terms.join(", "))?,
         }
-        let residual: Vec<_> =
-            self.residual().map(|condition| describe(&self.schema, condition)).collect();
-        writeln!(
-            out,
-            "check    {}",
-            if residual.is_empty() { "nothing".into() } else { residual.join(" AND ") }
-        )?;
+        writeln!(out, "check    {}", self.checks())?;
         if let Some(limit) = self.query.limit {
             writeln!(
                 out,
@@ -70,7 +64,32 @@ impl Plan {
         self.notes.iter().try_for_each(|note| writeln!(out, "note     {}", self.format_note(note)))
     }
 
+    /// Returns the conditions that are checked in each row.
+    fn checks(&self) -> String {
+        let of = |plan: &Self| {
+            let residual: Vec<_> =
+                plan.own_residual().map(|condition| describe(&plan.schema, condition)).collect();
+            if residual.is_empty() { "nothing".to_owned() } else { residual.join(" AND ") }
+        };
+        if self.parts.is_empty() || !self.has_residual() {
+            return of(self);
+        }
+        let parts: Vec<_> = self.parts.iter().map(|part| of(&part.plan)).collect();
+        format!("by query: {}", parts.join(" | "))
+    }
+
     fn write_ranges(&self, out: &mut String) -> fmt::Result {
+        for (at, part) in self.parts.iter().enumerate().take(MAX_PRINTED_RANGES) {
+            writeln!(out, "  query {} of {}", at + 1, self.parts.len())?;
+            part.plan.write_ranges(out)?;
+        }
+        if self.parts.is_empty() { self.write_own_ranges(out) } else { Ok(()) }
+    }
+
+    fn write_own_ranges(&self, out: &mut String) -> fmt::Result {
+        if self.constraints.is_empty() {
+            return Ok(());
+        }
         let mut walk =
             PrefixWalk::new(&self.schema, &self.constraints, &self.options).with_fixed_segments();
         walk.run();

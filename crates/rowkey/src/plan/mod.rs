@@ -3,7 +3,7 @@
 //!
 //! `query.rs` defines the query. `constraint.rs` combines its conditions to one set of values per
 //! field. `walk.rs` processes the segments from left to right and encodes the known ones, with the
-//! bounds of `bounds.rs`; `range.rs` contains the result. The planner does not read a table.
+//! bounds of `bounds.rs`; `range.rs` contains the result. `union.rs` joins several plans. The planner does not read a table.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,6 +31,7 @@ mod residual;
 mod skip;
 #[cfg(test)]
 pub(crate) mod tests;
+mod union;
 mod walk;
 
 pub use error::PlanError;
@@ -43,6 +44,7 @@ pub use skip::SkipStep;
 
 use constraint::Constraint;
 pub(crate) use constraint::{from_integer, integer};
+use union::UnionPart;
 use walk::PrefixWalk;
 
 /// Ranges of one salt or hash, in key order.
@@ -50,6 +52,8 @@ use walk::PrefixWalk;
 pub struct Branch {
     /// Ranges, which do not overlap.
     pub ranges: Vec<KeyRange>,
+    /// Bytes of the salts and hashes.
+    derived: KeyBuf,
 }
 
 /// Plan of a query.
@@ -65,6 +69,12 @@ pub struct Plan {
     order: Vec<OrderTerm>,
     skip: Option<usize>,
     notes: Vec<PlanNote>,
+    /// Number of salts and hashes that merge keys omit.
+    stripped: usize,
+    /// Queries of a union; empty for a single query.
+    parts: Vec<UnionPart>,
+    /// `true` if the ranges of a union contain keys that no query has in its ranges.
+    is_widened: bool,
 }
 
 impl fmt::Debug for Plan {
@@ -95,9 +105,27 @@ impl Plan {
         let order = order::order_of(&walk, query.reverse);
         let notes = notes(&walk, skip);
         let exact = std::mem::take(&mut walk.exact);
+        let is_derived = |kind: &SegmentKind| {
+            matches!(kind, SegmentKind::Salt { .. } | SegmentKind::Hash { .. })
+        };
+        let known = &schema.segments()[..walk.fixed_count];
+        let stripped = known.iter().filter(|segment| is_derived(&segment.kind)).count();
         let branches = branches(walk);
         let (schema, options, query) = (Arc::clone(schema), options.clone(), query.clone());
-        Ok(Self { schema, options, query, constraints, branches, exact, order, skip, notes })
+        Ok(Self {
+            schema,
+            options,
+            query,
+            constraints,
+            branches,
+            exact,
+            order,
+            skip,
+            notes,
+            stripped,
+            parts: Vec::new(),
+            is_widened: false,
+        })
     }
 
     /// Returns the schema.
@@ -132,7 +160,7 @@ impl Plan {
 
     /// Returns `true` if that is the `required` order, so that no sort is required.
     pub fn serves_order(&self, required: &[(FieldId, Order)]) -> bool {
-        order::serves(&self.order, |field| self.constraints[field].single().is_some(), required)
+        order::serves(&self.order, |field| self.pins(field), required)
     }
 
     /// Returns the notes.
@@ -141,24 +169,37 @@ impl Plan {
     }
 
     /// Returns the conditions that rows of the ranges may not satisfy: they must be checked row by
-    /// row with [`Self::admits`].
+    /// row with [`Self::admits_row`].
     pub fn residual(&self) -> impl Iterator<Item = &Condition> {
+        let parts = self.parts.iter().flat_map(|part| part.plan.own_residual());
+        self.own_residual().chain(parts)
+    }
+
+    fn own_residual(&self) -> impl Iterator<Item = &Condition> {
         self.query.conditions.iter().filter(|condition| !self.exact[condition.field])
     }
 
-    /// Returns `true` if there are such conditions.
+    /// Returns `true` if rows must be checked.
     pub fn has_residual(&self) -> bool {
-        self.residual().next().is_some()
+        self.is_widened || self.residual().next().is_some()
     }
 
-    /// Returns `true` if a decoded row satisfies all conditions.
+    /// Returns `true` if a decoded row of the ranges satisfies all conditions. In a union the
+    /// conditions that its ranges express are not checked again; use [`Self::admits_row`].
     pub fn admits(&self, row: &DecodedKey<'_>) -> bool {
+        if !self.parts.is_empty() {
+            return self.parts.iter().any(|part| part.plan.admits(row));
+        }
         residual::admits(&self.schema, &self.constraints, &self.exact, row)
     }
 
     /// Returns `true` if the conditions on one field allow a value of it.
     pub fn admits_value(&self, field: FieldId, value: &Value<'_>) -> bool {
-        self.constraints[field].is_open() || self.constraints[field].admits(value)
+        if !self.parts.is_empty() {
+            return self.parts.iter().any(|part| part.plan.admits_value(field, value));
+        }
+        let constraint = self.constraints.get(field);
+        constraint.is_some_and(|constraint| constraint.is_open() || constraint.admits(value))
     }
 
     /// Decodes a key with the plan's dictionaries.
@@ -185,7 +226,7 @@ fn branches(walk: PrefixWalk<'_>) -> Vec<Branch> {
     for mut start in walk.prefixes {
         by_derived.entry(std::mem::take(&mut start.derived)).or_default().push(start);
     }
-    let branch = |mut starts: SmallVec<[walk::KeyPrefix<'_>; 1]>| {
+    let branch = |(derived, mut starts): (KeyBuf, SmallVec<[walk::KeyPrefix<'_>; 1]>)| {
         starts.sort_by(|a, b| a.bytes.cmp(&b.bytes));
         // Values of one bucket have the same start if the walk ended before their segment.
         starts.dedup_by(|a, b| a.bytes == b.bytes);
@@ -195,9 +236,9 @@ fn branches(walk: PrefixWalk<'_>) -> Vec<Branch> {
                 ranges.push(range);
             }
         }
-        Branch { ranges }
+        Branch { ranges, derived }
     };
-    by_derived.into_values().map(branch).filter(|branch| !branch.ranges.is_empty()).collect()
+    by_derived.into_iter().map(branch).filter(|branch| !branch.ranges.is_empty()).collect()
 }
 
 fn notes(walk: &PrefixWalk<'_>, skip: Option<usize>) -> Vec<PlanNote> {

@@ -200,6 +200,59 @@ impl KeyRange {
         true
     }
 
+    /// Returns the same range with rows sorted by their whole keys.
+    pub(super) fn by_whole_key(&self) -> Self {
+        Self { fixed: 0, logical: Bytes::new(), ..self.clone() }
+    }
+
+    /// Returns `true` if this range and one that begins later, or at the same key, have keys in
+    /// common.
+    pub(super) fn overlaps(&self, next: &Self) -> bool {
+        self.meets(next, false)
+    }
+
+    /// Returns `true` if no gap, or no key if `touching` is unset, is between the ranges.
+    fn meets(&self, next: &Self, touching: bool) -> bool {
+        match (&self.range.end, &next.range.start) {
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => true,
+            (Bound::Excluded(end), Bound::Included(start)) if touching => end >= start,
+            (Bound::Included(end), Bound::Included(start)) => end >= start,
+            (Bound::Excluded(end), Bound::Included(start))
+            | (Bound::Included(end) | Bound::Excluded(end), Bound::Excluded(start)) => end > start,
+        }
+    }
+
+    /// Extends the range by one that begins later, or at the same key, if no gap is between them
+    /// and their rows have the same sort key.
+    pub(super) fn join(&mut self, next: &Self) -> bool {
+        let joins = self.is_like(next) && self.meets(next, true);
+        if joins {
+            self.cover(next);
+        }
+        joins
+    }
+
+    /// Returns `true` if the rows of the ranges have the same sort key.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        (self.fixed, &self.logical) == (other.fixed, &other.logical)
+            && self.fixed_bytes() == other.fixed_bytes()
+    }
+
+    /// Extends the range to the end of one that begins later. Returns `true` if there was a gap.
+    pub(super) fn cover(&mut self, next: &Self) -> bool {
+        let has_gap = !self.meets(next, true);
+        self.range.end = match (&self.range.end, &next.range.end) {
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => Bound::Unbounded,
+            (Bound::Included(old), Bound::Included(new) | Bound::Excluded(new)) if old >= new => {
+                self.range.end.clone()
+            }
+            (Bound::Excluded(old), Bound::Included(new)) if old > new => self.range.end.clone(),
+            (Bound::Excluded(old), Bound::Excluded(new)) if old >= new => self.range.end.clone(),
+            _ => next.range.end.clone(),
+        };
+        has_gap
+    }
+
     /// Returns `true` if a region from `start` to `end` (empty for none) contains a part of the
     /// range.
     pub fn touches(&self, start: &[u8], end: &[u8]) -> bool {

@@ -37,7 +37,7 @@ impl ScatterContext {
             self.misfits.fetch_add(1, Ordering::Relaxed);
         }
         match (decoded, self.undecodable_rows) {
-            (Ok(decoded), _) => Ok(!self.has_residual || self.plan.admits(&decoded)),
+            (Ok(decoded), _) => Ok(!self.has_residual || self.plan.admits_row(row.key(), &decoded)),
             (Err(_), UndecodableRows::Return) => Ok(true),
             (Err(_), UndecodableRows::Count) => {
                 self.left_out.fetch_add(1, Ordering::Relaxed);

@@ -80,10 +80,8 @@ impl SeriesColumn {
                 column.name
             ));
         }
-        let (family, qualifier) = (
-            Bytes::copy_from_slice(column.family.as_bytes()),
-            Bytes::copy_from_slice(column.qualifier.as_bytes()),
-        );
+        let (family, qualifier) =
+            (Bytes::copy_from_slice(column.family.as_bytes()), column.qualifier.clone());
         Ok(Self { family, qualifier, of: *of, field, width, is_descending })
     }
 

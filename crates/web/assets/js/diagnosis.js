@@ -2,36 +2,36 @@
 
 import { h, svg } from './dom.js';
 import { factor, percent } from './format.js';
+import { SHAPE_NAMES, SPLITS } from './picture.js';
 import { tableHref } from './place.js';
 import { button, chip, copy, dialog, linkButton } from './widgets.js';
 
 /**
- * Names of shapes, and their signs as paths in 30 x 16.
- * @type {Record<string, [string, string, string?]>}
+ * Signs of shapes: lines and areas as paths in 30 x 16.
+ * @type {Record<string, [string, string?]>}
  */
-const SHAPES = {
+const SIGNS = {
   even: [
-    'Even',
     'M6 5h.1M11 5h.1M16 5h.1M21 5h.1M8 8h.1M13 8h.1M18 8h.1M23 8h.1M6 11h.1M11 11h.1M16 11h.1M21 11h.1',
   ],
-  frontier: ['Sequential frontier', 'M3 3 27 13'],
-  hot_row: ['Hot row', 'M3 8h24'],
-  hot_prefix: ['Hot prefix', '', 'M11 6h16v4H11z'],
-  hot_range: ['Hot range', '', 'M10 4h10v8H10z'],
-  periodic: ['Periodic', '', 'M6 3h3v10H6zM13.500 3h3v10h-3zM21 3h3v10h-3z'],
-  sweep: ['Full-scan sweep', 'M4 3 10 13M11 3 17 13M18 3 24 13'],
-  salt_imbalance: ['Salt imbalance', 'M4 4.500h22M4 7h22', 'M4 9.500h22V13H4z'],
-  tombstone_head: ['Tombstone head', 'M4 4 27 9', 'M4 6 27 11 27 13 4 8z'],
-  idle: ['Idle', 'M5 8h20'],
-  too_few: ['Too few requests to judge', 'M5 8h3M13 8h3M21 8h3'],
+  frontier: ['M3 3 27 13'],
+  hot_row: ['M3 8h24'],
+  hot_prefix: ['', 'M11 6h16v4H11z'],
+  hot_range: ['', 'M10 4h10v8H10z'],
+  periodic: ['', 'M6 3h3v10H6zM13.500 3h3v10h-3zM21 3h3v10h-3z'],
+  sweep: ['M4 3 10 13M11 3 17 13M18 3 24 13'],
+  salt_imbalance: ['M4 4.500h22M4 7h22', 'M4 9.500h22V13H4z'],
+  tombstone_head: ['M4 4 27 9', 'M4 6 27 11 27 13 4 8z'],
+  idle: ['M5 8h20'],
+  too_few: ['M5 8h3M13 8h3M21 8h3'],
 };
 
 /** @param {string | null | undefined} shape */
-export const shapeName = shape => (shape ? (SHAPES[shape] || [shape])[0] : '');
+export const shapeName = shape => (shape ? SHAPE_NAMES[shape] || shape : '');
 
 /** @param {string | null | undefined} shape */
 export function glyph(shape) {
-  const [, line, area] = SHAPES[shape || ''] || SHAPES.idle || ['', ''];
+  const [line, area] = SIGNS[shape || ''] || SIGNS.idle || [''];
   return svg(
     'svg',
     { class: 'glyph', width: 30, height: 16, viewBox: '0 0 30 16', 'aria-hidden': 'true' },
@@ -45,10 +45,7 @@ export function glyph(shape) {
 export const findingsOf = answer => answer.findings || [];
 
 /** @param {string | undefined} split */
-export function splitText(split) {
-  if (split === 'helps' || split === 'will_help') return 'Splitting helps';
-  return split === 'will_not_help' ? 'Splitting will not help' : '';
-}
+export const splitText = split => (split && SPLITS[split]) || '';
 
 /** @param {Finding} finding */
 export const splitChip = finding =>
@@ -62,6 +59,10 @@ export const splitChip = finding =>
         splitText(finding.split),
       )
     : null;
+
+/** @param {Finding} finding */
+const isNamed = finding =>
+  Boolean(finding.confidence) && finding.shape !== 'idle' && finding.shape !== 'too_few';
 
 /**
  * Strip of the worst finding; null if there is none.
@@ -84,7 +85,7 @@ export function strip(table, page, findings) {
       h(
         'span',
         null,
-        [worst.confidence ? percent(worst.confidence) : '', worst.rule]
+        [isNamed(worst) ? percent(worst.confidence) : '', worst.rule]
           .filter(Boolean)
           .join(' \u00b7 '),
       ),

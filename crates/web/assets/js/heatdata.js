@@ -3,6 +3,8 @@
 import { getRaw, ofTable } from './api.js';
 import { escaped } from './format.js';
 import { shortField } from './keys.js';
+import { COARSE_MS } from './picture.js';
+import { scaleOf } from './ramp.js';
 
 export const MIME = 'application/vnd.halite.heat';
 
@@ -88,7 +90,7 @@ export class HeatModel {
     // Coarse columns are coloured by their peak: a short spike stays visible at any zoom.
     this.shown = look.before
       ? this.minus(look.before, divisor)
-      : h.dt_ms > 120e3
+      : h.dt_ms > COARSE_MS
         ? this.max
         : this.mean;
     this.rowTotal = new Float64Array(this.rows);
@@ -178,29 +180,30 @@ export class HeatModel {
     return tops;
   }
 
-  /** Scale of colours by the fair share and the largest sample. */
-  anchor() {
-    const { shown, cols, h, look, metric, diff } = this;
-    let sum = 0;
-    let known = 0;
-    let top = 0;
+  /** How much load there is. @returns {import('./ramp.js').Level} */
+  level() {
+    const { shown, cols, h, diff } = this;
+    const level = { sum: 0, cells: 0, largest: 0 };
     for (let i = 0; i < this.rows; i++) {
       const other = h.row[i]?.other;
       for (let c = 0; c < cols; c++) {
         const value = Math.abs(shown[i * cols + c]);
         if (Number.isNaN(value)) continue;
-        sum += diff ? Math.abs(this.mean[i * cols + c] || 0) : value;
-        known++;
-        if (!other) top = Math.max(top, diff ? value : this.max[i * cols + c] || 0);
+        level.sum += diff ? Math.abs(this.mean[i * cols + c] || 0) : value;
+        level.cells++;
+        if (!other) level.largest = Math.max(level.largest, diff ? value : this.max[i * cols + c] || 0);
       }
     }
-    const mean = known ? sum / known : 0;
-    const plain = look.unit === 's';
-    const full =
-      metric.top && plain && !diff ? metric.top : Math.max(top, diff ? 4 * mean : 20 * mean, 1e-9);
+    return level;
+  }
+
+  /** Scale of colours by the fair share and the largest sample. */
+  anchor() {
+    const { look, metric, diff } = this;
     if (look.lock) return look.lock;
-    const knee = Math.max(mean / 3, full / 4000);
-    return { knee, top: Math.max(2 * knee, full * 2 ** -look.brightness) };
+    const fixed = (look.unit === 's' && !diff && metric.top) || 0;
+    const bright = 2 ** look.brightness;
+    return scaleOf([this.level()], diff ? { least: 4, bright } : { fixed, bright });
   }
 
   /** @param {number} c */

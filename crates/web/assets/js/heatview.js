@@ -2,6 +2,7 @@
 
 import { bytes, clock, day, num, percent } from './format.js';
 import { h } from './dom.js';
+import { TICK_SECONDS } from './picture.js';
 import { isPhone } from './prefs.js';
 import { pixels, stepOf, steps, zeroColor } from './ramp.js';
 
@@ -13,9 +14,7 @@ const LANE = 20;
 const AXIS = 20;
 const TOTALS = 36;
 const SIDE = 74;
-const STEPS = [
-  1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
-].map(s => s * 1000);
+const STEPS = TICK_SECONDS.map(s => s * 1000);
 
 /** Colours and fonts of the page, as the browser computes them. @param {HTMLElement} host */
 export function inks(host) {

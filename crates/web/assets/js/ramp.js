@@ -2,18 +2,15 @@
 // that even load is pale however busy it is, and what is uneven is dark.
 
 import { h } from './dom.js';
+import { FIRST_STEP, KNEE_PARTS, MAX_TOP_KNEES, RAMPS, TOP_MEANS, ZERO } from './picture.js';
 import { isDark } from './prefs.js';
 
 /** Stops of the ramps: light, dark, and of differences. @type {Record<string, string>} */
 const STOPS = {
-  light: 'faf1cb fdde9f fec374 fe9d51 ee7245 d64044 a52853 6c1b52 2f1141',
-  dark: '241f49 3b2566 5a2c7d 91317c c23b73 ea5858 fc8c49 fec46e fff6b2',
+  ...RAMPS,
   lightDiff: '0b4c92 4b75ab 829fc3 bac8da f4f3f0 e3c5b6 ce977d b76944 993d01',
   darkDiff: '75c7ff 5998c3 436b87 2e4150 181b1e 4b3c30 84613f c1874d ffb162',
 };
-export const ZERO = { light: 'ffffff', dark: '12151a' };
-/** First step of the ramp for a value above zero, so that low differs from zero. */
-export const FIRST_STEP = 10;
 /** @type {Color} */
 const BLACK = [0, 0, 0];
 
@@ -75,6 +72,30 @@ export const stepOf = (value, knee, top) =>
     FIRST_STEP,
     Math.min(255, Math.floor((Math.log1p(value / knee) / Math.log1p(top / knee)) * 255)),
   );
+
+/**
+ * How much load maps have: sum and number of the cells that are shown, and the largest amount.
+ * @typedef {{sum: number, cells: number, largest: number}} Level
+ */
+
+/**
+ * Scale that maps share. `least` is the smallest top, in means; `bright` divides it.
+ * @param {Level[]} levels
+ * @param {{least?: number, fixed?: number, bright?: number}} [options]
+ */
+export function scaleOf(levels, options = {}) {
+  const { least = TOP_MEANS, fixed = 0, bright = 1 } = options;
+  let [sum, cells, largest] = [0, 0, 0];
+  for (const level of levels) {
+    sum += level.sum;
+    cells += level.cells;
+    largest = Math.max(largest, level.largest);
+  }
+  const mean = cells ? sum / cells : 0;
+  const full = fixed || Math.max(largest, least * mean, 1e-9);
+  const knee = Math.max(mean / KNEE_PARTS, full / MAX_TOP_KNEES);
+  return { knee, top: Math.max(2 * knee, full / bright) };
+}
 
 /**
  * Colour by value for small pictures.

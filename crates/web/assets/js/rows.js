@@ -603,6 +603,25 @@ class RowsPage {
     );
   }
 
+  /**
+   * Link to the bytes of a cell. A key that was cut names another row.
+   * @param {Row} row
+   * @param {Row['cells'][number]} cell
+   */
+  saveLink(row, cell) {
+    if (row.key.len || cell.qualifier.len) {
+      const title = 'The key is longer than this page shows: read the cell with halite shell';
+      return h('span', { class: 'faint', title }, 'Not saved from here');
+    }
+    const href = url(ofTable(this.page.table, '/cell'), {
+      row: row.key.hex,
+      family: utf8Hex(cell.family),
+      qualifier: cell.qualifier.hex,
+      ts: cell.ts,
+    });
+    return h('a', { class: 'link', href, download: '' }, 'Save');
+  }
+
   /** @param {Row} row */
   cells(row) {
     let last = '';
@@ -616,12 +635,6 @@ class RowsPage {
           const name = columnOf(cell);
           const older = name === last;
           last = name;
-          const href = url(ofTable(this.page.table, '/cell'), {
-            row: row.key.hex,
-            family: utf8Hex(cell.family),
-            qualifier: cell.qualifier.hex,
-            ts: cell.ts,
-          });
           return h(
             'tr',
             { class: older ? 'old' : null },
@@ -634,7 +647,7 @@ class RowsPage {
                 'div',
                 { class: 'ver' },
                 `${stamp(cell.ts)} \u00b7 ${group(cell.value.len)} B${cell.type === 'Put' ? '' : ` \u00b7 ${cell.type}`}${older ? ' \u00b7 older version' : ''} `,
-                h('a', { class: 'link', href, download: '' }, 'Save'),
+                this.saveLink(row, cell),
               ),
             ),
           );

@@ -1,11 +1,13 @@
 // What-if: recorded operations redrawn under another row key, beside the map as it is.
 
 import { get, isAbort, ofTable, problemOf } from './api.js';
+import { glyph } from './diagnosis.js';
 import { fill, h } from './dom.js';
 import { bytes, duration, factor, num } from './format.js';
 import { HeatModel, fromJson, loadHeat } from './heatdata.js';
 import { HeatView } from './heatview.js';
 import { onPrefs } from './prefs.js';
+import { scaleOf } from './ramp.js';
 import { empty, failure, loading } from './states.js';
 import { button, copy, dialog } from './widgets.js';
 
@@ -99,18 +101,32 @@ function half(lead) {
   const title = h('code');
   const tools = h('span');
   const host = h('div', { class: 'map' });
+  const verdict = h('p', { class: 'wiverdict muted' });
   return {
     title,
+    verdict,
     tools,
     host,
     element: h(
       'section',
       { class: 'panel column' },
       h('header', { class: 'wihead' }, h('span', { class: 'faint' }, lead), title, tools),
+      verdict,
       host,
     ),
   };
 }
+
+/** Shape of a load and how regions share it. @param {HTMLElement} at @param {Verdict} [verdict] */
+const showVerdict = (at, verdict) =>
+  fill(
+    at,
+    verdict && [
+      glyph(verdict.shape),
+      h('b', null, verdict.title),
+      h('span', { title: verdict.split }, verdict.distribution),
+    ],
+  );
 
 /** @param {TablePage} page */
 export function show(page) {
@@ -255,16 +271,20 @@ export function show(page) {
       ]);
       const look = { scale: 'region', unit: 's', brightness: 0, lock: null, before: null };
       const real = new HeatModel(heat, look);
-      const lock = { knee: real.knee, top: real.top };
       then.title.textContent = ddl;
       fill(
         then.tools,
         button('Copy', () => copy(ddl, 'Row key copied'), { icon: 'copy' }),
       );
       fill(figures, answer.metrics && deltas(answer.metrics), notes(answer));
-      left.show(real);
-      // One scale for both, set by what was recorded.
-      if (answer.heat) right.show(new HeatModel(fromJson(answer.heat), { ...look, lock }));
+      showVerdict(now.verdict, answer.verdicts?.now);
+      showVerdict(then.verdict, answer.verdicts?.then);
+      const other = answer.heat && fromJson(answer.heat);
+      // One scale for both.
+      const levels = other ? [real.level(), new HeatModel(other, look).level()] : [real.level()];
+      const lock = scaleOf(levels);
+      left.show(new HeatModel(heat, { ...look, lock }));
+      if (other) right.show(new HeatModel(other, { ...look, lock }));
       const [first] = answer.worse || [];
       fill(
         worse,

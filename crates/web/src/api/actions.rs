@@ -105,6 +105,15 @@ async fn act(
     body: Result<Body, BytesRejection>,
     check: impl FnOnce(&Call, &ActionRequest) -> Answered<Action> + Send + 'static,
 ) -> Response {
+    act_as(Weight::Light, call, body, check).await
+}
+
+async fn act_as(
+    weight: Weight,
+    call: Call,
+    body: Result<Body, BytesRejection>,
+    check: impl FnOnce(&Call, &ActionRequest) -> Answered<Action> + Send + 'static,
+) -> Response {
     let request: ActionRequest = match read_json(body) {
         Ok(request) => request,
         Err(problem) => return problem.into_response(),
@@ -115,7 +124,7 @@ async fn act(
         return problem.into_response();
     }
     let status = if request.dry_run { StatusCode::OK } else { StatusCode::ACCEPTED };
-    call.json_as(status, Weight::Light, move |call, _| {
+    call.json_as(status, weight, move |call, _| {
         let Action { would, missing, statement, description, run } = check(call, &request)?;
         if request.dry_run {
             let as_of = call.site.extension().now_ms();
@@ -184,7 +193,8 @@ fn name_of(region: &RegionInfo) -> String {
     security(("token" = []))
 )]
 pub(crate) async fn split(call: Call, body: Result<Body, BytesRejection>) -> Response {
-    act(call, body, |call, request| {
+    // The load inside of the region is drawn as a heat map is.
+    act_as(Weight::Heavy, call, body, |call, request| {
         let (_, _, load) = region(call)?;
         let info = load.region;
         let asked = request.split_key.as_deref().map(|key| split_key(key, &info)).transpose()?;
@@ -199,7 +209,10 @@ pub(crate) async fn split(call: Call, body: Result<Body, BytesRejection>) -> Res
             // The cluster chooses the row.
             (None, Err(_)) => None,
         };
+        // The load on both sides of any key tells where rows are.
+        let is_told = asked.is_none() || call.site.config.shows_rows;
         let inner = InnerLoad::of(call.site.extension(), &info.table, &info);
+        let inner = inner.filter(|_| is_told);
         let load = inner.as_ref().zip(key.as_ref()).map(|(inner, key)| inner.divided_at(key));
         let why = inner.and_then(|inner| inner.half_load(|row| Some(row.clone())).indivisible);
         let text = why.map(|why| format!("a split will not divide the load: {why}"));

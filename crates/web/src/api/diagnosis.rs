@@ -142,90 +142,9 @@ fn finding(call: &Call, table: &TableDescriptor) -> Answered<FindingView> {
     Ok(view)
 }
 
-/// Words of a shape.
-struct Words {
-    severity: &'static str,
-    rule: &'static str,
-    text: &'static str,
-    why: &'static str,
-    advice: Option<&'static str>,
-}
-
 /// Returns `ok`, `info`, `warn` or `bad`.
 pub(crate) fn severity(shape: Shape) -> &'static str {
-    words(shape).severity
-}
-
-fn words(shape: Shape) -> Words {
-    let words = |severity, rule, text, why, advice| Words { severity, rule, text, why, advice };
-    match shape {
-        Shape::Idle => words("ok", "", "No requests in this time", "", None),
-        Shape::TooFew => words("ok", "", "Too few requests to judge", "", None),
-        Shape::Even => words("ok", "", "The load is even", "no key has too much of it", None),
-        Shape::Frontier => words(
-            "bad",
-            "K-MONO",
-            "Keys rise with time, so one region takes all new rows",
-            "the upper half of a split takes all new rows again",
-            Some("put a salt or a hash before the rising field, or the field that queries name"),
-        ),
-        Shape::HotRow => words(
-            "bad",
-            "D5",
-            "One row has much of the load",
-            "a row is in one region, however often it is split",
-            Some(
-                "cache the row, or divide it: a counter into several cells or rows, a list by time",
-            ),
-        ),
-        Shape::HotPrefix => words(
-            "warn",
-            "D5",
-            "Rows that begin alike have much of the load",
-            "the rows of the prefix can be in several regions",
-            Some("split inside the prefix, or add a salt that is computed from a later field"),
-        ),
-        Shape::HotRange => words(
-            "warn",
-            "D1",
-            "A range of rows has much of the load",
-            "the range can be in several regions",
-            Some("split the range at its half load"),
-        ),
-        Shape::Periodic => words(
-            "info",
-            "D1",
-            "The load of all keys rises and falls together",
-            "the peaks meet all regions alike",
-            Some("spread the job that runs at the peaks over time, or plan for them"),
-        ),
-        Shape::Sweep => words(
-            "info",
-            "Q-FULL",
-            "Scans read through all keys in order",
-            "a scan is in one region at a time",
-            Some(
-                "scan parts of the keys in parallel, or give the query a key that selects its rows",
-            ),
-        ),
-        Shape::SaltImbalance => words(
-            "bad",
-            "D6",
-            "Values of the salt have different loads",
-            "the regions of the loaded salts can be divided",
-            Some("compute the salt from fields with many values"),
-        ),
-        Shape::TombstoneHead => words(
-            "bad",
-            "Q-TOMB",
-            "Reads pass over many deleted rows",
-            "the deleted rows stay together in one of the parts",
-            Some(
-                "begin scans after the last deleted row, compact more often, or use a time to live \
-                 instead of deletes",
-            ),
-        ),
-    }
+    shape.words().severity
 }
 
 fn view(
@@ -234,11 +153,12 @@ fn view(
     style: &KeyStyle,
     declared: Option<&DeclaredKey>,
 ) -> FindingView {
-    let words = words(found.shape);
-    let share = found.evidence.iter().find(|(name, _)| *name == "share");
-    let text = match share {
-        Some((_, share)) => format!("{}: {:.0} %", words.text, share * 100.0),
-        None => words.text.to_owned(),
+    let words = found.shape.words();
+    let more = |name| found.evidence(name).unwrap_or_default();
+    let text = match (found.shape, found.evidence("share")) {
+        (Shape::TooFew, _) => too_early(more("more_requests"), more("more_s")),
+        (_, Some(share)) => format!("{}: {:.0} %", words.text, share * 100.0),
+        (_, None) => words.text.to_owned(),
     };
     let ddl = (found.shape == Shape::Frontier).then(|| salted(declared)).flatten();
     let advice = words.advice.map(|text| Fix { kind: "advice", text: text.to_owned() });
@@ -264,6 +184,20 @@ fn view(
     }
 }
 
+/// Returns what a judgement needs.
+fn too_early(more_requests: f64, more_s: f64) -> String {
+    match (more_requests > 0.0, more_s > 0.0) {
+        (true, true) => format!(
+            "Too early to judge: {more_requests:.0} more requests are needed, and {more_s:.0} s \
+             more with this load"
+        ),
+        (false, true) => {
+            format!("Too early to judge: {more_s:.0} s more with this load are needed")
+        }
+        _ => format!("Too few requests to judge: {more_requests:.0} more are needed"),
+    }
+}
+
 /// Returns the declared row key with a salt before it.
 fn salted(declared: Option<&DeclaredKey>) -> Option<String> {
     let schema = &declared?.schema;
@@ -273,4 +207,17 @@ fn salted(declared: Option<&DeclaredKey>) -> Option<String> {
     let key = schema.to_string();
     let fields = key.strip_prefix("ROW KEY (")?;
     Some(format!("ROW KEY (SALT(16), {fields}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judgement_says_what_it_needs() {
+        assert_eq!(too_early(640.0, 0.0), "Too few requests to judge: 640 more are needed");
+        assert_eq!(too_early(0.0, 20.0), "Too early to judge: 20 s more with this load are needed");
+        let both = "Too early to judge: 640 more requests are needed, and 10 s more with this load";
+        assert_eq!(too_early(640.0, 10.0), both);
+    }
 }

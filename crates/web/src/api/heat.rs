@@ -1,16 +1,17 @@
 //! Load of a table by key range and time.
 
 use axum::response::Response;
-use halite_heat::{BASE_MS, HeatMap, HeatQuery, LAYERS, MAX_BUCKETS, MAX_COLUMNS, Metric};
+use halite_heat::{BASE_MS, HeatMap, HeatQuery, MAX_BUCKETS, MAX_COLUMNS, Metric};
 use halite_rowkey::{KeyBuf, KeySchema};
 use halite_types::RegionInfo;
 use halite_types::key::successor_of_prefix;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::activity::{EventView, events_of};
+use super::activity::events_of;
 use super::causes::{CellCauses, ClientShare, StatementShare};
 use super::cell_keys::CellKeys;
+use super::heat_answer::{HeatAnswer, HeatParts, HeatRegion, HeatRow, span_of};
 use super::heat_pivot::Pivot;
 use super::heat_sizes::add_sizes;
 use crate::call::{Call, Document};
@@ -28,89 +29,6 @@ const MAX_SALTS: u32 = 1024;
 const MAX_CELL_MS: i64 = 4 * 3_600_000;
 /// Regions whose boundaries are listed. More would not be seen.
 const MAX_REGIONS: usize = 2000;
-
-/// Heat map; the binary form has the same header without `mean` and `max`, which follow it.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct HeatAnswer {
-    as_of: u64,
-    missing: Vec<&'static str>,
-    /// Begin of the first column.
-    from: i64,
-    /// End of the last column.
-    to: i64,
-    dt_ms: i64,
-    /// Recorded columns that the picture is made of: `10s`, `1m`, `2m`, `6m`, `30m` or `4h`.
-    layer: &'static str,
-    cols: usize,
-    rows: usize,
-    metric: String,
-    /// `per_s`.
-    unit: &'static str,
-    row: Vec<HeatRow>,
-    /// Regions of the shown keys, at most 2,000, with the row that each begins in.
-    regions: Vec<HeatRegion>,
-    events: Vec<EventView>,
-    gaps: Vec<Gap>,
-    /// Spans of time whose loads were recorded for wider ranges of keys, and are distributed
-    /// evenly.
-    estimated: Vec<Span>,
-    /// Time at which the newest column closes.
-    next_column_at: i64,
-    /// Mean amount per second by row and column; `null` where nothing was recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mean: Option<Vec<Vec<Option<f32>>>>,
-    /// Largest amount per second over 10 seconds, as `mean`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max: Option<Vec<Vec<Option<f32>>>>,
-}
-
-/// Range of keys, or value of a field.
-#[derive(Default, Serialize, ToSchema)]
-pub(crate) struct HeatRow {
-    pub(crate) start: Key,
-    /// Empty at the end of the table.
-    pub(crate) end: Key,
-    /// Encoded name of the region that it begins in; `null` in an order that mixes regions.
-    pub(crate) region: Option<String>,
-    /// Rows and bytes of its keys: an even part of those of its regions.
-    pub(crate) rows_est: Option<u64>,
-    pub(crate) bytes: Option<u64>,
-    /// Value of the field by which the map is pivoted, whose keys are in many ranges.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) label: Option<Vec<String>>,
-    /// `true` for the row of all values that have none of their own.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) other: bool,
-    /// `true` if some of its load is from ranges of keys with several values, and is divided by a
-    /// sample of the last ten minutes.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) estimated: bool,
-}
-
-/// Region of the shown keys.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct HeatRegion {
-    encoded_name: String,
-    row: usize,
-    /// Time at which it was created.
-    since: i64,
-    server: Option<String>,
-}
-
-/// Time of which nothing is recorded.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Gap {
-    from: i64,
-    to: i64,
-    why: &'static str,
-}
-
-/// Span of time.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Span {
-    from: i64,
-    to: i64,
-}
 
 /// Load by key range and time.
 #[utoipa::path(
@@ -140,11 +58,13 @@ pub(crate) struct Span {
 pub(crate) async fn heat(call: Call) -> Response {
     if !call.accepts(BINARY) {
         return call
-            .json(Weight::Heavy, |call, _| answer(call, true).map(|(answer, _)| answer))
+            .json(Weight::Heavy, |call, deadline| {
+                answer(call, true, deadline).map(|(answer, _)| answer)
+            })
             .await;
     }
-    call.document(Weight::Heavy, |call, _| {
-        let (answer, map) = answer(call, false)?;
+    call.document(Weight::Heavy, |call, deadline| {
+        let (answer, map) = answer(call, false, deadline)?;
         binary(&answer, &map)
     })
     .await
@@ -266,46 +186,53 @@ impl Asked {
     }
 }
 
-fn answer(call: &Call, has_cells: bool) -> Answered<(HeatAnswer, HeatMap)> {
+fn answer(call: &Call, has_cells: bool, deadline: Deadline) -> Answered<(HeatAnswer, HeatMap)> {
     let now = call.site.extension().now_ms();
     let now_ms = i64::try_from(now).unwrap_or(i64::MAX);
     let asked = Asked::of(&call.params, now_ms)?;
     let table = call.table()?;
+    if !call.site.config.shows_rows {
+        check_bounds(call, &table, &asked)?;
+    }
     let declared = DeclaredKey::of(&*call.site.sources.cluster, &table.descriptor);
     let style = KeyStyle::of(&call.params, declared.clone())?;
     let Drawn { map, row, regions, missing } =
         drawn(call, &table, &asked, &style, declared.as_ref())?;
-    let from = map.from_ms;
-    let to = from.saturating_add(map.column_ms.saturating_mul(columns(map.columns)));
-    let spans = |ranges: Vec<std::ops::Range<usize>>| {
-        ranges.into_iter().map(move |range| {
-            let time = |column| from.saturating_add(map.column_ms.saturating_mul(columns(column)));
-            (time(range.start), time(range.end))
-        })
-    };
-    let estimated = spans(estimated_columns(&map)).map(|(from, to)| Span { from, to }).collect();
-    let gaps = spans(map.gaps.clone());
-    let answer = HeatAnswer {
-        as_of: now,
-        missing,
-        from,
-        to,
-        dt_ms: map.column_ms,
-        layer: LAYERS.get(map.layer).map_or("", |layer| layer.name),
-        cols: map.columns,
-        rows: map.bounds.len(),
-        metric: asked.metric,
-        unit: "per_s",
-        regions: marks(call, &map, &regions),
-        row,
-        events: events_of(call, table.name(), (from, to)),
-        gaps: gaps.map(|(from, to)| Gap { from, to, why: "not recorded" }).collect(),
-        estimated,
-        next_column_at: now_ms - now_ms.rem_euclid(BASE_MS) + BASE_MS,
-        mean: has_cells.then(|| cells(&map, &map.mean)),
-        max: has_cells.then(|| cells(&map, &map.max)),
-    };
+    deadline.check()?;
+    let span = span_of(&map);
+    let answer = HeatAnswer::new(
+        &map,
+        HeatParts {
+            as_of: now,
+            missing,
+            metric: asked.metric,
+            regions: marks(call, &map, &regions),
+            row,
+            events: events_of(call, table.name(), span),
+            next_column_at: Some(now_ms - now_ms.rem_euclid(BASE_MS) + BASE_MS),
+            operations: None,
+        },
+    );
+    let answer = if has_cells { answer.with_cells(&map) } else { answer };
     Ok((answer, map))
+}
+
+/// Rejects a range of keys that is no range of regions: the load on both sides of any other key
+/// tells where rows are, and a few hundred requests would find one.
+fn check_bounds(call: &Call, table: &KnownTable, asked: &Asked) -> Answered<()> {
+    let (start, end) = (&asked.query.start, &asked.query.end);
+    if start.is_empty() && end.is_none() {
+        return Ok(());
+    }
+    let regions = shown_regions(table, start, end.as_deref())?;
+    let is_start = regions.first().is_some_and(|region| region.start == **start);
+    let is_end = end.as_ref().is_none_or(|end| {
+        regions.last().is_some_and(|region| !region.end.is_empty() && region.end == **end)
+    });
+    if asked.order == Order::Physical && is_start && is_end {
+        return Ok(());
+    }
+    call.check_rows().map_err(|problem| problem.of(if is_start { "k1" } else { "k0" }))
 }
 
 /// Map with its rows.
@@ -432,10 +359,6 @@ fn unsalted(
     Ok(HeatMap::sum(&maps, asked.query.max_rows))
 }
 
-fn columns(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
 /// Regions of the shown keys, in key order.
 fn shown_regions(
     table: &KnownTable,
@@ -489,34 +412,6 @@ fn marks(call: &Call, map: &HeatMap, regions: &[RegionInfo]) -> Vec<HeatRegion> 
             }
         })
         .collect()
-}
-
-/// Returns the runs of columns with estimated cells.
-fn estimated_columns(map: &HeatMap) -> Vec<std::ops::Range<usize>> {
-    let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
-    for column in 0..map.columns {
-        let mut cells = map.estimated.iter().skip(column).step_by(map.columns.max(1));
-        if !cells.any(|is_estimated| *is_estimated) {
-            continue;
-        }
-        match runs.last_mut() {
-            Some(run) if run.end == column => run.end += 1,
-            _ => runs.push(column..column + 1),
-        }
-    }
-    runs
-}
-
-fn cells(map: &HeatMap, values: &[f32]) -> Vec<Vec<Option<f32>>> {
-    let is_gap = |column: &usize| map.gaps.iter().any(|gap| gap.contains(column));
-    let row = |values: &[f32]| {
-        values
-            .iter()
-            .enumerate()
-            .map(|(column, value)| (!is_gap(&column)).then_some(*value))
-            .collect()
-    };
-    values.chunks(map.columns.max(1)).map(row).collect()
 }
 
 /// What happened in a range of keys at one time.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use halite_heat::{HeatMap, HeatQuery, Metric, RowShares, WeightedKey};
 
-use super::heat::HeatRow;
+use super::heat_answer::HeatRow;
 use crate::call::Call;
 use crate::key_view::DeclaredKey;
 use crate::problem::{Answered, Problem};
@@ -186,6 +186,8 @@ fn regrouped(map: &HeatMap, values: &Values, max_rows: usize) -> (HeatMap, Vec<H
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use halite_heat::SampledKey;
 
     use super::*;
@@ -195,7 +197,7 @@ mod tests {
     }
 
     fn key(a: &str, b: u8) -> Vec<u8> {
-        let schema = declared().schema;
+        let schema = Arc::clone(&declared().schema);
         let values = [format!("a={a}"), format!("b={b}")];
         let values = schema.parse_values(values.iter().map(String::as_str)).unwrap();
         schema.encode(&values).unwrap().to_vec()

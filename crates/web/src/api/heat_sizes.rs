@@ -3,7 +3,7 @@
 use halite_heat::{HeatMap, HeatQuery, MAX_BUCKETS};
 use halite_types::{RegionInfo, RegionLoad, TableName};
 
-use super::heat::HeatRow;
+use super::heat_answer::HeatRow;
 use crate::call::Call;
 use crate::problem::Answered;
 use crate::site::KnownTable;
@@ -19,7 +19,7 @@ pub(crate) fn add_sizes(
     rows: &mut [HeatRow],
 ) -> Answered<Vec<&'static str>> {
     let name: &TableName = table.name();
-    let status = call.site.status()?;
+    let status = call.site.statuses.recent(name)?;
     let (loads, _) = status.of_table(name);
     let ranges_of = |region: &RegionInfo| {
         let whole = HeatQuery {

@@ -5,6 +5,7 @@ use halite_heat::{HotRow, PrefixLevel};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::key_clients::KeyClients;
 use crate::call::Call;
 use crate::gate::Weight;
 use crate::key_view::{DeclaredKey, Key, KeyStyle};
@@ -71,6 +72,8 @@ pub(crate) struct HotKey {
     /// Share of all operations, at most.
     share: Option<f64>,
     bytes_per_s: Option<f64>,
+    /// Addresses of up to three clients, from the sampled operations of the window; those of a scan
+    /// count at its first row. Empty if none of them is on the row.
     clients: Vec<String>,
     first_seen: i64,
     last_seen: i64,
@@ -141,8 +144,9 @@ fn answer(call: &Call) -> Answered<HotKeysAnswer> {
         let load = next.checked_sub(1).and_then(|at| loads.get(at))?;
         call.site.extension().server_of(&load.region)
     };
-    let found = rows.iter().filter(is_wanted).take(limit).enumerate();
-    let rows = found.map(|(at, row)| {
+    let found: Vec<HotRow> = rows.iter().filter(is_wanted).take(limit).cloned().collect();
+    let clients = KeyClients::of(call, table.name(), span, &found, of_prefixes);
+    let rows = found.iter().enumerate().map(|(at, row)| {
         let (per_s, error) = rates(row, span);
         HotKey {
             rank: at + 1,
@@ -151,14 +155,15 @@ fn answer(call: &Call) -> Answered<HotKeysAnswer> {
             error,
             share: share(float(row.count), float(operations)),
             bytes_per_s: Some(per_second(row.bytes, span)),
-            clients: Vec::new(),
+            clients: clients.get(&row.row),
             first_seen: row.first_seen_ms,
             last_seen: row.last_seen_ms,
             server: server_of(&row.row),
         }
     });
     let rows: Vec<HotKey> = rows.collect();
-    let mut missing = vec!["clients"];
+    let mut missing = Vec::new();
+    missing.extend((!clients.is_known()).then_some("clients"));
     missing.extend(rows.iter().any(|row| row.server.is_none()).then_some("server"));
     Ok(HotKeysAnswer {
         as_of: now,

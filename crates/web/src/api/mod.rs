@@ -8,7 +8,7 @@
 //! region.rs   one region                   what_if/    load under another row key
 //! heat.rs     load by key and time         hot_keys.rs rows with the most requests
 //! diagnosis.rs  the shape of a load        operations.rs  log of sampled operations
-//! causes.rs   clients and statements of a cell
+//! causes.rs   clients and statements of a cell     key_clients.rs  clients of frequent rows
 //! ```
 
 mod actions;
@@ -19,9 +19,11 @@ mod cluster;
 mod csv;
 mod diagnosis;
 mod heat;
+mod heat_answer;
 mod heat_pivot;
 mod heat_sizes;
 mod hot_keys;
+mod key_clients;
 mod keys;
 mod openapi;
 mod operations;

@@ -71,6 +71,8 @@ pub(crate) struct ClientView {
         ("t" = String, Path),
         ("from" = Option<i64>, Query, description = "Begin; the whole log"),
         ("to" = Option<i64>, Query, description = "End; now"),
+        ("minutes" = Option<u32>, Query,
+            description = "Only the last minutes by the clock of the server, instead of from"),
         ("limit" = Option<usize>, Query, description = "Maximum operations, 100,000"),
     ),
     responses(
@@ -84,7 +86,12 @@ pub(crate) async fn operations(call: Call) -> Response {
 
 fn answer(call: &Call) -> Answered<OperationsAnswer> {
     call.check_rows()?;
-    let from = call.params.optional_number("from")?.unwrap_or(i64::MIN);
+    let now = call.site.extension().now_ms();
+    let minutes: Option<u32> = call.params.optional_number("minutes")?;
+    let since = minutes.map(|minutes| {
+        i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(i64::from(minutes) * 60_000)
+    });
+    let from = since.or(call.params.optional_number("from")?).unwrap_or(i64::MIN);
     let to = call.params.optional_number("to")?.unwrap_or(i64::MAX);
     let limit = call.params.number("limit", 1..=MAX_OPERATIONS, 1000)?;
     let table = call.table()?;
@@ -110,7 +117,7 @@ fn answer(call: &Call) -> Answered<OperationsAnswer> {
         fingerprint: fingerprint(&logged.statement),
     };
     Ok(OperationsAnswer {
-        as_of: call.site.extension().now_ms(),
+        as_of: now,
         since: found.since_ms,
         sampled: sampled(&found),
         dropped: found.dropped,

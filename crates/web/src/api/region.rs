@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::region_list::{Region, RegionList};
 use crate::call::Call;
 use crate::extension::StoreFile;
-use crate::gate::Weight;
+use crate::gate::{Deadline, Weight};
 use crate::key_view::{DeclaredKey, Key, KeyStyle};
 use crate::problem::{Answered, Problem};
 use crate::region_load::{InnerLoad, SubRange};
@@ -72,10 +72,11 @@ pub(crate) struct SubRangeView {
     responses((status = 200, body = RegionAnswer), (status = 404, body = Problem))
 )]
 pub(crate) async fn region(call: Call) -> Response {
-    call.json(Weight::Light, |call, _| answer(call)).await
+    // The load inside of the region is drawn as a heat map is.
+    call.json(Weight::Heavy, answer).await
 }
 
-fn answer(call: &Call) -> Answered<RegionAnswer> {
+fn answer(call: &Call, deadline: Deadline) -> Answered<RegionAnswer> {
     let (list, table) = RegionList::of(call)?;
     let encoded_name = call.path("encoded");
     let index = list.index_of(encoded_name)?;
@@ -84,6 +85,7 @@ fn answer(call: &Call) -> Answered<RegionAnswer> {
     };
     let declared = DeclaredKey::of(&*call.site.sources.cluster, &table.descriptor);
     let style = KeyStyle::of(&call.params, declared)?;
+    deadline.check()?;
     let store_file_list = call.site.extension().store_files(encoded_name).ok();
     let split = SplitView::of(call, &table, load, &style);
     let mut missing = RegionList::missing(std::slice::from_ref(&region));

@@ -135,7 +135,7 @@ impl RegionList {
             "server" => Grouping::Server,
             "state" => Grouping::State,
             "salt" => {
-                let bytes = declared.as_ref().and_then(DeclaredKey::salt_bytes);
+                let bytes = declared.as_ref().and_then(|declared| declared.salt_bytes());
                 Grouping::Salt(bytes.ok_or_else(|| {
                     let text = format!("the keys of table {} begin with no salt", found.name());
                     Problem::field("group", text)

@@ -65,7 +65,7 @@ pub(crate) async fn regions(call: Call) -> Response {
     if call.accepts("text/csv") {
         return regions_csv(call).await;
     }
-    call.json(Weight::Light, |call, _| answer(call)).await
+    call.json(Weight::Light, answer).await
 }
 
 /// All matching regions of a table as CSV.
@@ -87,12 +87,14 @@ pub(crate) async fn regions_csv(call: Call) -> Response {
     call.document(Weight::Heavy, csv).await
 }
 
-fn answer(call: &Call) -> Answered<RegionsAnswer> {
+fn answer(call: &Call, deadline: Deadline) -> Answered<RegionsAnswer> {
     let offset = call.params.number("offset", 0..=usize::MAX, 0)?;
     let limit = call.params.number("limit", 1..=1000, 100)?;
     let ruler = call.params.number("ruler", 0..=1024, 0)?;
     let (list, _) = RegionList::of(call)?;
+    deadline.check()?;
     let order = list.order(&call.params)?;
+    deadline.check()?;
     let part = order.iter().skip(offset).take(limit);
     let regions: Vec<Region> =
         part.filter_map(|&index| list.region(usize::try_from(index).ok()?)).collect();
@@ -137,6 +139,7 @@ fn csv(call: &Call, deadline: Deadline) -> Answered<Document> {
     /// Regions between checks of the time.
     const REGIONS_AT_ONCE: usize = 1024;
     let (list, table) = RegionList::of(call)?;
+    deadline.check()?;
     let order = list.order(&call.params)?;
     let mut out = String::new();
     write_line(&mut out, HEADS.into_iter().map(Cow::Borrowed));

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use axum::response::Response;
 use halite_rowkey::KeySchema;
 use halite_rowkey::language::TableDeclaration;
-use halite_rowkey::schema::{Order, SegmentKind};
+use halite_rowkey::schema::Order;
+use halite_rowkey_tools::picture::segment_name;
 use halite_types::key::to_string_binary;
 use halite_types::{FamilyDescriptor, TableDescriptor, block_on};
 use serde::Serialize;
@@ -132,13 +133,8 @@ fn attributes(table: &TableDescriptor) -> BTreeMap<String, String> {
 fn row_key(schema: &KeySchema) -> RowKey {
     let field = |(at, segment): (usize, &halite_rowkey::Segment)| {
         let field = segment.kind.field().and_then(|id| schema.fields().get(id));
-        let computed = match segment.kind {
-            SegmentKind::Const(_) => "const",
-            SegmentKind::Salt { .. } => "salt",
-            _ => "hash",
-        };
         KeyField {
-            name: field.map_or(computed, |field| &field.name).to_owned(),
+            name: segment_name(schema, segment).to_owned(),
             field_type: field.map(|field| field.ty.to_string()),
             ddl: schema.segment_text(at),
             derived: field.is_none(),

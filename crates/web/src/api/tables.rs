@@ -95,7 +95,10 @@ pub(crate) struct TableRow {
     )
 )]
 pub(crate) async fn tables(call: Call) -> Response {
-    call.json(Weight::Light, answer).await
+    // Thumbnails are drawn as a heat map is.
+    let has_thumbs = call.params.get("thumb").is_some_and(|size| !size.is_empty());
+    let weight = if has_thumbs { Weight::Heavy } else { Weight::Light };
+    call.json(weight, answer).await
 }
 
 fn answer(call: &Call, deadline: Deadline) -> Answered<TablesAnswer> {
@@ -108,6 +111,7 @@ fn answer(call: &Call, deadline: Deadline) -> Answered<TablesAnswer> {
     let status = status_of(site, params)?;
     let search = params.get("q").unwrap_or_default().to_ascii_lowercase();
     let descriptors = block_on(site.admin().list_tables())?;
+    deadline.check()?;
     let of_kind = |table: &&TableDescriptorRef| is_system(table) == (show == "system");
     let found = descriptors.iter().filter(of_kind);
     let mut tables: Vec<TableRow> = found.map(|table| row(table, &status)).collect();

@@ -211,6 +211,17 @@ async fn rows_are_hidden_where_their_reading_is_off() {
     let starts: Vec<&str> =
         (0..4).map(|row| heat["row"][row]["start"]["hex"].as_str().unwrap()).collect();
     assert_eq!(starts, ["", "", "6d", "6d"], "bounds of regions only");
+    // The load before and after a key would tell where rows are: only whole regions are drawn.
+    for query in ["k0=6d", "k1=6d", "k0=&k1=", "k0=6d&k1="] {
+        let answer = web.get(&format!("/api/tables/t/heat?{query}")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{query}");
+    }
+    let refused =
+        [("k0=6e", "k0"), ("k1=6c", "k1"), ("k0=6d&k1=6d00", "k1"), ("k0=61&k1=62", "k0")];
+    for (query, field) in refused {
+        let problem = web.get(&format!("/api/tables/t/heat?{query}")).await.problem();
+        assert_eq!(problem, (403, "token".into(), field.into()), "{query}");
+    }
 }
 
 #[tokio::test]

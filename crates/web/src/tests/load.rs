@@ -27,6 +27,9 @@ async fn region_has_its_sub_ranges_and_best_split() {
     for key in ["sub_ranges", "half_load_key", "half_size_key"] {
         assert!(region[key].is_null(), "{key}");
     }
+    // Nor does a dry run tell the load on both sides of a row.
+    let plan = hidden.post(&format!("/api/tables/t/regions/{name}/split"), &body, &[]).await.json();
+    assert!(plan["would"][1]["load"].is_null() && plan["would"][1]["text"].is_null(), "{plan}");
 }
 
 #[tokio::test]

@@ -147,6 +147,9 @@ async fn salt_spreads_recorded_frontier() {
     assert_eq!(answer["operations"], 6600 - answer["misfits"].as_u64().unwrap());
     assert_eq!(answer["worse"].as_array().unwrap().len(), 0, "a scan of one order knows its salt");
     assert!(answer["migration"]["ddl"].as_str().unwrap().contains("t_rekeyed"));
+    let verdict = |when: &str| answer["verdicts"][when]["title"].as_str().unwrap();
+    assert!(verdict("now").starts_with("Sequential frontier, "), "{}", answer["verdicts"]);
+    assert!(verdict("then").starts_with("Even, "), "{}", answer["verdicts"]);
     let heat = &answer["heat"];
     assert_eq!((&heat["cols"], &heat["dt_ms"]), (&60.into(), &BASE_MS.into()));
     let rows = heat["mean"].as_array().unwrap();
@@ -194,6 +197,66 @@ async fn time_before_log_is_unknown() {
     let first = heat["mean"][0].as_array().unwrap();
     assert!(first[..30].iter().all(serde_json::Value::is_null), "{first:?}");
     assert!(first[30..].iter().all(serde_json::Value::is_number), "{first:?}");
+}
+
+/// The first column of a picture begins before the asked time, and the log may begin within one:
+/// the rate is that of the known part, and not paler.
+#[tokio::test]
+async fn column_known_in_part_has_the_rate_of_that_part() {
+    let key = "ROW KEY (SALT(16 BY order_id), order_id U64, line U32)";
+    let columns = |heat: &serde_json::Value| -> Vec<f64> {
+        let rows = heat["mean"].as_array().unwrap();
+        let cell = |row: &serde_json::Value, at: usize| row[at].as_f64().unwrap_or(0.0);
+        let count = rows[0].as_array().unwrap().len();
+        (0..count).map(|at| rows.iter().map(|row| cell(row, at)).sum()).collect()
+    };
+    let mut recorded = Recorded::new(6000);
+    recorded.since_ms = NOW_MS - 255_000;
+    recorded.calls.retain(|call| call.time_ms >= NOW_MS - 255_000);
+    let web = web_of(recorded, WebConfig::default());
+    let heat = what_if(&web, "t", key, "&rows=16&cols=60").await.json()["heat"].take();
+    let rates = columns(&heat);
+    // 6,000 writes of the weight 1,000 in ten minutes.
+    assert!(rates[..34].iter().all(|rate| *rate == 0.0), "{rates:?}");
+    assert!(rates[34..].iter().all(|rate| (rate - 10_000.0).abs() < 1100.0), "{rates:?}");
+    let from = NOW_MS - 123_000;
+    let web = self::web(6000, WebConfig::default());
+    let path: Vec<String> = key.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let path = path.concat();
+    let path = format!("/api/tables/t/what-if?row_key={path}&from={from}&to={NOW_MS}&rows=16");
+    let rates = columns(&web.get(&path).await.json()["heat"]);
+    assert!(rates.iter().all(|rate| (rate - 10_000.0).abs() < 3500.0), "{rates:?}");
+}
+
+/// The scale of an answer is that of its amounts, in the terminal and in files as on the page.
+#[tokio::test]
+async fn answers_have_the_scale_of_pictures() {
+    use halite_rowkey_tools::picture::{LoadLevel, Scale};
+    let web = web(6000, WebConfig::default());
+    let key = "ROW KEY (SALT(16 BY order_id), order_id U64, line U32)";
+    let other = what_if(&web, "t", key, "&rows=64&cols=60").await.json()["heat"].take();
+    let recorded = web.get("/api/tables/t/heat").await.json();
+    for heat in [other, recorded] {
+        let amounts = |name: &str| -> Vec<f64> {
+            let rows = heat[name].as_array().unwrap().iter();
+            rows.flat_map(|row| row.as_array().unwrap())
+                .filter_map(serde_json::Value::as_f64)
+                .collect()
+        };
+        let (mean, max) = (amounts("mean"), amounts("max"));
+        let level = LoadLevel {
+            sum: mean.iter().sum(),
+            cells: mean.len() as u64,
+            largest: max.into_iter().fold(0.0, f64::max),
+        };
+        let scale = Scale::of([level]);
+        let near = |name: &str, value: f64| {
+            let answered = heat["scale"][name].as_f64().unwrap();
+            assert!((answered / value - 1.0).abs() < 1e-5, "{name}: {answered} {value}");
+        };
+        near("knee", scale.knee);
+        near("top", scale.top);
+    }
 }
 
 #[tokio::test]

@@ -52,10 +52,8 @@ impl Engine {
                 self.heat.recorded.lock().failures.0 = Some(error);
             }
         }
-        // Events of this process are newer, and not stored yet.
-        self.heat.recorded.lock().stored_event =
-            events.iter().map(|event| event.number).max().unwrap_or(0);
-        self.shared.events.restore(events);
+        // Events of this process have higher numbers, and are not stored yet.
+        self.heat.recorded.lock().stored_event = self.shared.events.restore(events);
     }
 
     fn read_events(&self, group: u8, events: &mut Vec<Event>) -> Result<()> {

@@ -348,6 +348,34 @@ fn events_are_recorded_and_survive_restart() {
     assert_eq!([first, engine.events(&rest, 100)].concat(), engine.events(&all, 100));
 }
 
+/// Events have numbers of their time, and those of a process whose clock was set back had numbers
+/// below the stored ones: they were taken for stored, and lost at the next start.
+#[test]
+fn events_of_a_clock_that_was_set_back_are_stored() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    put(&engine, "a");
+    tick(&sim, &engine);
+    engine.close().unwrap();
+    sim.clock.jump_ms(-3_600_000);
+    let engine = open(&sim, HeatLevel::Sub);
+    engine.mark_deploy(None, "before the first column").unwrap();
+    put(&engine, "b");
+    tick(&sim, &engine);
+    engine.mark_deploy(None, "after it").unwrap();
+    tick(&sim, &engine);
+    let known = engine.events(&EventFilter::default(), 100);
+    engine.close().unwrap();
+
+    let engine = open(&sim, HeatLevel::Sub);
+    engine.record_heat();
+    let found = engine.events(&EventFilter::default(), 100);
+    let texts: Vec<&str> = found.iter().map(|event| event.text.as_str()).collect();
+    assert_eq!(found[1..], known, "{texts:?}");
+    assert!(texts.contains(&"before the first column") && texts.contains(&"after it"), "{texts:?}");
+    assert!(found.is_sorted_by(|a, b| a.number > b.number));
+}
+
 #[test]
 fn flush_that_fails_again_is_one_event_a_minute() {
     let sim = SimEnv::new(1);

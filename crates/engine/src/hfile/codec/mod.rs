@@ -24,6 +24,7 @@ pub use settings::CodecSettings;
 use block_codec::Decompress;
 
 use super::damaged;
+use crate::env::PADDING_BYTES;
 
 /// Codecs that are written, as errors list them.
 const WRITTEN: &str = "NONE, GZ, SNAPPY, LZ4 or ZSTD";
@@ -206,7 +207,7 @@ impl Compression {
     pub fn decompress(self, compressed: &[u8], expected: usize) -> Result<Vec<u8>> {
         let decompress = self.decompressor()?;
         let plausible = compressed.len().saturating_mul(16).saturating_add(4096);
-        let mut payload = Vec::with_capacity(expected.min(plausible));
+        let mut payload = Vec::with_capacity(expected.min(plausible).saturating_add(PADDING_BYTES));
         decompress(compressed, expected, &mut payload).map_err(|error| {
             damaged(format_args!("its {} data does not decompress ({error})", self.name()))
         })?;

@@ -2,11 +2,13 @@
 
 use halite_types::CellRef;
 
+use super::key_before::KeyBefore;
+
 /// Encoder of the data blocks of one file. It keeps its buffers from block to block.
 pub(in crate::hfile) trait BlockEncoder: Send {
-    /// Adds the next cell to the current block. `previous_key` is the flat key of the cell before it
-    /// in the file, of the same family; it is not read for the first cell of a block.
-    fn add(&mut self, cell: CellRef<'_>, previous_key: &[u8]);
+    /// Adds the next cell to the current block. `before` is the flat key of the cell before it in the
+    /// file, of the same family; it is not read for the first cell of a block.
+    fn add(&mut self, cell: CellRef<'_>, before: KeyBefore<'_>);
 
     /// Returns the sizes of the current block so far; both are 0 if it has no cell.
     fn sizes(&self) -> BlockSizes;

@@ -1,6 +1,7 @@
 //! Bytes that two keys have in common at their start.
 
 use super::flat_key::STAMP_BYTES;
+use super::key_before::KeyBefore;
 
 /// Returns the number of equal bytes at the start of `a` and `b`.
 #[inline]
@@ -43,8 +44,8 @@ pub(super) fn common_front(previous_key: &[u8], key: &[u8]) -> usize {
 /// Returns how many bytes two keys have in common. Timestamp and type count only if everything
 /// before them is equal.
 #[inline]
-pub(super) fn common_key(previous_key: &[u8], key: &[u8]) -> usize {
-    let common = common_front(previous_key, key);
+pub(super) fn common_key(before: KeyBefore<'_>, key: &[u8]) -> usize {
+    let KeyBefore { key: previous_key, common } = before;
     let is_whole = common.wrapping_add(STAMP_BYTES) == key.len();
     if is_whole && previous_key.len() == key.len() {
         common_prefix(previous_key, key)

@@ -3,12 +3,13 @@
 //! The timestamp has the minimum number of bytes, the lowest first, and may be a difference. The
 //! family is before the first cell of a block.
 
-use super::common_prefix::common_front;
+use super::cell_head::CellHead;
 use super::data_block_encoding::DataBlockEncoding;
-use super::differences::{DifferenceFormat, NextCell, Value};
-use super::flagged::{CellHead, SameFields, write_front};
+use super::differences::{DifferenceFormat, NextCell};
+use super::flagged::{SameFields, write_front};
 use super::flat_key::{Stamp, family_end, row_end, split_stamp};
-use super::plain_cells::PlainCells;
+use super::new_cell::{NewCell, PaddedFamily};
+use super::previous_cell::PreviousCell;
 use crate::hfile::vint::ByteReader;
 
 const SAME: SameFields = SameFields { key_length: 0x01, value_length: 0x02, kind: 0x04 };
@@ -38,7 +39,7 @@ impl DifferenceFormat for Diff {
 
     #[inline]
     fn write_next(out: &mut Vec<u8>, cell: &NextCell<'_>) {
-        let Some((stamp, previous)) = split_stamp(cell.key).zip(split_stamp(cell.previous_key))
+        let Some((stamp, previous)) = split_stamp(cell.key).zip(split_stamp(cell.before.key))
         else {
             return;
         };
@@ -54,7 +55,7 @@ impl DifferenceFormat for Diff {
         };
         let same_kind = if stamp.kind == previous.kind { SAME.kind } else { 0 };
         let flag = SAME.same_lengths(cell) | number.flag() | kind_of_number | same_kind;
-        let common = common_front(cell.previous_key, cell.key);
+        let common = cell.before.common;
         let head =
             CellHead { flag, key_bytes: cell.key.len(), value_bytes: cell.value_bytes, common };
         SAME.write_head(out, head);
@@ -66,29 +67,46 @@ impl DifferenceFormat for Diff {
     }
 
     /// Reads the family, which all cells share.
-    fn read_start<'a>(input: &mut ByteReader<'a>, cells: &mut PlainCells<'a>) -> Option<()> {
+    fn read_start(input: &mut ByteReader<'_>, family: &mut PaddedFamily) -> Option<()> {
         let mut whole = *input;
         let bytes = usize::from(input.byte()?);
         input.take(bytes)?;
-        cells.set_family(whole.take(bytes.checked_add(1)?)?);
+        *family = PaddedFamily::new(whole.take(bytes.checked_add(1)?)?);
         Some(())
     }
 
-    #[inline]
-    fn read<'a>(input: &mut ByteReader<'a>, cells: &mut PlainCells<'a>) -> Option<Value<'a>> {
-        let head = SAME.read_head(input, cells)?;
-        let previous = cells.previous_stamp();
-        cells.start(head.key_bytes, head.value_bytes)?;
-        cells.read_front(input, head.common, head.key_bytes)?;
+    #[inline(always)]
+    fn read_head(input: &mut ByteReader<'_>, previous: PreviousCell) -> Option<CellHead> {
+        SAME.read_head(input, previous)
+    }
+
+    #[inline(always)]
+    fn read_key(
+        input: &mut ByteReader<'_>,
+        head: CellHead,
+        cell: &mut NewCell<'_>,
+        family: &PaddedFamily,
+    ) -> Option<()> {
+        cell.read_front(input, head.common, family)?;
+        let previous = cell.previous_stamp();
         let number = Number::read(input, head.flag)?;
         let timestamp = if head.flag & IS_DIFFERENCE == 0 {
             number
         } else {
-            previous?.timestamp.wrapping_sub(number)
+            previous.timestamp.wrapping_sub(number)
         };
-        let kind = SAME.read_kind(input, head.flag, previous.map(|stamp| stamp.kind))?;
-        cells.push_stamp(Stamp { timestamp, kind });
-        input.take(head.value_bytes).map(Value::Given)
+        let kind = SAME.read_kind(input, head.flag, previous.kind)?;
+        cell.append_stamp(Stamp { timestamp, kind })
+    }
+
+    fn read_first_key(
+        input: &mut ByteReader<'_>,
+        head: CellHead,
+        cell: &mut NewCell<'_>,
+        family: &mut PaddedFamily,
+    ) -> Option<()> {
+        let refers_to_previous = head.flag & (IS_DIFFERENCE | SAME.kind) != 0;
+        if refers_to_previous { None } else { Self::read_key(input, head, cell, family) }
     }
 }
 
@@ -127,15 +145,12 @@ impl Number {
         out.truncate(end);
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(input: &mut ByteReader<'_>, flag: u8) -> Option<i64> {
-        let bytes = usize::from(flag >> NUMBER_BYTES_SHIFT & 7).checked_add(1)?;
-        let number = input
-            .take(bytes)?
-            .iter()
-            .rev()
-            .fold(0_u64, |number, &byte| number << 8 | u64::from(byte))
-            .cast_signed();
+        let bytes = usize::from(flag >> NUMBER_BYTES_SHIFT & 7).wrapping_add(1);
+        let chunk = u64::from_le_bytes(*input.chunk::<8>()?);
+        input.skip(bytes)?;
+        let number = (chunk & u64::MAX >> 64_usize.wrapping_sub(bytes << 3)).cast_signed();
         Some(if flag & IS_NEGATIVE == 0 { number } else { number.wrapping_neg() })
     }
 }

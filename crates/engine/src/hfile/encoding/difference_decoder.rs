@@ -5,11 +5,14 @@ use std::ops::Range;
 
 use halite_types::{Error, Result};
 
-use super::EncodedPart;
+use super::DecodedCells;
+use super::cell_before::CellBefore;
 use super::data_block_encoding::ID_BYTES;
-use super::differences::{DifferenceFormat, Value};
-use super::plain_cells::{LENGTHS_BYTES, PlainCells};
+use super::differences::DifferenceFormat;
+use super::new_cell::{NewCell, PaddedFamily};
+use super::plain_cells::{PlainCells, Room};
 use super::tags::TagDictionary;
+use crate::env::PADDING_BYTES;
 use crate::hfile::block_header::MAX_PAYLOAD_BYTES;
 use crate::hfile::cell_layout::CellLayout;
 use crate::hfile::damaged;
@@ -17,100 +20,213 @@ use crate::hfile::vint::ByteReader;
 
 /// Decodes a block to plain bytes.
 pub(super) fn decode_differences<F: DifferenceFormat>(
-    payload: &[u8],
+    mut block: Vec<u8>,
+    payload: &Range<usize>,
     layout: CellLayout,
-) -> Result<Vec<u8>> {
-    Decoder::<F>::new(payload, layout, usize::MAX)?.run()
+) -> Result<DecodedCells> {
+    let input = PaddedInput::new(&mut block, payload);
+    Decoder::<F>::new(input, layout, usize::MAX)?.run()
 }
 
-/// Decodes a part of a block to plain bytes, and returns where they are in the buffer.
+/// Decodes a part of a block to plain bytes.
 pub(super) fn decode_difference_part<F: DifferenceFormat>(
-    part: &EncodedPart<'_>,
-) -> Result<(Vec<u8>, Range<usize>)> {
-    let start = part.before.map_or(0, |before| before.key.len().saturating_add(LENGTHS_BYTES));
-    let block = Decoder::<F>::for_part(part)?.run()?;
-    let cells = start..block.len();
-    Ok((block, cells))
+    mut part: Vec<u8>,
+    layout: CellLayout,
+    before: Option<CellBefore<'_>>,
+    plain_bytes: usize,
+) -> Result<DecodedCells> {
+    let whole = 0..part.len();
+    let input = PaddedInput::new(&mut part, &whole);
+    match before {
+        None => Decoder::<F>::new(input, layout, plain_bytes)?.run(),
+        Some(before) => Decoder::<F>::of_part(input, layout, before, plain_bytes)?.run(),
+    }
+}
+
+/// Encoded cells, with [`PADDING_BYTES`] after them.
+#[derive(Clone, Copy)]
+struct PaddedInput<'a> {
+    bytes: &'a [u8],
+    end: usize,
+}
+
+impl<'a> PaddedInput<'a> {
+    fn new(block: &'a mut Vec<u8>, payload: &Range<usize>) -> Self {
+        block.truncate(payload.end);
+        block.resize(block.len().saturating_add(PADDING_BYTES), 0);
+        let bytes = block.get(payload.start..).unwrap_or_default();
+        Self { bytes, end: bytes.len().saturating_sub(PADDING_BYTES) }
+    }
 }
 
 /// Decoder of one block, or of a part of one.
 struct Decoder<'a, F> {
     format: PhantomData<F>,
+    /// Position before the next cell. Reads of a cell may extend into the padding, which is found
+    /// after the cell.
     input: ByteReader<'a>,
     layout: CellLayout,
+    family: PaddedFamily,
     dictionary: TagDictionary<'a>,
-    cells: PlainCells<'a>,
+    tags: Vec<u8>,
+    cells: PlainCells,
 }
 
 impl<'a, F: DifferenceFormat> Decoder<'a, F> {
     /// Creates a decoder of the first `max_bytes` of a block.
-    fn new(payload: &'a [u8], layout: CellLayout, max_bytes: usize) -> Result<Self> {
-        let mut input = ByteReader::starting_at(payload, ID_BYTES);
+    fn new(payload: PaddedInput<'a>, layout: CellLayout, max_bytes: usize) -> Result<Self> {
+        let mut input = ByteReader::starting_at(payload.bytes, ID_BYTES);
         let bytes = input.length().filter(|bytes| *bytes <= MAX_PAYLOAD_BYTES);
         let bytes = bytes.ok_or_else(|| damaged("it states an impossible size of its cells"))?;
-        let mut cells = PlainCells::new(bytes.min(max_bytes), payload.len());
-        F::read_start(&mut input, &mut cells)
+        let mut family = PaddedFamily::default();
+        F::read_start(&mut input, &mut family)
+            .filter(|()| input.position() <= payload.end)
             .ok_or_else(|| damaged("it ends before its first cell"))?;
-        Ok(Self { format: PhantomData, input, layout, dictionary: TagDictionary::default(), cells })
+        let cells = PlainCells::new(bytes.min(max_bytes), payload.end, layout.tags);
+        Ok(Self::of_cells(input, layout, family, cells))
     }
 
-    fn for_part(part: &EncodedPart<'a>) -> Result<Self> {
-        let EncodedPart { bytes, layout, before, plain_bytes } = *part;
-        let Some(before) = before else {
-            return Self::new(bytes, layout, plain_bytes);
-        };
-        let cells = PlainCells::after(before, plain_bytes, bytes.len())
-            .ok_or_else(|| damaged("the part index does not tell the cell before it"))?;
-        let input = ByteReader::new(bytes);
-        Ok(Self { format: PhantomData, input, layout, dictionary: TagDictionary::default(), cells })
+    /// Creates a decoder of a part of `bytes` plain bytes that is not the first of its block.
+    fn of_part(
+        part: PaddedInput<'a>,
+        layout: CellLayout,
+        before: CellBefore<'_>,
+        bytes: usize,
+    ) -> Result<Self> {
+        let CellBefore { key, value_bytes } = before;
+        PlainCells::after(key, value_bytes, bytes, part.end, layout.tags)
+            .zip(PaddedFamily::of_key(key))
+            .map(|(cells, family)| {
+                Self::of_cells(ByteReader::new(part.bytes), layout, family, cells)
+            })
+            .ok_or_else(|| damaged("the part index does not tell the cell before it"))
     }
 
-    fn run(mut self) -> Result<Vec<u8>> {
-        let mut number = 0_u32;
-        while self.input.remaining() > 0 {
-            self.cell().ok_or_else(|| self.broken(number))?;
-            number = number.saturating_add(1);
+    fn of_cells(
+        input: ByteReader<'a>,
+        layout: CellLayout,
+        family: PaddedFamily,
+        cells: PlainCells,
+    ) -> Self {
+        Self {
+            format: PhantomData,
+            input,
+            layout,
+            family,
+            dictionary: TagDictionary::default(),
+            tags: Vec::new(),
+            cells,
         }
-        self.cells.into_block().map_err(|(bytes, stated)| {
+    }
+
+    fn run(mut self) -> Result<DecodedCells> {
+        let all = if self.layout.tags { self.add_all::<true>() } else { self.add_all::<false>() };
+        all.ok_or_else(|| self.broken())?;
+        let (bytes, start, map) = self.cells.into_block().map_err(|(bytes, stated)| {
             damaged(format_args!("its cells come to {bytes} bytes, and it states {stated}"))
-        })
+        })?;
+        let payload = start..bytes.len();
+        Ok(DecodedCells { bytes, payload, map: map.finish(self.layout)? })
     }
 
-    fn broken(&self, number: u32) -> Error {
-        let at = self.input.position();
-        damaged(format_args!(
-            "its cell {number} cannot be decoded from {} near byte {at} of the payload",
-            F::ENCODING.name()
-        ))
-    }
-
-    /// Decodes one cell; `None` if it is damaged.
-    #[inline]
-    fn cell(&mut self) -> Option<()> {
-        match F::read(&mut self.input, &mut self.cells)? {
-            Value::Given(value) => self.cells.finish(Some(value))?,
-            Value::Same => self.cells.finish(None)?,
+    /// Decodes all cells, which have tags or not; `None` if one is damaged.
+    fn add_all<const TAGS: bool>(&mut self) -> Option<()> {
+        if self.cells.is_empty() {
+            while self.add_cells::<TAGS, true>() {}
         }
-        self.suffixes()
+        if !self.cells.is_empty() {
+            while self.add_cells::<TAGS, false>() {}
+        }
+        self.is_at_end().then_some(())
     }
 
-    /// Decodes the tags and the sequence id after a cell.
-    #[inline]
-    fn suffixes(&mut self) -> Option<()> {
-        let out = self.cells.suffixes();
-        if self.layout.tags {
-            let bytes = self.input.compressed_int()?;
-            out.extend_from_slice(&u16::try_from(bytes).ok()?.to_be_bytes());
-            if self.layout.tags_compressed {
-                self.dictionary.read(&mut self.input, bytes, out)?;
-            } else {
-                out.extend_from_slice(self.input.take(bytes)?);
+    /// Decodes the first cell of a block, or others, up to the end, a damaged cell, or the end of
+    /// the room. Returns `true` in the last case.
+    fn add_cells<const TAGS: bool, const FIRST: bool>(&mut self) -> bool {
+        let mut reader = CellReader {
+            layout: self.layout,
+            family: &mut self.family,
+            dictionary: &mut self.dictionary,
+            tags: &mut self.tags,
+        };
+        let mut room = self.cells.room();
+        let mut input = self.input;
+        while input.remaining() > PADDING_BYTES {
+            let mut next = input;
+            let cell = reader.read::<F, TAGS, FIRST>(&mut next, &mut room);
+            if cell.is_none() || next.remaining() < PADDING_BYTES {
+                break;
+            }
+            input = next;
+            if FIRST {
+                break;
             }
         }
-        if self.layout.sequence_ids {
-            let bytes = self.input.vlong_bytes()?;
-            self.cells.push_next(&mut self.input, bytes)?;
+        self.input = input;
+        let end = room.end();
+        self.cells.leave(end)
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.input.remaining() <= PADDING_BYTES
+    }
+
+    #[cold]
+    fn broken(&self) -> Error {
+        damaged(format_args!(
+            "its cell {} cannot be decoded from {} at byte {} of the payload",
+            self.cells.count(),
+            F::ENCODING.name(),
+            self.input.position()
+        ))
+    }
+}
+
+/// What the decoding of a cell needs beside the previous one.
+struct CellReader<'d, 'a> {
+    layout: CellLayout,
+    family: &'d mut PaddedFamily,
+    dictionary: &'d mut TagDictionary<'a>,
+    tags: &'d mut Vec<u8>,
+}
+
+impl<'a> CellReader<'_, 'a> {
+    /// Decodes one cell; `None` if it is damaged or there is no room for it.
+    #[inline(always)]
+    fn read<F: DifferenceFormat, const TAGS: bool, const FIRST: bool>(
+        &mut self,
+        input: &mut ByteReader<'a>,
+        room: &mut Room<'_>,
+    ) -> Option<()> {
+        let head = F::read_head(input, room.previous())?;
+        let mut cell = room.begin(head)?;
+        if FIRST {
+            F::read_first_key(input, head, &mut cell, self.family)?;
+        } else {
+            F::read_key(input, head, &mut cell, self.family)?;
         }
-        Some(())
+        if head.flag & F::SAME_VALUE == 0 {
+            cell.read_value(input)?;
+        } else {
+            cell.repeat_value()?;
+        }
+        if TAGS {
+            self.read_tags(input, &mut cell)?;
+        }
+        if self.layout.sequence_ids {
+            cell.read_sequence_id(input)?;
+        }
+        let cell = cell.finish();
+        room.push(cell)
+    }
+
+    fn read_tags(&mut self, input: &mut ByteReader<'a>, cell: &mut NewCell<'_>) -> Option<()> {
+        let bytes = input.compressed_int()?;
+        if !self.layout.tags_compressed {
+            return cell.append_tags(input.take(bytes)?);
+        }
+        self.tags.clear();
+        self.dictionary.read(input, bytes, self.tags)?;
+        cell.append_tags(self.tags)
     }
 }

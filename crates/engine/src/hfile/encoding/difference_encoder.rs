@@ -9,6 +9,7 @@ use halite_types::CellRef;
 use super::block_encoder::{BlockEncoder, BlockSizes, PartStart};
 use super::data_block_encoding::ID_BYTES;
 use super::differences::{DifferenceFormat, NextCell};
+use super::key_before::KeyBefore;
 use super::tag_writer::{TagWriter, whole_tags};
 use crate::hfile::cell_layout::CellLayout;
 use crate::hfile::vint::{write_compressed_int, write_vlong};
@@ -67,18 +68,17 @@ impl<F: DifferenceFormat> DifferenceEncoder<F> {
 }
 
 impl<F: DifferenceFormat> BlockEncoder for DifferenceEncoder<F> {
-    fn add(&mut self, cell: CellRef<'_>, previous_key: &[u8]) {
+    fn add(&mut self, cell: CellRef<'_>, before: KeyBefore<'_>) {
         let (key, value) = (cell.key(), cell.value());
         let mut omits_value = false;
         if self.plain_bytes == 0 {
             F::write_first(&mut self.payload, key, value.len());
         } else {
-            omits_value =
-                F::OMITS_EQUAL_VALUES && self.payload.get(self.value.clone()) == Some(value);
+            omits_value = F::SAME_VALUE != 0 && self.payload.get(self.value.clone()) == Some(value);
             let next = NextCell {
                 key,
                 value_bytes: value.len(),
-                previous_key,
+                before,
                 previous_value_bytes: self.value.len(),
                 omits_value,
             };
@@ -103,7 +103,7 @@ impl<F: DifferenceFormat> BlockEncoder for DifferenceEncoder<F> {
 
     fn part_start(&self, cell: CellRef<'_>) -> Option<PartStart> {
         let omits_value =
-            F::OMITS_EQUAL_VALUES && self.payload.get(self.value.clone()) == Some(cell.value());
+            F::SAME_VALUE != 0 && self.payload.get(self.value.clone()) == Some(cell.value());
         (!omits_value).then(|| PartStart {
             offset: self.payload.len(),
             previous_value_bytes: self.value.len(),

@@ -2,25 +2,25 @@
 //! `flag | [cint key] | [cint value] | cint common | rest of the key | rest of the timestamp | [type] | [value]`.
 //! The first cell of a block has its whole key.
 
-use super::common_prefix::common_front;
+use super::cell_head::CellHead;
 use super::data_block_encoding::DataBlockEncoding;
-use super::differences::{DifferenceFormat, NextCell, Value};
-use super::flagged::{CellHead, SameFields, write_front};
+use super::differences::{DifferenceFormat, NextCell};
+use super::flagged::{SameFields, write_front};
 use super::flat_key::{Stamp, split_stamp};
-use super::plain_cells::PlainCells;
+use super::new_cell::{NewCell, PaddedFamily};
+use super::previous_cell::PreviousCell;
 use crate::hfile::vint::ByteReader;
 
 /// Mask of the number of leading bytes of the timestamp that equal the previous one's.
 const COMMON_TIMESTAMP: u8 = 0x07;
 const SAME: SameFields = SameFields { key_length: 0x08, value_length: 0x10, kind: 0x20 };
-const SAME_VALUE: u8 = 0x40;
 
 /// Format `FAST_DIFF`.
 pub(super) struct FastDiff;
 
 impl DifferenceFormat for FastDiff {
     const ENCODING: DataBlockEncoding = DataBlockEncoding::FastDiff;
-    const OMITS_EQUAL_VALUES: bool = true;
+    const SAME_VALUE: u8 = 0x40;
 
     fn write_first(out: &mut Vec<u8>, key: &[u8], value_bytes: usize) {
         let head = CellHead { flag: 0, key_bytes: key.len(), value_bytes, common: 0 };
@@ -30,16 +30,16 @@ impl DifferenceFormat for FastDiff {
 
     #[inline]
     fn write_next(out: &mut Vec<u8>, cell: &NextCell<'_>) {
-        let Some((stamp, previous)) = split_stamp(cell.key).zip(split_stamp(cell.previous_key))
+        let Some((stamp, previous)) = split_stamp(cell.key).zip(split_stamp(cell.before.key))
         else {
             return;
         };
         let (stamp, previous) = (stamp.1, previous.1);
         let same_bytes = common_timestamp(stamp.timestamp, previous.timestamp);
         let same_kind = if stamp.kind == previous.kind { SAME.kind } else { 0 };
-        let same_value = if cell.omits_value { SAME_VALUE } else { 0 };
+        let same_value = if cell.omits_value { Self::SAME_VALUE } else { 0 };
         let flag = SAME.same_lengths(cell) | same_bytes | same_kind | same_value;
-        let common = common_front(cell.previous_key, cell.key);
+        let common = cell.before.common;
         let head =
             CellHead { flag, key_bytes: cell.key.len(), value_bytes: cell.value_bytes, common };
         SAME.write_head(out, head);
@@ -53,28 +53,36 @@ impl DifferenceFormat for FastDiff {
         }
     }
 
-    #[inline]
-    fn read<'a>(input: &mut ByteReader<'a>, cells: &mut PlainCells<'a>) -> Option<Value<'a>> {
-        let head = SAME.read_head(input, cells)?;
-        let has_same_value = head.flag & SAME_VALUE != 0;
-        let value_bytes =
-            if has_same_value { cells.previous_value_bytes() } else { head.value_bytes };
-        let previous = cells.previous_stamp();
-        cells.start(head.key_bytes, value_bytes)?;
-        match previous {
-            None => cells.read_first(input, head.key_bytes)?,
-            Some(previous) => {
-                cells.read_front(input, head.common, head.key_bytes)?;
-                let timestamp = read_timestamp(input, head.flag, previous.timestamp)?;
-                let kind = SAME.read_kind(input, head.flag, Some(previous.kind))?;
-                cells.push_stamp(Stamp { timestamp, kind });
-            }
+    #[inline(always)]
+    fn read_head(input: &mut ByteReader<'_>, previous: PreviousCell) -> Option<CellHead> {
+        let mut head = SAME.read_head(input, previous)?;
+        if head.flag & Self::SAME_VALUE != 0 {
+            head.value_bytes = previous.value_bytes;
         }
-        if has_same_value {
-            (!cells.is_first()).then_some(Value::Same)
-        } else {
-            input.take(value_bytes).map(Value::Given)
-        }
+        Some(head)
+    }
+
+    #[inline(always)]
+    fn read_key(
+        input: &mut ByteReader<'_>,
+        head: CellHead,
+        cell: &mut NewCell<'_>,
+        family: &PaddedFamily,
+    ) -> Option<()> {
+        cell.read_front(input, head.common, family)?;
+        let previous = cell.previous_stamp();
+        let timestamp = read_timestamp(input, head.flag, previous.timestamp)?;
+        let kind = SAME.read_kind(input, head.flag, previous.kind)?;
+        cell.append_stamp(Stamp { timestamp, kind })
+    }
+
+    fn read_first_key(
+        input: &mut ByteReader<'_>,
+        _head: CellHead,
+        cell: &mut NewCell<'_>,
+        family: &mut PaddedFamily,
+    ) -> Option<()> {
+        cell.read_first_key(input, family)
     }
 }
 
@@ -84,11 +92,12 @@ fn common_timestamp(timestamp: i64, previous: i64) -> u8 {
     (((timestamp ^ previous) | 1).leading_zeros() >> 3 & 7) as u8
 }
 
-#[inline]
+#[inline(always)]
 fn read_timestamp(input: &mut ByteReader<'_>, flag: u8, previous: i64) -> Option<i64> {
-    let common = usize::from(flag & COMMON_TIMESTAMP);
-    let rest = input.take(8_usize.checked_sub(common)?)?;
-    let mut bytes = previous.to_be_bytes();
-    bytes.get_mut(common..)?.copy_from_slice(rest);
-    Some(i64::from_be_bytes(bytes))
+    let common = flag & COMMON_TIMESTAMP;
+    let rest = u64::from_be_bytes(*input.chunk::<8>()?);
+    input.skip(8_usize.wrapping_sub(usize::from(common)))?;
+    let shift = u32::from(common) << 3;
+    let kept = previous.cast_unsigned() & !(u64::MAX >> shift);
+    Some((kept | rest >> shift).cast_signed())
 }

@@ -1,9 +1,10 @@
 //! What DIFF and `FAST_DIFF` share: a flag and lengths before a cell, then row and qualifier without
 //! the family. `flag | [cint key] | [cint value] | cint common | rest of row and qualifier`
 
+use super::cell_head::CellHead;
 use super::differences::NextCell;
 use super::flat_key::{STAMP_BYTES, family_end, row_end};
-use super::plain_cells::PlainCells;
+use super::previous_cell::PreviousCell;
 use crate::hfile::vint::{ByteReader, write_compressed_int};
 
 /// Bits of the flag for fields that equal those of the previous cell and are omitted.
@@ -13,22 +14,12 @@ pub(super) struct SameFields {
     pub(super) kind: u8,
 }
 
-/// Flag and lengths of a cell.
-#[derive(Clone, Copy)]
-pub(super) struct CellHead {
-    pub(super) flag: u8,
-    pub(super) key_bytes: usize,
-    pub(super) value_bytes: usize,
-    /// Bytes at the start of the key that are those of the previous key.
-    pub(super) common: usize,
-}
-
 impl SameFields {
     /// Returns the bits of the lengths that equal those of the previous cell.
     #[inline]
     pub(super) fn same_lengths(&self, cell: &NextCell<'_>) -> u8 {
         let bit = |bit: u8, is_same: bool| if is_same { bit } else { 0 };
-        bit(self.key_length, cell.key.len() == cell.previous_key.len())
+        bit(self.key_length, cell.key.len() == cell.before.key.len())
             | bit(self.value_length, cell.value_bytes == cell.previous_value_bytes)
     }
 
@@ -46,35 +37,32 @@ impl SameFields {
     }
 
     /// Reads flag and lengths.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_head(
         &self,
         input: &mut ByteReader<'_>,
-        cells: &PlainCells<'_>,
+        previous: PreviousCell,
     ) -> Option<CellHead> {
         let flag = input.byte()?;
-        let key_bytes = if flag & self.key_length == 0 {
-            input.compressed_int()?
-        } else {
-            cells.previous_key_bytes()
-        };
+        let key_bytes =
+            if flag & self.key_length == 0 { input.compressed_int()? } else { previous.key_bytes };
         let value_bytes = if flag & self.value_length == 0 {
             input.compressed_int()?
         } else {
-            cells.previous_value_bytes()
+            previous.value_bytes
         };
         Some(CellHead { flag, key_bytes, value_bytes, common: input.compressed_int()? })
     }
 
     /// Reads the type, if it is not `previous`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_kind(
         &self,
         input: &mut ByteReader<'_>,
         flag: u8,
-        previous: Option<u8>,
+        previous: u8,
     ) -> Option<u8> {
-        if flag & self.kind == 0 { input.byte() } else { previous }
+        if flag & self.kind == 0 { input.byte() } else { Some(previous) }
     }
 }
 

@@ -12,9 +12,14 @@
 //! ```
 //! A `cint` is a number in groups of seven bits, the lowest first.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![expect(
+    clippy::inline_always,
+    reason = "a cell that is decoded stays in registers only if nothing gets a reference to it"
+)]
 
 mod block_encoder;
 mod cell_before;
+mod cell_head;
 mod common_prefix;
 mod data_block_encoding;
 mod diff;
@@ -24,9 +29,12 @@ mod differences;
 mod fast_diff;
 mod flagged;
 mod flat_key;
+mod key_before;
+mod new_cell;
 mod plain;
 mod plain_cells;
 mod prefix;
+mod previous_cell;
 mod row_index;
 mod tag_slots;
 mod tag_writer;
@@ -37,6 +45,7 @@ mod tests;
 use std::ops::Range;
 
 use super::cell_layout::CellLayout;
+use super::cell_map::CellMap;
 use super::damaged;
 use super::vint::ByteReader;
 pub(super) use block_encoder::{BlockEncoder, PartStart};
@@ -46,6 +55,7 @@ pub(super) use data_block_encoding::unsupported_encoding;
 use difference_decoder::{decode_difference_part, decode_differences};
 use difference_encoder::DifferenceEncoder;
 use halite_types::Result;
+pub(super) use key_before::KeyBefore;
 
 impl DataBlockEncoding {
     /// Returns an encoder for the data blocks of a new file.
@@ -72,8 +82,8 @@ impl DataBlockEncoding {
         !(self.stores_differences() && layout.tags && layout.tags_compressed)
     }
 
-    /// Decodes a part of a block to `plain_bytes` of plain cells, and returns where they are in the
-    /// returned buffer. `before` is the cell before the part, `None` for the first of a block.
+    /// Decodes a part of a block to `plain_bytes` of plain cells. `before` is the cell before the
+    /// part, `None` for the first of a block.
     ///
     /// # Errors
     /// `Corrupt`
@@ -83,48 +93,72 @@ impl DataBlockEncoding {
         layout: CellLayout,
         before: Option<CellBefore<'_>>,
         plain_bytes: usize,
-    ) -> Result<(Vec<u8>, Range<usize>)> {
-        let input = &EncodedPart { bytes: &part, layout, before, plain_bytes };
+    ) -> Result<DecodedCells> {
         match self {
             Self::None => {
-                let cells = 0..part.len();
-                Ok((part, cells))
+                let whole = 0..part.len();
+                DecodedCells::plain(part, whole, layout)
             }
             Self::RowIndexV1 => {
                 let cells = row_index::part_range(before.is_none(), plain_bytes);
-                Ok((part, cells))
+                DecodedCells::plain(part, cells, layout)
             }
-            Self::Prefix => decode_difference_part::<prefix::Prefix>(input),
-            Self::Diff => decode_difference_part::<diff::Diff>(input),
-            Self::FastDiff => decode_difference_part::<fast_diff::FastDiff>(input),
+            Self::Prefix => {
+                decode_difference_part::<prefix::Prefix>(part, layout, before, plain_bytes)
+            }
+            Self::Diff => decode_difference_part::<diff::Diff>(part, layout, before, plain_bytes),
+            Self::FastDiff => {
+                decode_difference_part::<fast_diff::FastDiff>(part, layout, before, plain_bytes)
+            }
         }
     }
 }
 
-/// Part of an encoded block to decode.
-struct EncodedPart<'a> {
-    bytes: &'a [u8],
-    layout: CellLayout,
-    /// Cell before the part; `None` for the first part of a block.
-    before: Option<CellBefore<'a>>,
-    plain_bytes: usize,
+/// Plain cells, all of them validated.
+pub(super) struct DecodedCells {
+    pub(super) bytes: Vec<u8>,
+    /// Where they are in the bytes.
+    pub(super) payload: Range<usize>,
+    pub(super) map: CellMap,
 }
 
-/// Decodes an encoded block to the plain block.
+impl DecodedCells {
+    /// Validates cells that are stored as in a plain block.
+    ///
+    /// # Errors
+    /// `Corrupt`
+    pub(super) fn plain(bytes: Vec<u8>, payload: Range<usize>, layout: CellLayout) -> Result<Self> {
+        let map = CellMap::parse(bytes.get(payload.clone()).unwrap_or_default(), layout)?;
+        Ok(Self { bytes, payload, map })
+    }
+}
+
+/// Decodes the payload of an encoded block, which is a part of `block`, to the plain block.
 ///
 /// # Errors
 /// `Corrupt`; `Unsupported` for an encoding that HBase does not have.
-pub(super) fn decode(payload: &[u8], layout: CellLayout) -> Result<Vec<u8>> {
-    let mut input = ByteReader::new(payload);
-    let id = input.u16().ok_or_else(|| damaged("it ends before the id of its encoding"))?;
+pub(super) fn decode(
+    block: Vec<u8>,
+    payload: &Range<usize>,
+    layout: CellLayout,
+) -> Result<DecodedCells> {
+    let encoded = block.get(payload.clone()).unwrap_or_default();
+    let id = ByteReader::new(encoded).u16();
+    let id = id.ok_or_else(|| damaged("it ends before the id of its encoding"))?;
     let encoding = DataBlockEncoding::ALL.into_iter().find(|encoding| encoding.id() == id);
     match encoding {
-        Some(DataBlockEncoding::Prefix) => decode_differences::<prefix::Prefix>(payload, layout),
-        Some(DataBlockEncoding::Diff) => decode_differences::<diff::Diff>(payload, layout),
-        Some(DataBlockEncoding::FastDiff) => {
-            decode_differences::<fast_diff::FastDiff>(payload, layout)
+        Some(DataBlockEncoding::Prefix) => {
+            decode_differences::<prefix::Prefix>(block, payload, layout)
         }
-        Some(DataBlockEncoding::RowIndexV1) => row_index::decode(payload),
+        Some(DataBlockEncoding::Diff) => decode_differences::<diff::Diff>(block, payload, layout),
+        Some(DataBlockEncoding::FastDiff) => {
+            decode_differences::<fast_diff::FastDiff>(block, payload, layout)
+        }
+        Some(DataBlockEncoding::RowIndexV1) => {
+            let cells = row_index::block_range(encoded)?;
+            let offset = |at: usize| payload.start.saturating_add(at);
+            DecodedCells::plain(block, offset(cells.start)..offset(cells.end), layout)
+        }
         // A plain block has another magic and no id.
         Some(DataBlockEncoding::None) | None => Err(unsupported_encoding(&format!("number {id}"))),
     }

@@ -3,6 +3,7 @@
 use halite_types::CellRef;
 
 use super::block_encoder::{BlockEncoder, BlockSizes, PartStart};
+use super::key_before::KeyBefore;
 use crate::hfile::cell_layout::CellLayout;
 use crate::hfile::vint::write_vlong;
 
@@ -19,7 +20,7 @@ impl PlainEncoder {
 }
 
 impl BlockEncoder for PlainEncoder {
-    fn add(&mut self, cell: CellRef<'_>, _previous_key: &[u8]) {
+    fn add(&mut self, cell: CellRef<'_>, _before: KeyBefore<'_>) {
         write_plain_cell(&mut self.cells, cell, self.layout);
     }
 

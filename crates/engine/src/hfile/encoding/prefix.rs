@@ -1,9 +1,11 @@
 //! PREFIX: `cint rest of the key | cint value | cint common | rest of the key | value`.
 
+use super::cell_head::CellHead;
 use super::common_prefix::common_key;
 use super::data_block_encoding::DataBlockEncoding;
-use super::differences::{DifferenceFormat, NextCell, Value};
-use super::plain_cells::PlainCells;
+use super::differences::{DifferenceFormat, NextCell};
+use super::new_cell::{NewCell, PaddedFamily};
+use super::previous_cell::PreviousCell;
 use crate::hfile::vint::{ByteReader, write_compressed_int};
 
 /// Format PREFIX.
@@ -18,17 +20,24 @@ impl DifferenceFormat for Prefix {
 
     #[inline]
     fn write_next(out: &mut Vec<u8>, cell: &NextCell<'_>) {
-        write_key(out, cell.key, cell.value_bytes, common_key(cell.previous_key, cell.key));
+        write_key(out, cell.key, cell.value_bytes, common_key(cell.before, cell.key));
     }
 
-    #[inline]
-    fn read<'a>(input: &mut ByteReader<'a>, cells: &mut PlainCells<'a>) -> Option<Value<'a>> {
+    #[inline(always)]
+    fn read_head(input: &mut ByteReader<'_>, _previous: PreviousCell) -> Option<CellHead> {
         let (rest, value_bytes, common) =
             (input.compressed_int()?, input.compressed_int()?, input.compressed_int()?);
-        cells.start(common.checked_add(rest)?, value_bytes)?;
-        cells.push_previous(common)?;
-        cells.push_next(input, rest)?;
-        input.take(value_bytes).map(Value::Given)
+        Some(CellHead { flag: 0, key_bytes: common.wrapping_add(rest), value_bytes, common })
+    }
+
+    #[inline(always)]
+    fn read_key(
+        input: &mut ByteReader<'_>,
+        head: CellHead,
+        cell: &mut NewCell<'_>,
+        _family: &PaddedFamily,
+    ) -> Option<()> {
+        cell.read_key(input, head.common)
     }
 }
 

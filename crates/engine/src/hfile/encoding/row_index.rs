@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use halite_types::cell::key_row;
 use halite_types::{CellRef, Result};
 
 use super::block_encoder::{BlockEncoder, BlockSizes, PartStart};
 use super::data_block_encoding::{DataBlockEncoding, ID_BYTES};
+use super::key_before::KeyBefore;
 use super::plain::write_plain_cell;
 use crate::hfile::cell_layout::CellLayout;
 use crate::hfile::damaged;
@@ -36,8 +36,8 @@ impl RowIndexEncoder {
 }
 
 impl BlockEncoder for RowIndexEncoder {
-    fn add(&mut self, cell: CellRef<'_>, previous_key: &[u8]) {
-        if self.rows.is_empty() || key_row(previous_key) != cell.row() {
+    fn add(&mut self, cell: CellRef<'_>, before: KeyBefore<'_>) {
+        if self.rows.is_empty() || !before.has_same_row() {
             self.rows.push(number(self.cell_bytes()));
         }
         write_plain_cell(&mut self.payload, cell, self.layout);
@@ -73,9 +73,11 @@ fn number(value: usize) -> u32 {
     u32::try_from(value).expect("a block is far below 4 GiB")
 }
 
-/// Returns the plain cells. The index of rows is not needed once the cells are found.
-pub(super) fn decode(payload: &[u8]) -> Result<Vec<u8>> {
-    cells(payload).map(<[u8]>::to_vec).ok_or_else(|| damaged("its rows' index does not fit it"))
+/// Returns where the plain cells are in the payload. The index of rows is not needed once they are
+/// found.
+pub(super) fn block_range(payload: &[u8]) -> Result<Range<usize>> {
+    let cells = cells(payload).ok_or_else(|| damaged("its rows' index does not fit it"))?;
+    Ok(ID_BYTES..cells.len().saturating_add(ID_BYTES))
 }
 
 /// Returns where the plain cells of a part of a block are in its bytes, of which there are `bytes`;

@@ -92,11 +92,8 @@ impl Case {
         };
         let helper = Arc::new(Words(SaltGenerator::seeded(seed)));
         let rows = rows(&mut chance, &schema, &fields, &*helper);
-        let mut query = KeyQuery::all().reverse(chance.one_in(2));
-        for _ in 0..chance.below(4) {
-            let field = chance.below(fields.len());
-            query = query.with(field, predicate(&mut chance, fields[field].ty));
-        }
+        let reverse = chance.one_in(2);
+        let mut query = query(&mut chance, &fields).reverse(reverse);
         if chance.one_in(2) {
             query = query.limit(chance.below(6));
         }
@@ -115,6 +112,16 @@ impl Case {
             options: PlanOptions { limits, distinct, resolver: Some(helper) },
         }
     }
+}
+
+/// Returns a query of up to three conditions.
+pub(crate) fn query(chance: &mut SeededRng, fields: &[Field]) -> KeyQuery {
+    let mut query = KeyQuery::all();
+    for _ in 0..chance.below(4) {
+        let field = chance.below(fields.len());
+        query = query.with(field, predicate(chance, fields[field].ty));
+    }
+    query
 }
 
 fn fields(chance: &mut SeededRng) -> Vec<Field> {

@@ -3,3 +3,4 @@
 pub(crate) mod cases;
 mod random;
 mod tutorials;
+mod unions;

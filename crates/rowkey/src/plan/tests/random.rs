@@ -13,7 +13,7 @@ use crate::plan::{KeyRange, OrderedBy, Plan, PlanError, Predicate};
 use crate::schema::{Order, SegmentKind};
 use crate::value::{FieldType, Value};
 
-type Row<'c> = (&'c Vec<u8>, &'c Vec<Vec<Value<'static>>>);
+pub(super) type Row<'c> = (&'c Vec<u8>, &'c Vec<Vec<Value<'static>>>);
 
 /// Returns the rows of a range in the direction of the query, each with its merge key.
 fn read<'c>(case: &'c Case, plan: &Plan, range: &KeyRange) -> Vec<(Vec<u8>, Row<'c>)> {
@@ -118,7 +118,7 @@ fn selects(case: &Case, row: &[Value<'static>]) -> bool {
     })
 }
 
-fn in_order(
+pub(super) fn in_order(
     case: &Case,
     plan: &Plan,
     before: &[Value<'static>],
@@ -149,7 +149,11 @@ fn in_order(
 }
 
 /// Returns the merged rows of a plan.
-fn run<'c>(case: &'c Case, plan: &Plan, limit: Option<usize>) -> Vec<(Vec<u8>, Row<'c>)> {
+pub(super) fn run<'c>(
+    case: &'c Case,
+    plan: &Plan,
+    limit: Option<usize>,
+) -> Vec<(Vec<u8>, Row<'c>)> {
     let mut merged = Vec::new();
     for range in plan.ranges() {
         let rows = read(case, plan, range);
@@ -162,7 +166,8 @@ fn run<'c>(case: &'c Case, plan: &Plan, limit: Option<usize>) -> Vec<(Vec<u8>, R
     }
     merged.sort_by(|a, b| if case.query.reverse { b.cmp_key(a) } else { a.cmp_key(b) });
     merged.retain(|(_, (key, _))| {
-        !plan.has_residual() || plan.admits(&plan.decode(key).expect("a key of the schema"))
+        !plan.has_residual()
+            || plan.admits_row(key, &plan.decode(key).expect("a key of the schema"))
     });
     merged.truncate(limit.unwrap_or(usize::MAX));
     merged
@@ -248,7 +253,7 @@ fn check(case: &Case, chance: &mut SeededRng, seen: &mut CaseStats) {
     }
 }
 
-fn number(variable: &str) -> Option<u64> {
+pub(super) fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 

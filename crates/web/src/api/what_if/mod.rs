@@ -3,11 +3,13 @@
 //! ```text
 //! mod.rs        candidates, and the comparison         metrics.rs    metrics now and then
 //! picture.rs    the load under the other key, as heat  migration.rs  how to get there
+//! verdict.rs    the shapes of both
 //! ```
 
 mod metrics;
 mod migration;
 mod picture;
+mod verdict;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,10 +27,12 @@ use utoipa::ToSchema;
 
 use self::metrics::{Metrics, metrics};
 use self::migration::Migration;
-use self::picture::{Picture, PictureQuery};
+use self::picture::{PictureQuery, Redrawn};
+use self::verdict::Verdicts;
+use super::heat_answer::HeatAnswer;
 use super::operations::sampled;
 use crate::call::Call;
-use crate::gate::Weight;
+use crate::gate::{Deadline, Weight};
 use crate::key_view::{DeclaredKey, KeyStyle};
 use crate::params::short;
 use crate::problem::{Answered, Problem};
@@ -66,6 +70,9 @@ pub(crate) struct WhatIfAnswer {
     /// Metrics by their names: `d1`, `d2`, `d3`, `d8`, `d11`.
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<Metrics>,
+    /// Shape of the load now and then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdicts: Option<Verdicts>,
     /// Queries that read more, the most frequent first.
     #[serde(skip_serializing_if = "Option::is_none")]
     worse: Option<Vec<Worse>>,
@@ -73,7 +80,7 @@ pub(crate) struct WhatIfAnswer {
     migration: Option<Migration>,
     /// Load under the other key, in columns as those of the recorded load.
     #[serde(skip_serializing_if = "Option::is_none")]
-    heat: Option<Picture>,
+    heat: Option<HeatAnswer>,
 }
 
 /// Key that operations were recorded under.
@@ -97,8 +104,8 @@ pub(crate) struct Worse {
     query: String,
     now: String,
     then: String,
-    /// Its recorded operations.
-    operations: usize,
+    /// Operations that the recorded ones of it are the sample of.
+    operations: u64,
 }
 
 /// Load under another row key.
@@ -125,10 +132,10 @@ pub(crate) struct Worse {
     )
 )]
 pub(crate) async fn what_if(call: Call) -> Response {
-    call.json(Weight::Heavy, |call, _| answer(call)).await
+    call.json(Weight::Heavy, answer).await
 }
 
-fn answer(call: &Call) -> Answered<WhatIfAnswer> {
+fn answer(call: &Call, deadline: Deadline) -> Answered<WhatIfAnswer> {
     call.check_rows()?;
     let now = call.site.extension().now_ms();
     let query = PictureQuery::of(&call.params, i64::try_from(now).unwrap_or(i64::MAX))?;
@@ -140,6 +147,7 @@ fn answer(call: &Call) -> Answered<WhatIfAnswer> {
         None => None,
     };
     let logged = call.site.extension().logged_calls(table.name(), query.span(), MAX_OPERATIONS)?;
+    deadline.check()?;
     let answer = WhatIfAnswer {
         as_of: now,
         missing: vec!["d16"],
@@ -151,13 +159,18 @@ fn answer(call: &Call) -> Answered<WhatIfAnswer> {
         notes: Vec::new(),
         candidates: None,
         metrics: None,
+        verdicts: None,
         worse: None,
         migration: None,
         heat: None,
     };
     match other {
         None => Ok(with_candidates(answer, &present)),
-        Some(other) => compared(call, answer, &table, &query, &logged, (&present, &other)),
+        Some(other) => {
+            let compared =
+                Compared { call, table: &table, query: &query, logged: &logged, deadline };
+            compared.answer(answer, (&present, &other))
+        }
     }
 }
 
@@ -204,51 +217,65 @@ fn few(operations: usize, sampled: &str) -> Vec<String> {
     )]
 }
 
-fn compared(
-    call: &Call,
-    answer: WhatIfAnswer,
-    table: &KnownTable,
-    query: &PictureQuery,
-    logged: &LoggedCalls,
-    (present, other): (&KeySchema, &KeySchema),
-) -> Answered<WhatIfAnswer> {
-    let mut notes = few(answer.operations, &answer.sampled);
-    if !notes.is_empty() {
-        return Ok(WhatIfAnswer { notes, ..answer });
+/// Operations that are compared under two keys.
+struct Compared<'a> {
+    call: &'a Call,
+    table: &'a KnownTable,
+    query: &'a PictureQuery,
+    logged: &'a LoggedCalls,
+    deadline: Deadline,
+}
+
+impl Compared<'_> {
+    fn answer(
+        &self,
+        answer: WhatIfAnswer,
+        (present, other): (&KeySchema, &KeySchema),
+    ) -> Answered<WhatIfAnswer> {
+        let Self { call, table, query, logged, deadline } = *self;
+        let mut notes = few(answer.operations, &answer.sampled);
+        if !notes.is_empty() {
+            return Ok(WhatIfAnswer { notes, ..answer });
+        }
+        let rekeyer = Rekeyer::new(present, other, SEED)
+            .map_err(|error| Problem::field("row_key", error.to_string()))?;
+        let regions = block_on(table.table.regions())?;
+        let options = ReplayOptions {
+            boundaries: regions.iter().skip(1).map(|region| region.start.clone()).collect(),
+            assumed_regions: ASSUMED_REGIONS,
+            counts_reads: query.counts_reads(),
+            seed: SEED,
+        };
+        let found = match replay(&recorded(&logged.calls), &rekeyer, &options) {
+            Ok(found) => found,
+            Err(reason) => return Ok(WhatIfAnswer { notes: vec![reason], ..answer }),
+        };
+        let counted = if query.counts_reads() { "reads" } else { "writes" };
+        deadline.check()?;
+        notes.extend(limits_of(&found, counted));
+        notes.extend(limits_of_log(logged));
+        if found.counted < MIN_OPERATIONS {
+            return Ok(WhatIfAnswer { misfits: found.misfits, notes, ..answer });
+        }
+        let style = KeyStyle::of(&call.params, Some(DeclaredKey::of_schema(other.clone())))?;
+        let grid = query.grid(call, table.name())?;
+        deadline.check()?;
+        let status = call.site.statuses.recent(table.name())?;
+        let (loads, _) = status.of_table(table.name());
+        let bytes: u64 = loads.iter().map(|load| load.store_file_bytes + load.memstore_bytes).sum();
+        let as_of = answer.as_of;
+        let redrawn = Redrawn { as_of, query, grid: &grid, logged, replay: &found, style: &style };
+        Ok(WhatIfAnswer {
+            misfits: found.misfits,
+            metrics: Some(metrics(&found)),
+            verdicts: Some(Verdicts::of(&found)),
+            worse: Some(found.worse.iter().take(MAX_WORSE).map(worse).collect()),
+            migration: Some(Migration::new(&table.descriptor, other, bytes)),
+            heat: Some(redrawn.answer()),
+            notes,
+            ..answer
+        })
     }
-    let rekeyer = Rekeyer::new(present, other, SEED)
-        .map_err(|error| Problem::field("row_key", error.to_string()))?;
-    let regions = block_on(table.table.regions())?;
-    let options = ReplayOptions {
-        boundaries: regions.iter().skip(1).map(|region| region.start.clone()).collect(),
-        assumed_regions: ASSUMED_REGIONS,
-        counts_reads: query.counts_reads(),
-        seed: SEED,
-    };
-    let found = match replay(&recorded(&logged.calls), &rekeyer, &options) {
-        Ok(found) => found,
-        Err(reason) => return Ok(WhatIfAnswer { notes: vec![reason], ..answer }),
-    };
-    let counted = if query.counts_reads() { "reads" } else { "writes" };
-    notes.extend(limits_of(&found, counted));
-    notes.extend(limits_of_log(logged));
-    if found.counted < MIN_OPERATIONS {
-        return Ok(WhatIfAnswer { misfits: found.misfits, notes, ..answer });
-    }
-    let style = KeyStyle::of(&call.params, Some(DeclaredKey::of_schema(other.clone())))?;
-    let grid = query.grid(call, table.name())?;
-    let status = call.site.status()?;
-    let (loads, _) = status.of_table(table.name());
-    let bytes: u64 = loads.iter().map(|load| load.store_file_bytes + load.memstore_bytes).sum();
-    Ok(WhatIfAnswer {
-        misfits: found.misfits,
-        metrics: Some(metrics(&found)),
-        worse: Some(found.worse.iter().take(MAX_WORSE).map(worse).collect()),
-        migration: Some(Migration::new(&table.descriptor, other, bytes)),
-        heat: Some(Picture::new(query, &grid, logged, &found, &style)),
-        notes,
-        ..answer
-    })
 }
 
 /// Returns what the metrics of a replay do not say.
@@ -311,6 +338,7 @@ fn recorded(calls: &[Logged]) -> Vec<RecordedCall> {
             row: Bytes::copy_from_slice(&call.row),
             stop: call.stop.as_deref().map(Bytes::copy_from_slice),
             statement: Arc::clone(statement),
+            weight: call.weight,
         }
     };
     calls.iter().map(one).collect()

@@ -1,82 +1,25 @@
 //! Recorded operations under another key as heat: the columns are those of the recorded load.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use halite_heat::operations::{Call as Logged, CallKind, LoggedCalls};
-use halite_heat::{HeatMap, HeatQuery, LAYERS, MAX_BUCKETS, MAX_COLUMNS, Metric};
+use halite_heat::{HeatMap, HeatQuery, MAX_BUCKETS, MAX_COLUMNS, Metric};
+use halite_rowkey_tools::picture::Counts;
 use halite_rowkey_tools::replay::Replay;
 use halite_rowkey_tools::split_sample;
 use halite_types::{Bytes, TableName};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::known_since;
-use crate::api::activity::EventView;
+use crate::api::heat_answer::{HeatAnswer, HeatParts, HeatRegion, HeatRow, runs, time};
 use crate::call::Call;
-use crate::key_view::{Key, KeyStyle};
+use crate::key_view::KeyStyle;
 use crate::params::Params;
 use crate::problem::{Answered, Problem};
-use crate::statistics::float;
 
 /// Time before the end that is shown unless another is asked.
 const SPAN_MS: i64 = 6 * 3_600_000;
-
-/// Load by key range and time, of the same form as that of `/heat`.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Picture {
-    from: i64,
-    to: i64,
-    dt_ms: i64,
-    layer: &'static str,
-    cols: usize,
-    rows: usize,
-    metric: String,
-    unit: &'static str,
-    row: Vec<PictureRow>,
-    /// Regions with equal numbers of rows.
-    regions: Vec<PictureRegion>,
-    /// None: it has not happened.
-    events: Vec<EventView>,
-    gaps: Vec<PictureGap>,
-    /// None: every operation has its own key.
-    estimated: Vec<PictureGap>,
-    /// Operations in the picture.
-    operations: usize,
-    /// Mean amount per second by row and column, as far as the sample tells; `null` where nothing
-    /// was recorded.
-    mean: Vec<Vec<Option<f32>>>,
-}
-
-/// Range of keys.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct PictureRow {
-    start: Key,
-    /// Empty at the end of the table.
-    end: Key,
-    /// Number of its region, from 1.
-    region: String,
-    rows_est: Option<u64>,
-    bytes: Option<u64>,
-}
-
-/// Region under the other key.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct PictureRegion {
-    /// Number, from 1.
-    encoded_name: String,
-    row: usize,
-    since: i64,
-    server: Option<String>,
-}
-
-/// Time of which nothing is recorded.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct PictureGap {
-    from: i64,
-    to: i64,
-    why: &'static str,
-}
+/// Known time of a column below which its rate is not shown: it would be that of a few operations.
+const MIN_KNOWN_SECONDS: f32 = 1.0;
 
 /// What is asked of a picture.
 pub(super) struct PictureQuery {
@@ -169,72 +112,64 @@ impl PictureQuery {
     }
 }
 
-impl Picture {
-    /// Draws operations at the keys that a replay gave them. `grid` has the columns.
-    pub(super) fn new(
-        query: &PictureQuery,
-        grid: &HeatMap,
-        logged: &LoggedCalls,
-        replay: &Replay,
-        style: &KeyStyle,
-    ) -> Self {
+/// Operations under another key, and where they are drawn.
+pub(super) struct Redrawn<'a> {
+    pub(super) as_of: u64,
+    pub(super) query: &'a PictureQuery,
+    /// Recorded load, whose columns the picture has.
+    pub(super) grid: &'a HeatMap,
+    pub(super) logged: &'a LoggedCalls,
+    pub(super) replay: &'a Replay,
+    pub(super) style: &'a KeyStyle,
+}
+
+impl Redrawn<'_> {
+    /// Draws the operations at the keys that the replay gave them.
+    pub(super) fn answer(&self) -> HeatAnswer {
+        let Self { query, grid, logged, replay, .. } = self;
         let regions = &replay.boundaries.1;
         let bounds = bounds(replay, regions, query.max_rows);
-        let columns = grid.columns;
-        let mut cells = vec![0_u64; bounds.len() * columns];
+        let starts = bounds.iter().map(|bound| bound.as_ref().into()).collect();
+        let since = known_since(logged).unwrap_or(i64::MAX).max(query.from_ms);
+        let seconds = known_seconds(grid, (since, query.to_ms));
+        let gaps = runs((0..grid.columns).filter(|column| seconds[*column] < MIN_KNOWN_SECONDS));
+        let mut counts = Counts::new(starts, (grid.from_ms, grid.column_ms), seconds);
         let mut operations = 0;
         for (at, key) in &replay.keys {
             let call = &logged.calls[*at];
-            let column =
-                call.time_ms.saturating_sub(grid.from_ms).div_euclid(grid.column_ms.max(1));
-            let column = usize::try_from(column).ok().filter(|column| *column < columns);
-            let row = bounds.partition_point(|bound| bound <= key).saturating_sub(1);
-            if let Some(column) = column {
+            if let Some(column) = counts.column_of(call.time_ms) {
                 let amount = query.amount(call);
                 operations += usize::from(amount > 0);
-                let cell = &mut cells[row * columns + column];
-                *cell = cell.saturating_add(amount);
+                counts.add(counts.row_of(key), column, amount);
             }
         }
-        let gaps = gaps_of(grid, logged);
-        let width = |column: usize| {
-            let columns = i64::try_from(column).unwrap_or(i64::MAX);
-            grid.from_ms.saturating_add(grid.column_ms.saturating_mul(columns))
-        };
-        let gap = |range: &Range<usize>| PictureGap {
-            from: width(range.start),
-            to: width(range.end),
-            why: "not recorded",
-        };
-        Self {
-            from: grid.from_ms,
-            to: width(columns),
-            dt_ms: grid.column_ms,
-            layer: LAYERS.get(grid.layer).map_or("", |layer| layer.name),
-            cols: columns,
-            rows: bounds.len(),
+        let map = HeatMap { layer: grid.layer, ..counts.into_map(gaps) };
+        let parts = HeatParts {
+            as_of: self.as_of,
+            missing: vec!["rows_est", "bytes"],
             metric: query.metric_name.clone(),
-            unit: "per_s",
-            row: rows(&bounds, regions, style),
+            row: rows(&bounds, regions, self.style),
             regions: marks(&bounds, regions, grid.from_ms),
             events: Vec::new(),
-            gaps: gaps.iter().map(gap).collect(),
-            estimated: Vec::new(),
-            operations,
-            mean: per_second(&cells, grid, &gaps),
-        }
+            next_column_at: None,
+            operations: Some(operations),
+        };
+        HeatAnswer::new(&map, parts).with_cells(&map)
     }
 }
 
-/// Returns the columns of which no load is recorded, or that end before the first replayed
-/// operation of the log: the load there is not known, and not zero.
-fn gaps_of(grid: &HeatMap, logged: &LoggedCalls) -> Vec<Range<usize>> {
-    let since = known_since(logged).unwrap_or(i64::MAX).saturating_sub(grid.from_ms);
-    let unknown = usize::try_from(since.div_euclid(grid.column_ms.max(1))).unwrap_or(0);
-    let unknown = unknown.min(grid.columns);
-    let after = grid.gaps.iter().map(|gap| gap.start.max(unknown)..gap.end);
-    let first = std::iter::once(0..unknown);
-    first.chain(after).filter(|gap| !gap.is_empty()).collect()
+/// Returns the time of each column, in seconds, of which both a load is recorded and all replayed
+/// operations are known, which are those of a span: a column that is known in part has the rate of
+/// that part, as the recorded load has.
+#[expect(clippy::cast_precision_loss, reason = "seconds of a picture")]
+fn known_seconds(grid: &HeatMap, (since, to): (i64, i64)) -> Vec<f32> {
+    let known = |column: usize| {
+        let (start, end) = (time(grid, column), time(grid, column + 1));
+        let known_ms = end.min(to).saturating_sub(start.max(since)).max(0);
+        let recorded = grid.seconds.get(column).copied().unwrap_or_default();
+        recorded.min(known_ms as f32 / 1000.0)
+    };
+    (0..grid.columns).map(known).collect()
 }
 
 /// Returns first keys of ranges with about equal numbers of rows, among them those of the regions.
@@ -255,38 +190,26 @@ fn region_of(regions: &[Bytes], key: &Bytes) -> usize {
     regions.partition_point(|start| start <= key) + 1
 }
 
-fn rows(bounds: &[Bytes], regions: &[Bytes], style: &KeyStyle) -> Vec<PictureRow> {
+fn rows(bounds: &[Bytes], regions: &[Bytes], style: &KeyStyle) -> Vec<HeatRow> {
     let end = Bytes::new();
     let ends = bounds.iter().skip(1).chain([&end]);
-    let row = |(start, end): (&Bytes, &Bytes)| PictureRow {
+    let row = |(start, end): (&Bytes, &Bytes)| HeatRow {
         start: style.boundary(start),
         end: style.boundary(end),
-        region: region_of(regions, start).to_string(),
-        rows_est: None,
-        bytes: None,
+        region: Some(region_of(regions, start).to_string()),
+        ..HeatRow::default()
     };
     bounds.iter().zip(ends).map(row).collect()
 }
 
-fn marks(bounds: &[Bytes], regions: &[Bytes], since: i64) -> Vec<PictureRegion> {
+fn marks(bounds: &[Bytes], regions: &[Bytes], since: i64) -> Vec<HeatRegion> {
     let first = Bytes::new();
     let starts = std::iter::once(&first).chain(regions);
-    let mark = |(at, start): (usize, &Bytes)| PictureRegion {
+    let mark = |(at, start): (usize, &Bytes)| HeatRegion {
         encoded_name: (at + 1).to_string(),
         row: bounds.partition_point(|bound| bound <= start).saturating_sub(1),
         since,
         server: None,
     };
     starts.enumerate().map(mark).collect()
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "a picture has a few digits")]
-fn per_second(cells: &[u64], grid: &HeatMap, gaps: &[Range<usize>]) -> Vec<Vec<Option<f32>>> {
-    let seconds = float(grid.column_ms.max(1).unsigned_abs()) / 1000.0;
-    let is_gap = |column: usize| gaps.iter().any(|gap| gap.contains(&column));
-    let cell = |(column, amount): (usize, &u64)| {
-        (!is_gap(column)).then(|| (float(*amount) / seconds) as f32)
-    };
-    let row = |row: &[u64]| row.iter().enumerate().map(cell).collect();
-    cells.chunks(grid.columns.max(1)).map(row).collect()
 }
