@@ -430,13 +430,13 @@ fn filled_table_has_the_load_of_its_reads() {
     }
     let finding = table.diagnose(60, None);
     assert!(finding.shape == Shape::Even && finding.doubts.is_empty(), "{finding:?}");
-    expect(Shape::Sweep, world, 6, None, |world, at, _| match at {
-        0 => fill(world, 0),
-        _ => {
-            let first = (u64::try_from(at).unwrap() - 1) * 10_000;
-            for row in (first..first + 10_000).map(|row| padded(row % 30_000)) {
-                world.add(OperationKind::ScannedRow, &row, 1);
-            }
+    expect(Shape::Sweep, world, 6, None, |world, at, _| {
+        let Some(before) = u64::try_from(at).unwrap().checked_sub(1) else {
+            fill(world, 0);
+            return;
+        };
+        for row in (before * 10_000..(before + 1) * 10_000).map(|row| padded(row % 30_000)) {
+            world.add(OperationKind::ScannedRow, &row, 1);
         }
     });
 }
