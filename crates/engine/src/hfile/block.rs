@@ -144,7 +144,7 @@ impl Block {
     /// Returns the approximate memory in bytes that it uses.
     pub fn memory_bytes(&self) -> usize {
         let restarts = match &self.content {
-            Content::Cells(map) => map.memory_bytes(),
+            Content::Cells(map) => map.memory_bytes(self.payload()),
             Content::Index(_) | Content::Parts(_) | Content::Plain => 0,
         };
         self.bytes.capacity().saturating_add(restarts).saturating_add(size_of::<Self>())

@@ -56,11 +56,13 @@ impl CellMap {
         usize::try_from(self.count).unwrap_or(usize::MAX)
     }
 
-    /// Returns the memory in bytes that it uses, or will when it is searched.
-    pub(super) fn memory_bytes(&self) -> usize {
+    /// Returns the memory in bytes that it uses, or will at most when it is searched. The block
+    /// cache needs the same number at every call.
+    pub(super) fn memory_bytes(&self, payload: &[u8]) -> usize {
         let restarts = self.restarts.capacity().saturating_mul(size_of::<u32>());
         let keys = self.restarts.len().saturating_mul(size_of::<u64>());
-        let prefix = self.search_keys.get().map_or(0, |keys| keys.prefix.memory_bytes());
+        // No prefix of all rows is longer than the first one.
+        let prefix = key_at(payload, 0).map_or(0, |key| key_row(key).len());
         restarts.saturating_add(keys).saturating_add(prefix)
     }
 

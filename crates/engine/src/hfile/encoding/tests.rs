@@ -62,6 +62,19 @@ fn all_encodings_decode_to_the_same_plain_block() {
     assert_eq!(decode(&indexed, layout()).unwrap(), plain);
 }
 
+/// The block cache subtracts for a removed block what it added for it.
+#[test]
+fn memory_of_block_includes_search_keys_before_they_are_built() {
+    let plain = decode(DIFF, layout()).unwrap();
+    let map = CellMap::parse(&plain, layout()).unwrap();
+    let before = map.memory_bytes(&plain);
+    assert!(map.search_keys(&plain).is_none());
+    let keys = map.search_keys(&plain).unwrap();
+    let built = size_of_val(&*keys.abbreviated) + keys.prefix.memory_bytes();
+    assert_eq!(map.memory_bytes(&plain), before);
+    assert!(before >= built, "{before} {built}");
+}
+
 #[test]
 fn truncated_and_invalid_blocks_are_rejected() {
     for block in [PREFIX, DIFF, FAST_DIFF] {
