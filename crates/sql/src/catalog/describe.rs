@@ -34,7 +34,7 @@ pub(crate) fn column_lines(shape: &TableShape) -> Vec<ColumnLine> {
                     String::from_utf8_lossy(qualifier)
                 ),
             ),
-            Source::Series => (format!("SERIES({})", column.ty), "points".to_owned()),
+            Source::Unread(ty) => (ty.clone(), "not read yet".to_owned()),
             Source::Pseudo(_) => ("MAP(STRING, BYTES)".to_owned(), "cells".to_owned()),
         };
         ColumnLine { name: column.name.clone(), ty, nullable: column.field.is_nullable(), place }

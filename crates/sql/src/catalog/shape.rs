@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use halite_rowkey::language::{ColumnType, TableDeclaration};
+use halite_rowkey::cell::CellEncoding;
+use halite_rowkey::language::{Column, ColumnType, TableDeclaration};
 use halite_rowkey::value::FieldType;
 use halite_rowkey::{FieldId, KeySchema, SegmentKind};
 use halite_types::{Bytes, TableDescriptor};
@@ -68,8 +69,9 @@ pub(crate) enum Source {
         /// Qualifier.
         qualifier: Bytes,
     },
-    /// Points of a `SERIES`.
-    Series,
+    /// Cells that SQL does not read yet, with their declared type: `SERIES`, `MAP`, counters, and
+    /// encodings other than `JAVA`.
+    Unread(String),
     /// Pseudo-column.
     Pseudo(Pseudo),
 }
@@ -152,16 +154,14 @@ impl TableShape {
             field: arrow_field(&field.name, field.ty, nullable(id)),
         });
         let cells = declaration.columns.iter().map(|column| {
-            let (ty, source) = match &column.ty {
-                ColumnType::Value(ty) => (
-                    *ty,
-                    Source::Cell {
-                        family: column.family.clone().into(),
-                        qualifier: column.qualifier.clone().into(),
-                    },
-                ),
-                ColumnType::Series { of, .. } => (*of, Source::Series),
+            let ty = match column.ty {
+                ColumnType::Value(ty) => ty,
+                ColumnType::Decimal { .. } => FieldType::Decimal,
+                ColumnType::Counter => FieldType::I64,
+                ColumnType::Map { value, .. } => value,
+                ColumnType::Series { of, .. } => of,
             };
+            let source = source_of(column);
             let field = arrow_field(&column.name, ty, true);
             ShapeColumn { name: column.name.clone(), ty, source, field }
         });
@@ -208,6 +208,18 @@ impl TableShape {
     /// Returns the first segment that numbers its values by a dictionary.
     pub(crate) fn has_dictionary(&self) -> bool {
         self.key.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Dict { .. }))
+    }
+}
+
+fn source_of(column: &Column) -> Source {
+    let is_single = matches!(column.ty, ColumnType::Value(_) | ColumnType::Decimal { .. });
+    match column.encoding {
+        CellEncoding::Java if is_single => Source::Cell {
+            family: column.family.clone().into(),
+            qualifier: column.qualifier.clone(),
+        },
+        CellEncoding::Java => Source::Unread(column.ty.to_string()),
+        encoding => Source::Unread(format!("{} ENCODING {encoding}", column.ty)),
     }
 }
 

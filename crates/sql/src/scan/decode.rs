@@ -149,7 +149,7 @@ fn output(spec: &ScanSpec, at: usize) -> OutputColumn {
             qualifier: qualifier.clone(),
             to: builder(),
         },
-        Source::Series | Source::Pseudo(Pseudo::Row) => OutputColumn::Row(builder()),
+        Source::Unread(_) | Source::Pseudo(Pseudo::Row) => OutputColumn::Row(builder()),
         Source::Pseudo(Pseudo::Salt) => OutputColumn::Salt(UInt32Builder::new()),
         Source::Pseudo(Pseudo::Region) => OutputColumn::Region(StringViewBuilder::new()),
         Source::Pseudo(Pseudo::Ts) => {

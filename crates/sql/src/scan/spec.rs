@@ -134,15 +134,16 @@ fn check_columns(target: &Target, columns: &[usize]) -> Result<()> {
              the row-key API"
         )));
     }
-    let series = columns.iter().map(|at| &target.shape.columns[*at]);
-    match series.into_iter().find(|column| column.source == Source::Series) {
-        Some(column) => Err(SqlError::unsupported(format!(
-            "column {} of table {name} is a SERIES, whose points SQL does not read yet; name the \
-             other columns, or use halite series",
-            column.name
-        ))),
-        None => Ok(()),
+    for column in columns.iter().filter_map(|at| target.shape.columns.get(*at)) {
+        if let Source::Unread(ty) = &column.source {
+            return Err(SqlError::unsupported(format!(
+                "column {} of table {name} is declared {ty}, which SQL does not read yet; name the \
+                 other columns, or use halite key scan",
+                column.name
+            )));
+        }
     }
+    Ok(())
 }
 
 /// Returns the values of the fields of which the key has only a hash, by the position of the column
