@@ -22,6 +22,7 @@ Run the same workloads on several embedded stores and print medians and ratios.
     --compression NAME  workload large: none, lz4 or zstd in the files of each store (none)
     --compaction-policy NAME  workload large: exploring, date-tiered or stripe for the table of
                         Halite (exploring)
+    --idle-seconds N    workload large: idle time of a store before it is measured (15)
     --runs N            runs per workload and store (5)
     --dir DIR           directory of the stores, on the measured disk (target/bench-stores)
 
@@ -62,6 +63,9 @@ pub(crate) struct LargeArguments {
     pub(crate) compression: Compression,
     /// Compaction policy of Halite's table.
     pub(crate) compaction_policy: CompactionPolicy,
+    /// Time in seconds without work after which flushes and compactions count as finished. Some
+    /// compactions begin when a store has been idle for seconds.
+    pub(crate) idle_seconds: u32,
 }
 
 impl LargeArguments {
@@ -102,6 +106,7 @@ pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task> {
             cache_bytes: None,
             compression: Compression::None,
             compaction_policy: CompactionPolicy::Exploring,
+            idle_seconds: 15,
         },
         runs: 5,
         folder: PathBuf::from("target/bench-stores"),
@@ -128,6 +133,7 @@ pub(crate) fn read(mut words: impl Iterator<Item = String>) -> Result<Task> {
             "--compaction-policy" => {
                 arguments.large.compaction_policy = compaction_policy(&value()?)?;
             }
+            "--idle-seconds" => arguments.large.idle_seconds = number(&word, &value()?)?,
             "--runs" => arguments.runs = number(&word, &value()?)?,
             "--dir" => arguments.folder = value()?.into(),
             "--child" => child = Some((value()?, workload(&value()?)?, PathBuf::from(value()?))),
@@ -174,6 +180,7 @@ impl Arguments {
             ("--large-bytes", self.large_bytes.to_string()),
             ("--large-rows", self.large.rows.to_string()),
             ("--compression", self.large.compression.name().to_string()),
+            ("--idle-seconds", self.large.idle_seconds.to_string()),
             ("--compaction-policy", self.large.compaction_policy.name().to_string()),
         ];
         let cache = self.large.cache_bytes.map(|bytes| ("--cache-bytes", bytes.to_string()));
@@ -265,6 +272,8 @@ mod tests {
             "lz4",
             "--compaction-policy",
             "stripe",
+            "--idle-seconds",
+            "2",
         ]) else {
             panic!("the arguments are valid");
         };
@@ -284,6 +293,7 @@ mod tests {
             (9, Some(11), Compression::Lz4)
         );
         assert_eq!(arguments.large.compaction_policy, CompactionPolicy::Stripe);
+        assert_eq!(arguments.large.idle_seconds, 2);
     }
 
     #[test]

@@ -59,6 +59,9 @@ pub(crate) fn busy_warning() -> Option<String> {
     (load > cores as f64 / 2.0).then_some(text)
 }
 
+/// Looks at the processor time of this process while it waits for idleness.
+const LOOKS_PER_SECOND: u32 = 20;
+
 /// Waits until the engine's background threads have finished, that is, until this process is idle
 /// for a while.
 pub(crate) fn settle() -> Result<()> {
@@ -66,15 +69,14 @@ pub(crate) fn settle() -> Result<()> {
     wait_for_idle(IDLE_LOOKS, &mut || ())
 }
 
-/// Waits as [`settle`], and longer, for threads that wait for a busy disk, and for compactions that
-/// begin when a store has been idle for some seconds. Calls `tick` regularly.
-pub(crate) fn settle_long(tick: &mut dyn FnMut()) -> Result<()> {
-    const IDLE_LOOKS: u32 = 300;
-    wait_for_idle(IDLE_LOOKS, tick)
+/// Waits until this process is idle for some seconds, since threads may wait for a busy disk, and
+/// compactions may begin when a store has been idle for a while. Calls `tick` regularly.
+pub(crate) fn settle_for(seconds: u32, tick: &mut dyn FnMut()) -> Result<()> {
+    wait_for_idle(seconds * LOOKS_PER_SECOND, tick)
 }
 
 fn wait_for_idle(idle_looks: u32, tick: &mut dyn FnMut()) -> Result<()> {
-    const LOOK: Duration = Duration::from_millis(50);
+    const LOOK: Duration = Duration::from_millis(1000 / LOOKS_PER_SECOND as u64);
     let mut idle = 0;
     while idle < idle_looks {
         let before = cpu_ns()?;

@@ -56,13 +56,10 @@ pub(super) fn finish(phase: &Phase, start: &Usage, work: &Work) -> Result<()> {
     print_resident(work.name, "MB resident, compacted")
 }
 
-/// Waits for flushes and compactions, if the phase does.
+/// Waits for flushes and compactions.
 pub(super) fn settle(phase: &Phase) -> Result<()> {
-    if !phase.settles {
-        return Ok(());
-    }
     let mut progress = phase.progress("waiting for flushes and compactions", 0);
-    usage::settle_long(&mut || progress.tick(0, Instant::now()))
+    usage::settle_for(phase.idle_seconds, &mut || progress.tick(0, Instant::now()))
 }
 
 /// Prints the resident memory of this process.

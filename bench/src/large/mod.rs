@@ -91,7 +91,8 @@ pub(crate) fn run(engine: &str, part: Part, folder: &Path, arguments: &Arguments
     let store = engine::open(engine, folder, settings)?;
     let rows = LargeRows::new(arguments.large.rows, arguments.value_bytes);
     let label = format!("{engine} {}:", part.name());
-    let phase = Phase { store: &*store, rows: &rows, folder, label, settles: true };
+    let idle_seconds = arguments.large.idle_seconds;
+    let phase = Phase { store: &*store, rows: &rows, folder, label, idle_seconds };
     match part {
         Part::Probe => {}
         Part::Fill => load::fill(&phase)?,
@@ -125,7 +126,7 @@ mod tests {
             rows: &rows,
             folder: folder.path(),
             label: String::new(),
-            settles: false,
+            idle_seconds: 0,
         };
         load::fill(&phase).unwrap();
         mixed::change(&phase).unwrap();

@@ -13,8 +13,8 @@ pub(super) struct Phase<'a> {
     pub(super) folder: &'a Path,
     /// Start of the lines on the standard error output.
     pub(super) label: String,
-    /// Whether to measure after all flushes and compactions; verification needs no such wait.
-    pub(super) settles: bool,
+    /// Time in seconds without work after which flushes and compactions count as finished.
+    pub(super) idle_seconds: u32,
 }
 
 impl Phase<'_> {

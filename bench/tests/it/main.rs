@@ -17,7 +17,8 @@ fn run(words: &[&str]) -> Output {
 
 /// Runs `large` with few rows on Halite and fjall and returns the report.
 fn run_large(words: &[&str]) -> String {
-    let common = ["--workloads", "large", "--large-rows", "3000", "--runs", "1"];
+    let common =
+        ["--workloads", "large", "--large-rows", "3000", "--runs", "1", "--idle-seconds", "1"];
     let output = run(&[&common[..], &["--engines", "halite,fjall"], words].concat());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");

@@ -1,10 +1,10 @@
-//! SQL over any [`Cluster`](halite_types::Cluster): an embedded store, a Halite server, an Apache
-//! HBase cluster. Tables with a declared row key are read by field, the others by `_row`.
+//! SQL over any `Cluster`: an embedded store, a Halite server, an Apache HBase cluster. Tables with a
+//! declared row key are read by field, the others by `_row`.
 //!
 //! DataFusion parses, optimizes and executes; names, the catalog, ranges of keys, scans and
 //! `EXPLAIN` are here. A statement goes through `parse/` (limits, kind of statement), `names/`
 //! (names as the catalog spells them), DataFusion's planner with `catalog/`, `pushdown/`
-//! (conditions to a [`KeyQuery`](halite_rowkey::KeyQuery) and to HBase's filters) and `scan/`.
+//! (conditions to a `KeyQuery` and to HBase's filters) and `scan/`.
 //! `types/` is the only place that knows the bytes of cells.
 //!
 //! The crate is empty without its feature `datafusion`, so that builds of the workspace do not
