@@ -19,6 +19,7 @@ mod shell;
 #[cfg(feature = "sql")]
 mod sql;
 mod store_place;
+mod text_source;
 mod text_table;
 mod traffic;
 mod units;

@@ -181,9 +181,7 @@ impl ActivityColumn {
             keys: thinned(keys, limits.keys),
         }
     }
-}
 
-impl ActivityColumn {
     /// Returns the distribution of its reads or writes over regions, unless it is accidental: with
     /// fewer than eight for each region.
     pub(crate) fn sound_skew(&self, is_read: bool) -> Option<Skew> {

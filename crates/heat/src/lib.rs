@@ -43,7 +43,7 @@ mod sub_ranges;
 pub use activity::{Activity, ActivityColumn, ColumnLimits, RegionActivity, Skew, WeightedKey};
 pub use codec::{NotAColumn, PackedColumn};
 pub use column::{BASE_MS, Bounds, Column, MAX_BUCKETS, Region};
-pub use diagnosis::{Finding, Salt, Shape, ShapeWords, diagnose};
+pub use diagnosis::{Finding, ORDERED, Salt, Shape, ShapeWords, UNEVEN, diagnose};
 pub use durations::{Durations, ReadsAndWrites};
 pub use heat_map::{HeatMap, HeatQuery, MAX_COLUMNS, RowShares};
 pub use history::{History, LAYERS, Layer};

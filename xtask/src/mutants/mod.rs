@@ -262,11 +262,15 @@ fn apply_mutant(mutant: &Mutant, text: &str) -> Result<String> {
     }
 }
 
-/// Returns a command in the copy. It shares the target directory, and so the builds of all crates
-/// that are not of this workspace.
+/// Returns a command in the copy, which has a separate target directory: in a shared one, cargo
+/// would take the crates of the copy for those of the tree, because it names builds by paths inside
+/// of the workspace.
 fn command(tree: &Path, arguments: &[String]) -> Command {
     let mut command = cargo(arguments);
-    command.current_dir(tree).env("CARGO_TARGET_DIR", target_dir());
+    command
+        .current_dir(tree)
+        .env("CARGO_TARGET_DIR", target_dir().join("mutants/target"))
+        .env("CARGO_PROFILE_DEV_DEBUG", "0");
     command.env_remove(CHOSEN).stdin(Stdio::null()).process_group(0);
     command
 }

@@ -1,8 +1,7 @@
 //! `halite key put`: rows by the names of their fields and columns, from the command line, CSV and
 //! lines of JSON.
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, IsTerminal as _, Read, Write as _};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,11 +10,11 @@ use anyhow::{Context as _, anyhow, bail};
 use halite::rowkey::record::{Place, RecordCodec};
 use halite::rowkey::{Dictionary, KeyResolver, Value};
 use halite::{Put, RowOp, Table, TableName, block_on};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value as Json;
 
 use super::key_spec::{resolve_in, table_declaration};
 use crate::backend::BackendArgs;
+use crate::text_source::open_source;
 
 /// Rows of one call to the table.
 const BATCH_ROWS: usize = 1_000;
@@ -103,7 +102,7 @@ impl RowWriter<'_> {
     }
 
     fn csv(&mut self, path: &Path) -> anyhow::Result<()> {
-        let (name, source) = open_source(path)?;
+        let (name, source, _) = open_source(path)?;
         let mut reader = csv::Reader::from_reader(source);
         let places = self.places(reader.headers().with_context(|| name.clone())?);
         let places = places.with_context(|| format!("{name}, line 1"))?;
@@ -144,7 +143,7 @@ impl RowWriter<'_> {
     }
 
     fn json_lines(&mut self, path: &Path) -> anyhow::Result<()> {
-        let (name, source) = open_source(path)?;
+        let (name, source, _) = open_source(path)?;
         for (line, text) in (1..).zip(BufReader::new(source).lines()) {
             let text = text.with_context(|| format!("{name}, line {line}"))?;
             let text = text.trim_start_matches('\u{feff}').trim();
@@ -188,13 +187,7 @@ impl RowWriter<'_> {
 
     fn add(&mut self, values: &[(Place, Value<'static>)], line: u64) -> anyhow::Result<()> {
         if let Some(dictionary) = &self.dictionary {
-            let mut fields = vec![Value::Null; self.codec.key().fields().len()];
-            for (place, value) in values {
-                if let Place::Field(field) = place {
-                    fields[*field] = value.clone();
-                }
-            }
-            block_on(dictionary.assign(&fields))?;
+            block_on(dictionary.assign(&self.codec.fields(values)))?;
         }
         let put: Put = self.codec.put(values, &*self.resolver).map_err(|error| anyhow!(error))?;
         if self.ops.is_empty() {
@@ -231,24 +224,4 @@ impl RowWriter<'_> {
                 .context(format!("a row of lines {first} to {last}; writing them again is safe"))),
         }
     }
-}
-
-/// Opens a file, or standard input for `-`, with a progress bar on a terminal.
-fn open_source(path: &Path) -> anyhow::Result<(String, Box<dyn Read>)> {
-    let is_shown = std::io::stderr().is_terminal();
-    if path.as_os_str() == "-" {
-        let bar = if is_shown { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        let style = ProgressStyle::with_template("reading {spinner} {binary_bytes}, {elapsed}");
-        let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        return Ok(("standard input".to_owned(), Box::new(bar.wrap_read(std::io::stdin()))));
-    }
-    let name = path.display().to_string();
-    let file = File::open(path).with_context(|| format!("file {name}"))?;
-    let bytes = file.metadata().with_context(|| format!("file {name}"))?.len();
-    let style = ProgressStyle::with_template(
-        "reading {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta}",
-    );
-    let bar = if is_shown { ProgressBar::new(bytes) } else { ProgressBar::hidden() };
-    let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    Ok((name, Box::new(bar.wrap_read(file))))
 }

@@ -33,7 +33,7 @@ const MIN_REQUESTS: u64 = 1000;
 /// Sampled operations of one region below which their order means nothing.
 const MIN_ORDERED: usize = 16;
 /// Rank correlation from which keys rise with time.
-const ORDERED: f64 = 0.8;
+pub const ORDERED: f64 = 0.8;
 /// Share of the last bucket in the writes from which rising keys are new ones.
 const AT_END: f64 = 0.2;
 /// Share of the requests from which a row is hot.
@@ -43,7 +43,7 @@ const HOT_ROW_RATIO: f64 = 8.0;
 /// Share from which a row is hot however few rows there are, if it is not one of two.
 const HOT_ROW_CERTAIN: f64 = 0.6;
 /// Load of the most loaded region over the mean from which a table is uneven.
-const UNEVEN: f64 = 2.0;
+pub const UNEVEN: f64 = 2.0;
 /// Rows examined per returned row from which reads are wasted on deleted rows.
 const WASTED_READS: f64 = 5.0;
 /// Share of deletes in writes from which a table is used as a queue.

@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use halite_heat::{
-    Activity, ActivityColumn, BASE_MS, Column, ColumnLimits, Finding, History, Load, OperationKind,
-    RegionActivity, RegionRecorder, Salt, Shape, TablePart, diagnose,
+    Activity, ActivityColumn, BASE_MS, Column, ColumnLimits, Finding, History, Load, ORDERED,
+    OperationKind, RegionActivity, RegionRecorder, Salt, Shape, TablePart, UNEVEN, diagnose,
 };
 use halite_rowkey::schema::{KeySchema, SegmentKind};
 use halite_rowkey::split::region_for_key;
@@ -15,10 +15,6 @@ use crate::simulate::correlation;
 const COLUMNS: usize = 24;
 /// Keys that divide the rows of a region.
 const FILE_KEYS: usize = 64;
-/// Busiest region over the mean, and rank correlation of arrival and key, from which a load is
-/// uneven and keys are in order, as in the diagnosis of a table.
-const UNEVEN: f64 = 2.0;
-const ORDERED: f64 = 0.8;
 /// Operations whose order is examined, at most.
 const MAX_RANKED: usize = 20_000;
 /// Times that an operation is counted, at most.

@@ -68,11 +68,13 @@ fn minimal(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Returns the value of the bytes.
+/// Returns the value of the bytes of a cell that `Bytes.toBytes` wrote. Unlike
+/// [`CellCodec::decode`](super::CellCodec::decode) it does not say which bytes were wrong, for callers
+/// that do.
 ///
 /// # Errors
 /// The requirement that they do not meet.
-pub(super) fn decode(ty: FieldType, bytes: &[u8]) -> Result<Value<'_>, String> {
+pub fn decode(ty: FieldType, bytes: &[u8]) -> Result<Value<'_>, String> {
     Ok(match ty {
         FieldType::Bool => Value::Bool(exact::<1>(bytes)? != [0]),
         FieldType::U8 | FieldType::U16 | FieldType::U32 | FieldType::U64 => {

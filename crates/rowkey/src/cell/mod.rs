@@ -18,6 +18,7 @@ mod text;
 
 pub use encoding::CellEncoding;
 pub use error::{CellError, CellErrorKind};
+pub use java::decode as decode_java;
 
 use crate::schema::{Field, KeySchema, Segment, SegmentKind};
 use crate::value::{Decimal, FieldType, Value};

@@ -159,6 +159,17 @@ impl RecordCodec {
         Ok((place, value))
     }
 
+    /// Returns the values of the fields of the key, in their order; null where none is given.
+    pub fn fields<'v>(&self, values: &'v [(Place, Value<'_>)]) -> Vec<Value<'v>> {
+        let mut fields = vec![Value::Null; self.key.fields().len()];
+        for (place, value) in values {
+            if let Place::Field(field) = place {
+                fields[*field] = value.borrowed();
+            }
+        }
+        fields
+    }
+
     /// Returns the put of a row. Fields without a value are null. Columns without one have their
     /// DEFAULT, or no cell; a null has no cell either.
     ///
@@ -175,15 +186,9 @@ impl RecordCodec {
                 return Err(format!("{} is given twice; leave one out", self.name(place)));
             }
         }
-        let mut fields = vec![Value::Null; self.key.fields().len()];
-        for (place, value) in values {
-            if let Place::Field(field) = place {
-                fields[*field] = value.borrowed();
-            }
-        }
         let key = self
             .key
-            .encode_with(&fields, resolver)
+            .encode_with(&self.fields(values), resolver)
             .map_err(|error| self.key.describe_error(&error))?;
         let mut put = Put::new(Bytes::from(key));
         let mut cells = 0;

@@ -157,19 +157,9 @@ fn operand(shape: &TableShape, expr: &Expr) -> Option<Operand> {
 
 /// Returns the cast from a type to an Arrow type that holds all of its values.
 fn cast_of(ty: FieldType, target: &DataType) -> Option<Cast> {
-    let is_number = matches!(
-        ty,
-        FieldType::U8
-            | FieldType::U16
-            | FieldType::U32
-            | FieldType::U64
-            | FieldType::I8
-            | FieldType::I16
-            | FieldType::I32
-            | FieldType::I64
-    );
-    let (least, most) = ty.integer_range().unwrap_or_default();
-    let holds = |low: i128, high: i128| is_number && low <= least && most <= high;
+    let range = ty.integer_range().filter(|_| !ty.is_time());
+    let holds =
+        |low: i128, high: i128| range.is_some_and(|(least, most)| low <= least && most <= high);
     let wider = match target {
         DataType::Int8 => holds(i8::MIN.into(), i8::MAX.into()),
         DataType::Int16 => holds(i16::MIN.into(), i16::MAX.into()),
@@ -179,7 +169,7 @@ fn cast_of(ty: FieldType, target: &DataType) -> Option<Cast> {
         DataType::UInt16 => holds(0, u16::MAX.into()),
         DataType::UInt32 => holds(0, u32::MAX.into()),
         DataType::UInt64 => holds(0, u64::MAX.into()),
-        DataType::Decimal128(digits, 0) => *digits >= 20 && is_number,
+        DataType::Decimal128(digits, 0) => *digits >= 20 && range.is_some(),
         DataType::Timestamp(..) => return time_cast(ty, target),
         DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 if ty.is_text() => {
             return Some(Cast::No);
@@ -257,8 +247,8 @@ impl Operand {
             Value::F32(number) if number.is_nan() => return None,
             Value::F64(number) if number.is_nan() => return None,
             // Whether -0 is below +0 is not for the range to decide.
-            Value::F32(0.0) => return Some(zero_bound(op, Value::F32)),
-            Value::F64(0.0) => return Some(zero_bound(op, Value::F64)),
+            Value::F32(0.0) => return Some(zero_bound(op, Value::F32(-0.0), Value::F32(0.0))),
+            Value::F64(0.0) => return Some(zero_bound(op, Value::F64(-0.0), Value::F64(0.0))),
             value => value,
         };
         let (low, high) = match op {
@@ -278,29 +268,13 @@ impl Operand {
 }
 
 /// Returns the range on one side of zero, with both zeros.
-fn zero_bound<N: Neg0>(op: Operator, value: fn(N) -> Value<'static>) -> Predicate {
+fn zero_bound(op: Operator, minus: Value<'static>, plus: Value<'static>) -> Predicate {
     let (low, high) = if matches!(op, Operator::Lt | Operator::LtEq) {
-        (Bound::Unbounded, Bound::Included(value(N::PLUS)))
+        (Bound::Unbounded, Bound::Included(plus))
     } else {
-        (Bound::Included(value(N::MINUS)), Bound::Unbounded)
+        (Bound::Included(minus), Bound::Unbounded)
     };
     Predicate::Range { low, high }
-}
-
-/// Numbers with two zeros.
-trait Neg0 {
-    const PLUS: Self;
-    const MINUS: Self;
-}
-
-impl Neg0 for f32 {
-    const PLUS: Self = 0.0;
-    const MINUS: Self = -0.0;
-}
-
-impl Neg0 for f64 {
-    const PLUS: Self = 0.0;
-    const MINUS: Self = -0.0;
 }
 
 /// Returns a number as a value; the planner accepts those outside of the column's type.

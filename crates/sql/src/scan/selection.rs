@@ -43,7 +43,10 @@ pub(super) fn select(
             .fold(scan, |scan, (family, qualifier)| scan.column(family, qualifier));
         return with_filters(scan, filter, None);
     }
-    let witness = match (cells.is_empty(), shape.cells().all(|cell| is_in(&cells, cell))) {
+    let is_read = |(family, qualifier): (&Bytes, &Bytes)| {
+        cells.contains(&(family.clone(), qualifier.clone()))
+    };
+    let witness = match (cells.is_empty(), shape.cells().all(is_read)) {
         (true, _) if filter.is_none() => {
             Some(Filter::All(vec![Filter::FirstKeyOnly, Filter::KeyOnly(false)]))
         }
@@ -57,10 +60,6 @@ pub(super) fn select(
         )),
     };
     with_filters(scan, filter, witness)
-}
-
-fn is_in(cells: &BTreeSet<(Bytes, Bytes)>, (family, qualifier): (&Bytes, &Bytes)) -> bool {
-    cells.iter().any(|(known, name)| known == family && name == qualifier)
 }
 
 fn cell_of(shape: &TableShape, column: usize) -> Option<(Bytes, Bytes)> {

@@ -25,6 +25,7 @@ pub(crate) struct Target {
 }
 
 /// What one scan reads: the columns, the plan of the key, the cells, the filter.
+#[derive(Clone)]
 pub(crate) struct ScanSpec {
     pub(crate) target: Target,
     /// Positions of the returned columns in the shape.
@@ -111,17 +112,7 @@ impl ScanSpec {
         let mut query = self.plan.query().clone();
         (query.limit, query.reverse) = (limit, reverse);
         let plan = Plan::new(self.plan.schema(), &query, &PlanOptions::default())?;
-        Ok(Self {
-            target: self.target.clone(),
-            columns: self.columns.clone(),
-            schema: Arc::clone(&self.schema),
-            plan: Arc::new(plan),
-            template: self.template.clone(),
-            filtered: self.filtered.clone(),
-            checked_again: self.checked_again.clone(),
-            unreadable: self.unreadable,
-            given: self.given.clone(),
-        })
+        Ok(Self { plan: Arc::new(plan), ..self.clone() })
     }
 }
 

@@ -1,9 +1,7 @@
 //! Cells of a column: the bytes that Java's `Bytes.toBytes` writes, and the value they stand for.
 
-use std::borrow::Cow;
-use std::net::{Ipv4Addr, Ipv6Addr};
-
-use halite_rowkey::value::{Decimal, FieldType, Value};
+use halite_rowkey::cell::decode_java;
+use halite_rowkey::value::{FieldType, Value};
 
 /// Returns the value of a cell.
 ///
@@ -14,29 +12,7 @@ pub(crate) fn read_cell(ty: FieldType, bytes: &[u8]) -> Result<Value<'_>, String
     if let Some(width) = width.filter(|width| *width != bytes.len()) {
         return Err(format!("{ty} has {width} bytes, and the cell has {}", bytes.len()));
     }
-    Ok(match ty {
-        FieldType::Bool => Value::Bool(bytes != [0]),
-        FieldType::U8 | FieldType::U16 | FieldType::U32 | FieldType::U64 => {
-            Value::Unsigned(unsigned(bytes))
-        }
-        FieldType::I8
-        | FieldType::I16
-        | FieldType::I32
-        | FieldType::I64
-        | FieldType::Timestamp(_)
-        | FieldType::Date => Value::Signed(signed(bytes)),
-        FieldType::F32 => Value::F32(f32::from_be_bytes(array(bytes))),
-        FieldType::F64 => Value::F64(f64::from_be_bytes(array(bytes))),
-        FieldType::Decimal => Value::Decimal(decimal(bytes)?),
-        FieldType::String | FieldType::Char(_) => match std::str::from_utf8(bytes) {
-            Ok(text) => Value::Text(Cow::Borrowed(text)),
-            Err(_) => return Err(format!("{ty} is UTF-8, and the cell is not")),
-        },
-        FieldType::Bytes | FieldType::Fixed(_) => Value::Bytes(Cow::Borrowed(bytes)),
-        FieldType::Uuid => Value::Uuid(array(bytes)),
-        FieldType::Ipv4 => Value::Ipv4(Ipv4Addr::from(array::<4>(bytes))),
-        FieldType::Ipv6 => Value::Ipv6(Ipv6Addr::from(array::<16>(bytes))),
-    })
+    decode_java(ty, bytes).map_err(|why| format!("{ty}: {why}"))
 }
 
 /// Returns the bytes of the cell of a value whose order and equality the bytes have, up to the sign
@@ -68,56 +44,12 @@ pub(crate) fn comparable_bytes(ty: FieldType, value: &Value<'_>) -> Option<Vec<u
 /// Returns `true` for types whose cells are two's complement: in unsigned order of the bytes,
 /// negative numbers are behind the others.
 pub(crate) fn is_signed(ty: FieldType) -> bool {
-    matches!(
-        ty,
-        FieldType::I8
-            | FieldType::I16
-            | FieldType::I32
-            | FieldType::I64
-            | FieldType::Timestamp(_)
-            | FieldType::Date
-    )
-}
-
-/// `bytes` has that length, which the caller has checked.
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    let mut out = [0; N];
-    let length = bytes.len().min(N);
-    out[..length].copy_from_slice(&bytes[..length]);
-    out
-}
-
-fn unsigned(bytes: &[u8]) -> u64 {
-    bytes.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-fn signed(bytes: &[u8]) -> i64 {
-    let shift = 64 - 8 * u32::try_from(bytes.len().clamp(1, 8)).unwrap_or(8);
-    unsigned(bytes).cast_signed() << shift >> shift
-}
-
-/// Java's `BigDecimal`: the scale in 4 bytes, then the digits as a two's complement number.
-fn decimal(bytes: &[u8]) -> Result<Decimal, String> {
-    let Some((scale, digits)) =
-        bytes.split_first_chunk::<4>().filter(|(_, digits)| (1..=16).contains(&digits.len()))
-    else {
-        return Err(format!(
-            "DECIMAL has 4 bytes of scale and 1 to 16 of digits, and the cell has {}",
-            bytes.len()
-        ));
-    };
-    let sign = if digits[0] & 0x80 == 0 { 0 } else { 0xff };
-    let mut wide = [sign; 16];
-    wide[16 - digits.len()..].copy_from_slice(digits);
-    i32::from_be_bytes(*scale)
-        .checked_neg()
-        .and_then(|exponent| Decimal::new(i128::from_be_bytes(wide), exponent))
-        .ok_or_else(|| format!("DECIMAL has at most {} digits", Decimal::MAX_DIGITS))
+    ty.integer_range().is_some_and(|(least, _)| least < 0)
 }
 
 #[cfg(test)]
 mod tests {
-    use halite_rowkey::value::TimeUnit;
+    use halite_rowkey::value::{Decimal, TimeUnit};
 
     use super::*;
 

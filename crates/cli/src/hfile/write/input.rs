@@ -1,14 +1,14 @@
 //! Lines of a file with separated values, and where they are.
 
-use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use csv::{ByteRecord, ReaderBuilder};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::quotes::CheckedQuotes;
+use crate::text_source::open_source;
 
 /// Form of a file with separated values.
 pub(crate) struct InputArgs {
@@ -74,22 +74,4 @@ fn header(reader: &mut LineReader) -> anyhow::Result<Vec<String>> {
         Ok(text.trim_start_matches('\u{feff}').trim().to_owned())
     };
     record.iter().map(name).collect()
-}
-
-fn open_source(path: &Path) -> anyhow::Result<(String, Box<dyn Read>, ProgressBar)> {
-    if path.as_os_str() == "-" {
-        let style = ProgressStyle::with_template("reading {spinner} {binary_bytes}, {elapsed}")
-            .unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let bar = ProgressBar::new_spinner().with_style(style);
-        return Ok(("standard input".into(), Box::new(bar.wrap_read(std::io::stdin())), bar));
-    }
-    let name = path.display().to_string();
-    let file = File::open(path).with_context(|| format!("file {name}"))?;
-    let bytes = file.metadata().with_context(|| format!("file {name}"))?.len();
-    let style = ProgressStyle::with_template(
-        "reading {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta}",
-    )
-    .unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::new(bytes).with_style(style);
-    Ok((name, Box::new(bar.wrap_read(file)), bar))
 }

@@ -1,7 +1,9 @@
 //! What precedes the key of a cell.
 
+use crate::hfile::cell_span;
+
 /// Bytes of the lengths before a key in a plain block.
-pub(super) const LENGTHS_BYTES: usize = 8;
+pub(super) const LENGTHS_BYTES: usize = cell_span::LENGTHS_BYTES as usize;
 
 /// Flag and lengths of a cell.
 #[derive(Clone, Copy)]

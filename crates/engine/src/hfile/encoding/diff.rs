@@ -55,11 +55,7 @@ impl DifferenceFormat for Diff {
         };
         let same_kind = if stamp.kind == previous.kind { SAME.kind } else { 0 };
         let flag = SAME.same_lengths(cell) | number.flag() | kind_of_number | same_kind;
-        let common = cell.before.common;
-        let head =
-            CellHead { flag, key_bytes: cell.key.len(), value_bytes: cell.value_bytes, common };
-        SAME.write_head(out, head);
-        write_front(out, cell.key, common);
+        SAME.write_before_stamp(out, flag, cell);
         number.write(out);
         if same_kind == 0 {
             out.push(stamp.kind);

@@ -5,7 +5,7 @@
 use super::cell_head::CellHead;
 use super::data_block_encoding::DataBlockEncoding;
 use super::differences::{DifferenceFormat, NextCell};
-use super::flagged::{SameFields, write_front};
+use super::flagged::SameFields;
 use super::flat_key::{Stamp, split_stamp};
 use super::new_cell::{NewCell, PaddedFamily};
 use super::previous_cell::PreviousCell;
@@ -39,11 +39,7 @@ impl DifferenceFormat for FastDiff {
         let same_kind = if stamp.kind == previous.kind { SAME.kind } else { 0 };
         let same_value = if cell.omits_value { Self::SAME_VALUE } else { 0 };
         let flag = SAME.same_lengths(cell) | same_bytes | same_kind | same_value;
-        let common = cell.before.common;
-        let head =
-            CellHead { flag, key_bytes: cell.key.len(), value_bytes: cell.value_bytes, common };
-        SAME.write_head(out, head);
-        write_front(out, cell.key, common);
+        SAME.write_before_stamp(out, flag, cell);
         let rest = stamp.timestamp.cast_unsigned() << (u32::from(same_bytes) << 3);
         let end = out.len().wrapping_add(8).wrapping_sub(usize::from(same_bytes));
         out.extend_from_slice(&rest.to_be_bytes());

@@ -36,6 +36,16 @@ impl SameFields {
         write_compressed_int(out, head.common);
     }
 
+    /// Appends what precedes timestamp and type of a cell that is not the first of its block.
+    #[inline]
+    pub(super) fn write_before_stamp(&self, out: &mut Vec<u8>, flag: u8, cell: &NextCell<'_>) {
+        let common = cell.before.common;
+        let head =
+            CellHead { flag, key_bytes: cell.key.len(), value_bytes: cell.value_bytes, common };
+        self.write_head(out, head);
+        write_front(out, cell.key, common);
+    }
+
     /// Reads flag and lengths.
     #[inline(always)]
     pub(super) fn read_head(
