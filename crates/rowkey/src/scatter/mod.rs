@@ -50,10 +50,12 @@ enum Source {
 impl Scatter {
     /// Starts `plan` on `table`, after the page that ended at `after`. Columns, versions, times and
     /// filter are those of `template`; its range, limit and direction are ignored in favor of the
-    /// plan's.
+    /// plan's. With a batch limit rows come in pieces, except those of complete keys; pieces of
+    /// rows of several salts may alternate if their keys are equal apart from the salt.
     ///
     /// # Errors
-    /// `InvalidRequest` for a template that splits rows, and for a page token of another query.
+    /// `InvalidRequest` for a batch limit together with a limit of rows or a page, whose ends might
+    /// be inside of a row, and for a page token of another query.
     pub fn new(
         table: Arc<dyn Table>,
         plan: Arc<Plan>,
@@ -61,10 +63,9 @@ impl Scatter {
         options: &ScatterOptions,
         after: Option<&PageToken>,
     ) -> Result<Self> {
-        if template.batch.is_some() {
+        if template.batch.is_some() && (plan.query().limit.is_some() || after.is_some()) {
             return Err(Error::invalid(
-                "rows of several ranges are merged whole; leave the batch limit out, or read one \
-                 range at a time",
+                "limits and pages count whole rows; leave the batch limit out, or the limit",
             ));
         }
         let reverse = plan.query().reverse;

@@ -35,7 +35,9 @@ pub(crate) fn column_lines(shape: &TableShape) -> Vec<ColumnLine> {
                 ),
             ),
             Source::Unread(ty) => (ty.clone(), "not read yet".to_owned()),
-            Source::Pseudo(_) => ("MAP(STRING, BYTES)".to_owned(), "cells".to_owned()),
+            Source::Pseudo(_) | Source::Part(_) => {
+                ("MAP(STRING, BYTES)".to_owned(), "cells".to_owned())
+            }
         };
         ColumnLine { name: column.name.clone(), ty, nullable: column.field.is_nullable(), place }
     };

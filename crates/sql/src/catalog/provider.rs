@@ -16,13 +16,14 @@ use datafusion::logical_expr::dml::{InsertOp, MergeIntoClause};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use halite_rowkey::plan::PlanNote;
-use halite_types::{Table, TableDescriptor};
+use halite_types::{FamilyDescriptor, KeepDeletedCells, Table, TableDescriptor};
 
 use super::HaliteCatalog;
 use super::shape::{Pseudo, TableShape};
 use crate::error::{Result, SqlError, SqlState};
 use crate::pushdown::push;
 use crate::scan::exec::ScanExec;
+use crate::scan::history::History;
 use crate::scan::spec::{ScanSpec, Target};
 use crate::session::settings::{FullScan, Settings, UnreadableKeys};
 
@@ -33,6 +34,9 @@ pub(crate) struct HaliteTable {
     shape: Arc<TableShape>,
     schema: SchemaRef,
     settings: Settings,
+    history: History,
+    /// Families that do not keep what was overwritten or deleted.
+    forgetful: Arc<[String]>,
 }
 
 impl fmt::Debug for HaliteTable {
@@ -51,13 +55,47 @@ impl HaliteTable {
         let null_keys = settings.unreadable_keys == UnreadableKeys::Null;
         let shape = TableShape::of(descriptor, null_keys)?;
         let table = catalog.cluster.table(descriptor.name());
-        Ok(Self { table, schema: shape.arrow(), shape: Arc::new(shape), settings })
+        let forgets = |family: &&FamilyDescriptor| {
+            family.max_versions() == 1 || family.keep_deleted_cells() == KeepDeletedCells::False
+        };
+        let name = |family: &FamilyDescriptor| String::from_utf8_lossy(family.name()).into_owned();
+        Ok(Self {
+            table,
+            schema: shape.arrow(),
+            shape: Arc::new(shape),
+            settings,
+            history: History::default(),
+            forgetful: descriptor.families().filter(forgets).map(name).collect(),
+        })
     }
 
     /// Returns the same table with pseudo-columns.
     pub(crate) fn with_pseudo(&self, wanted: &BTreeSet<Pseudo>) -> Self {
         let shape = self.shape.with_pseudo(wanted);
         Self { schema: shape.arrow(), shape: Arc::new(shape), ..self.clone() }
+    }
+
+    /// Returns the cells of the table, each as a row.
+    pub(crate) fn cells(&self) -> Self {
+        let shape = self.shape.cells_of();
+        Self { schema: shape.arrow(), shape: Arc::new(shape), ..self.clone() }
+    }
+
+    /// Returns the same table as it was, or with its versions.
+    pub(crate) fn with_history(&self, history: History) -> Self {
+        Self { history, ..self.clone() }
+    }
+
+    /// Returns what is not shown of an earlier state.
+    pub(crate) fn past_notice(&self) -> Option<String> {
+        (!self.forgetful.is_empty()).then(|| {
+            format!(
+                "AS OF: table {} does not keep all that was overwritten or deleted since (VERSIONS \
+                 and KEEP_DELETED_CELLS of family {}), so some of it is not shown",
+                self.table.name(),
+                self.forgetful.join(", ")
+            )
+        })
     }
 
     fn refused<T>(&self, verb: &str) -> DataFusionResult<T> {
@@ -102,7 +140,7 @@ impl TableProvider for HaliteTable {
         filters: &[&Expr],
     ) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
         let support = |filter: &&Expr| {
-            let pushed = push(&self.shape, filter);
+            let pushed = push(&self.shape, self.history, filter);
             match (pushed.is_exact, pushed.conditions.is_empty()) {
                 (true, _) => TableProviderFilterPushDown::Exact,
                 // What narrows nothing is passed on too, for EXPLAIN.
@@ -125,7 +163,8 @@ impl TableProvider for HaliteTable {
             shape: Arc::clone(&self.shape),
             regions: Arc::new(regions),
         };
-        let spec = ScanSpec::new(target, projection, filters, limit, &self.settings)?;
+        let (settings, history) = (&self.settings, self.history);
+        let spec = ScanSpec::new(target, projection, filters, limit, history, settings)?;
         self.check_full_scan(&spec)?;
         Ok(Arc::new(ScanExec::new(spec)))
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use halite_rowkey::cell::CellEncoding;
 use halite_rowkey::language::{Column, ColumnType, TableDeclaration};
 use halite_rowkey::value::FieldType;
@@ -11,7 +11,7 @@ use halite_rowkey::{FieldId, KeySchema, SegmentKind};
 use halite_types::{Bytes, TableDescriptor};
 
 use crate::error::{Result, SqlError, SqlState};
-use crate::types::{arrow_field, cells_type};
+use crate::types::{arrow_field, cells_type, timestamp_type};
 
 /// Key of tables that declare none: the row as it is.
 const UNDECLARED_KEY: &str = "ROW KEY (_row BYTES)";
@@ -25,14 +25,17 @@ pub(crate) enum Pseudo {
     Salt,
     /// `_region`: the encoded name of the region.
     Region,
-    /// `_ts`: the newest time among the row's declared cells.
+    /// `_ts`: the newest time among the row's declared cells; of a version its time.
     Ts,
+    /// `_version`: the number of the version, 1 for the newest.
+    Version,
     /// `_cells`: the cells that are not declared.
     Cells,
 }
 
 impl Pseudo {
-    pub(crate) const ALL: [Self; 5] = [Self::Row, Self::Salt, Self::Region, Self::Ts, Self::Cells];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Row, Self::Salt, Self::Region, Self::Ts, Self::Version, Self::Cells];
 
     /// Returns its name in statements.
     pub(crate) fn name(self) -> &'static str {
@@ -41,6 +44,7 @@ impl Pseudo {
             Self::Salt => "_salt",
             Self::Region => "_region",
             Self::Ts => "_ts",
+            Self::Version => "_version",
             Self::Cells => "_cells",
         }
     }
@@ -50,10 +54,40 @@ impl Pseudo {
             Self::Row => return arrow_field(self.name(), FieldType::Bytes, false),
             Self::Salt => (DataType::UInt32, true),
             Self::Region => (DataType::Utf8View, true),
-            Self::Ts => (DataType::Timestamp(TimeUnit::Millisecond, Some("+00:00".into())), true),
+            Self::Ts => (timestamp_type(), true),
+            Self::Version => (DataType::UInt32, false),
             Self::Cells => (cells_type(), false),
         };
         Field::new(self.name(), data_type, nullable)
+    }
+}
+
+/// Part of a cell, a column of `cells(t)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CellPart {
+    /// Family.
+    Family,
+    /// Qualifier.
+    Qualifier,
+    /// Timestamp.
+    Ts,
+    /// `Put`, or the kind of a delete marker.
+    Type,
+    /// Value.
+    Value,
+}
+
+impl CellPart {
+    const ALL: [Self; 5] = [Self::Family, Self::Qualifier, Self::Ts, Self::Type, Self::Value];
+
+    fn field(self) -> Field {
+        match self {
+            Self::Family => Field::new("family", DataType::Utf8View, false),
+            Self::Qualifier => arrow_field("qualifier", FieldType::Bytes, false),
+            Self::Ts => Field::new("ts", timestamp_type(), false),
+            Self::Type => Field::new("type", DataType::Utf8View, false),
+            Self::Value => arrow_field("value", FieldType::Bytes, false),
+        }
     }
 }
 
@@ -74,6 +108,8 @@ pub(crate) enum Source {
     Unread(String),
     /// Pseudo-column.
     Pseudo(Pseudo),
+    /// Part of a cell.
+    Part(CellPart),
 }
 
 /// Column of a table.
@@ -98,6 +134,8 @@ pub(crate) struct TableShape {
     pub(crate) is_declared: bool,
     /// `true` if rows whose keys are none of the schema are shown with null fields.
     pub(crate) null_keys: bool,
+    /// `true` if a row is a cell.
+    pub(crate) is_cells: bool,
     /// Columns in the order of `*`, then the pseudo-columns that the statement names.
     pub(crate) columns: Vec<ShapeColumn>,
 }
@@ -134,7 +172,13 @@ impl TableShape {
             field: arrow_field("_row", FieldType::Bytes, false),
         };
         let columns = vec![row, pseudo_column(Pseudo::Cells)];
-        Ok(Self { key: Arc::new(key), is_declared: false, null_keys: false, columns })
+        Ok(Self {
+            key: Arc::new(key),
+            is_declared: false,
+            null_keys: false,
+            is_cells: false,
+            columns,
+        })
     }
 
     fn declared(declaration: &TableDeclaration, null_keys: bool) -> Self {
@@ -166,7 +210,7 @@ impl TableShape {
             ShapeColumn { name: column.name.clone(), ty, source, field }
         });
         let columns = fields.chain(cells).collect();
-        Self { key: Arc::new(key.clone()), is_declared: true, null_keys, columns }
+        Self { key: Arc::new(key.clone()), is_declared: true, null_keys, is_cells: false, columns }
     }
 
     /// Returns the shape with pseudo-columns behind the others, as far as it has no column of that
@@ -179,6 +223,23 @@ impl TableShape {
             }
         }
         shape
+    }
+
+    /// Returns the shape of the table's cells: the fields of the key, `_row`, and the parts of a
+    /// cell.
+    pub(crate) fn cells_of(&self) -> Self {
+        let is_field = |column: &&ShapeColumn| matches!(column.source, Source::Key(_));
+        let mut columns: Vec<ShapeColumn> = self.columns.iter().filter(is_field).cloned().collect();
+        if !columns.iter().any(|column| column.name == Pseudo::Row.name()) {
+            columns.push(pseudo_column(Pseudo::Row));
+        }
+        columns.extend(CellPart::ALL.into_iter().map(|part| ShapeColumn {
+            name: part.field().name().clone(),
+            ty: FieldType::Bytes,
+            source: Source::Part(part),
+            field: part.field(),
+        }));
+        Self { is_cells: true, columns, ..self.clone() }
     }
 
     /// Returns the Arrow schema.

@@ -6,6 +6,7 @@ use halite_rowkey::plan::PlanNote;
 
 use super::Ran;
 use crate::scan::exec::ScanExec;
+use crate::scan::history::History;
 
 /// Returns the lines about a scan.
 pub(super) fn lines(scan: &ScanExec, ran: Option<&Ran>) -> Vec<String> {
@@ -18,6 +19,9 @@ pub(super) fn lines(scan: &ScanExec, ran: Option<&Ran>) -> Vec<String> {
         spec.schema.fields().iter().map(|field| field.name().as_str()).collect();
     let columns = if columns.is_empty() { "no column".to_owned() } else { columns.join(", ") };
     lines.push(format!("  read     {columns}"));
+    if spec.history != History::default() {
+        lines.push(format!("  history  {}", spec.history));
+    }
     if let Some(filter) = &spec.template.selection.filter {
         lines.push(format!("  filter   {filter}"));
     }

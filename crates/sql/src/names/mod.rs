@@ -4,29 +4,38 @@
 //! ignoring case. `tables.rs` finds the tables of a statement, `columns.rs` rewrites its names, and
 //! `wildcard.rs` leaves pseudo-columns out of `*`.
 
+mod cells;
 mod columns;
 mod tables;
 mod wildcard;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::Statement;
 
 use crate::catalog::HaliteCatalog;
+use crate::catalog::provider::HaliteTable;
 use crate::catalog::shape::Pseudo;
 use crate::error::{Result, SqlError, SqlState};
 
+pub(crate) use cells::{CELLS, cells_argument};
 pub(crate) use tables::resolve;
 
-/// Rewrites the names of a query, and returns the pseudo-columns that it names.
+/// What the names of a query mean besides tables and their columns.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    /// Pseudo-columns.
+    pub(crate) pseudo: BTreeSet<Pseudo>,
+    /// Tables of `cells(t)`, by the text of their names.
+    pub(crate) cells: BTreeMap<String, HaliteTable>,
+}
+
+/// Rewrites the names of a query.
 ///
 /// # Errors
 /// `Ambiguous` for a name that fits several things by case; tables that do not exist.
-pub(crate) async fn rewrite(
-    catalog: &HaliteCatalog,
-    statement: &mut DfStatement,
-) -> Result<BTreeSet<Pseudo>> {
+pub(crate) async fn rewrite(catalog: &HaliteCatalog, statement: &mut DfStatement) -> Result<Named> {
     let DfStatement::Statement(inner) = statement else {
         return Err(SqlError::unsupported("this statement is none of this dialect"));
     };
@@ -36,7 +45,7 @@ pub(crate) async fn rewrite(
     if !pseudo.is_empty() {
         wildcard::rewrite(statement, &found, &pseudo)?;
     }
-    Ok(pseudo)
+    Ok(Named { pseudo, cells: found.cells })
 }
 
 /// Returns the name among `known` that an unquoted name means; `None` if it is none of them.

@@ -12,6 +12,7 @@ use halite_types::TableName;
 use halite_types::suggest::closest_match;
 
 use super::by_case;
+use super::cells::{cells_argument, set_argument};
 use crate::catalog::provider::HaliteTable;
 use crate::catalog::{
     CATALOG, DEFAULT, HaliteCatalog, INFORMATION_SCHEMA, PUBLIC, SYSTEM_SCHEMA, SYSTEM_TABLES,
@@ -38,6 +39,8 @@ pub(super) struct FoundTables {
     pub(super) ctes: Vec<String>,
     /// Tables with the pseudo-columns.
     pub(super) halite: Vec<TablePath>,
+    /// Tables of `cells(t)`, by the text of their rewritten names.
+    pub(super) cells: BTreeMap<String, HaliteTable>,
 }
 
 /// Finds the tables of a statement and rewrites their names to schema and table.
@@ -59,6 +62,14 @@ pub(super) async fn rewrite(
         }
         describe(catalog, &path, &mut found).await?;
         found.paths.insert(key, path);
+    }
+    for name in collected.cells {
+        let Some(path) = found.paths.get(&name.to_string()) else { continue };
+        let table = TableName::new(path.schema.as_str(), path.table.as_str())?;
+        if let Some(descriptor) = catalog.descriptor(&table).await? {
+            let key = renamed(&name, path).to_string();
+            found.cells.insert(key, HaliteTable::new(catalog, &descriptor)?);
+        }
     }
     let mut rename = Rename { paths: &found.paths };
     let _ = VisitMut::visit(statement, &mut rename);
@@ -186,10 +197,12 @@ fn is_cte(name: &ObjectName, ctes: &[String]) -> Result<bool> {
     }
 }
 
-/// Names of relations, and of common table expressions.
+/// Names of relations and of common table expressions.
 #[derive(Default)]
 struct Collect {
     relations: Vec<ObjectName>,
+    /// Those of `cells(t)`.
+    cells: Vec<ObjectName>,
     ctes: Vec<String>,
 }
 
@@ -204,8 +217,10 @@ impl Visitor for Collect {
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         // With arguments it is a function.
-        if let TableFactor::Table { name, args: None, .. } = factor {
-            self.relations.push(name.clone());
+        if let TableFactor::Table { name, args, .. } = factor {
+            let of_cells = args.as_ref().and_then(|args| cells_argument(name, args));
+            self.cells.extend(of_cells.clone());
+            self.relations.extend(of_cells.or_else(|| args.is_none().then(|| name.clone())));
         }
         ControlFlow::Continue(())
     }
@@ -216,19 +231,38 @@ struct Rename<'p> {
     paths: &'p BTreeMap<String, TablePath>,
 }
 
+impl Rename<'_> {
+    fn rename(&self, name: &mut ObjectName) {
+        if let Some(path) = self.paths.get(&name.to_string()) {
+            *name = renamed(name, path);
+        }
+    }
+}
+
+/// Returns the name of a table as the catalog spells it. Columns are qualified by as much of it as
+/// the statement gives.
+fn renamed(name: &ObjectName, path: &TablePath) -> ObjectName {
+    let part = |text: &str| ObjectNamePart::Identifier(Ident::with_quote('"', text));
+    ObjectName(match name.0.len() {
+        1 => vec![part(&path.table)],
+        _ => vec![part(&path.schema), part(&path.table)],
+    })
+}
+
 impl VisitorMut for Rename<'_> {
     type Break = ();
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { name, args: None, .. } = factor
-            && let Some(path) = self.paths.get(&name.to_string())
-        {
-            let part = |text: &str| ObjectNamePart::Identifier(Ident::with_quote('"', text));
-            // Columns are qualified by as much of the name as the statement gives.
-            name.0 = match name.0.len() {
-                1 => vec![part(&path.table)],
-                _ => vec![part(&path.schema), part(&path.table)],
-            };
+        let TableFactor::Table { name, args, .. } = factor else {
+            return ControlFlow::Continue(());
+        };
+        let Some(args) = args else {
+            self.rename(name);
+            return ControlFlow::Continue(());
+        };
+        if let Some(mut table) = cells_argument(name, args) {
+            self.rename(&mut table);
+            set_argument(args, &table);
         }
         ControlFlow::Continue(())
     }

@@ -1,11 +1,14 @@
 //! From text to one statement: `split.rs` finds the ends of statements, `tokens.rs` reads the tokens
-//! of one and checks its limits, `kind.rs` tells what it is.
+//! of one and checks its limits, `kind.rs` tells what it is, `history.rs` reads what follows a table
+//! in this dialect alone.
 
+mod history;
 mod kind;
 mod split;
 mod tokens;
 
 pub use split::{StatementText, split_statements};
 
+pub(crate) use history::{AS_OF_HINT, VERSIONS_HINT};
 pub(crate) use kind::{Explain, Kind, kind_of};
 pub(crate) use tokens::{parse_query, tokens_of};

@@ -6,6 +6,7 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
 
+use super::history::hinted;
 use crate::error::{Result, SqlError, SqlState};
 
 /// Bytes of a statement.
@@ -51,7 +52,7 @@ pub(crate) fn tokens_of(text: &str) -> Result<Vec<TokenWithSpan>> {
 /// `Syntax` with the place.
 pub(crate) fn parse_query(tokens: Vec<TokenWithSpan>) -> Result<Statement> {
     let dialect = PostgreSqlDialect {};
-    let mut parser = DFParserBuilder::new(tokens)
+    let mut parser = DFParserBuilder::new(hinted(tokens)?)
         .with_dialect(&dialect)
         .with_recursion_limit(PARSER_DEPTH)
         .build()?;

@@ -14,6 +14,7 @@ use halite_rowkey::plan::Condition;
 use halite_types::Filter;
 
 use crate::catalog::shape::TableShape;
+use crate::scan::history::History;
 
 /// What a scan does about one condition of a statement.
 #[derive(Debug, Default)]
@@ -30,14 +31,18 @@ pub(crate) struct Pushed {
     pub(crate) is_exact: bool,
 }
 
-/// Returns what a scan can do about a condition.
-pub(crate) fn push(shape: &TableShape, condition: &Expr) -> Pushed {
+/// Returns what a scan can do about a condition. A filter of the server compares the newest cells
+/// only, so there is none where older versions are read too.
+pub(crate) fn push(shape: &TableShape, history: History, condition: &Expr) -> Pushed {
     if let Some(found) = keys::conditions(shape, condition) {
         return Pushed {
             conditions: found.conditions,
             is_exact: found.is_exact,
             ..Pushed::default()
         };
+    }
+    if history.versions.is_some() {
+        return Pushed::default();
     }
     match filters::filter(shape, condition) {
         Some(found) => Pushed {

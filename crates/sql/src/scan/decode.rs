@@ -11,8 +11,9 @@ use halite_rowkey::{DecodedKey, FieldId, SegmentKind};
 use halite_types::key::to_string_binary;
 use halite_types::{CellRef, Row};
 
+use super::row_cells::{RowCells, for_each_version};
 use super::spec::ScanSpec;
-use crate::catalog::shape::{Pseudo, Source};
+use crate::catalog::shape::{CellPart, Pseudo, Source};
 use crate::error::{Result, SqlError, SqlState};
 use crate::session::settings::BadCells;
 use crate::types::builder::{CellsBuilder, ColumnBuilder};
@@ -44,7 +45,10 @@ enum OutputColumn {
     Salt(UInt32Builder),
     Region(StringViewBuilder),
     Ts(TimestampMillisecondBuilder),
+    Version(UInt32Builder),
     Cells(CellsBuilder),
+    PartText(CellPart, StringViewBuilder),
+    PartBytes(CellPart, ColumnBuilder),
 }
 
 impl RowDecoder {
@@ -63,11 +67,22 @@ impl RowDecoder {
         self.bytes
     }
 
-    /// Appends a row.
+    /// Appends a row, or its versions.
     ///
     /// # Errors
     /// A cell or a field that is no value of its type, with its row, column and bytes.
     pub(super) fn push(&mut self, row: &Row) -> Result<()> {
+        self.bytes += row.cells().bytes().len();
+        match self.spec.history.versions {
+            _ if self.spec.target.shape.is_cells => {
+                row.iter().try_for_each(|cell| self.push_row(row, &RowCells::One(cell)))
+            }
+            None => self.push_row(row, &RowCells::Newest(row)),
+            Some(_) => for_each_version(row, |cells| self.push_row(row, cells)),
+        }
+    }
+
+    fn push_row(&mut self, row: &Row, cells: &RowCells<'_>) -> Result<()> {
         let spec = Arc::clone(&self.spec);
         let key = spec.plan.decode(row.key()).ok();
         for column in &mut self.columns {
@@ -77,7 +92,7 @@ impl RowDecoder {
                     to.append(value).map_err(|what| bad_value(&spec, row, "a key field", &what))?;
                 }
                 OutputColumn::Cell { ty, family, qualifier, to } => {
-                    let Some(cell) = row.cell(&*family, &*qualifier) else {
+                    let Some(cell) = cells.get(family, qualifier) else {
                         to.append_null();
                         continue;
                     };
@@ -99,12 +114,19 @@ impl RowDecoder {
                 }
                 OutputColumn::Salt(to) => to.append_option(salt(&spec, row.key())),
                 OutputColumn::Region(to) => to.append_option(region(&spec, row.key())),
-                OutputColumn::Ts(to) => to.append_option(newest(&spec, row)),
+                OutputColumn::Ts(to) => {
+                    to.append_option(cells.newest(|cell| is_declared(&spec.target.shape, cell)));
+                }
+                OutputColumn::Version(to) => to.append_value(cells.number()),
                 OutputColumn::Cells(to) => push_cells(&spec, row, to)?,
+                OutputColumn::PartText(part, to) => to.append_option(cells.text_of(*part)),
+                OutputColumn::PartBytes(part, to) => {
+                    let value = Value::Bytes(cells.bytes_of(*part).into());
+                    to.append(&value).map_err(|what| bad_value(&spec, row, "a cell", &what))?;
+                }
             }
         }
         self.rows += 1;
-        self.bytes += row.cells().bytes().len();
         Ok(())
     }
 
@@ -124,11 +146,13 @@ impl RowDecoder {
 impl OutputColumn {
     fn finish(&mut self) -> ArrayRef {
         match self {
-            Self::Key(_, to) | Self::Given(_, to) | Self::Cell { to, .. } | Self::Row(to) => {
-                to.finish()
-            }
-            Self::Salt(to) => Arc::new(to.finish()),
-            Self::Region(to) => Arc::new(to.finish()),
+            Self::Key(_, to)
+            | Self::Given(_, to)
+            | Self::Cell { to, .. }
+            | Self::Row(to)
+            | Self::PartBytes(_, to) => to.finish(),
+            Self::Salt(to) | Self::Version(to) => Arc::new(to.finish()),
+            Self::Region(to) | Self::PartText(_, to) => Arc::new(to.finish()),
             Self::Ts(to) => Arc::new(to.finish()),
             Self::Cells(to) => to.finish(),
         }
@@ -152,9 +176,16 @@ fn output(spec: &ScanSpec, at: usize) -> OutputColumn {
         Source::Unread(_) | Source::Pseudo(Pseudo::Row) => OutputColumn::Row(builder()),
         Source::Pseudo(Pseudo::Salt) => OutputColumn::Salt(UInt32Builder::new()),
         Source::Pseudo(Pseudo::Region) => OutputColumn::Region(StringViewBuilder::new()),
-        Source::Pseudo(Pseudo::Ts) => {
+        Source::Part(part @ (CellPart::Family | CellPart::Type)) => {
+            OutputColumn::PartText(*part, StringViewBuilder::new())
+        }
+        Source::Part(part @ (CellPart::Qualifier | CellPart::Value)) => {
+            OutputColumn::PartBytes(*part, builder())
+        }
+        Source::Pseudo(Pseudo::Ts) | Source::Part(CellPart::Ts) => {
             OutputColumn::Ts(TimestampMillisecondBuilder::new().with_timezone("+00:00"))
         }
+        Source::Pseudo(Pseudo::Version) => OutputColumn::Version(UInt32Builder::new()),
         Source::Pseudo(Pseudo::Cells) => OutputColumn::Cells(CellsBuilder::new()),
     }
 }
@@ -215,11 +246,6 @@ fn region<'s>(spec: &'s ScanSpec, key: &[u8]) -> Option<&'s str> {
     let after = regions.partition_point(|region| &region.start[..] <= key);
     let region = regions.get(after.checked_sub(1)?)?;
     Some(&region.encoded_name)
-}
-
-fn newest(spec: &ScanSpec, row: &Row) -> Option<i64> {
-    let shape = &spec.target.shape;
-    row.iter().filter(|cell| is_declared(shape, cell)).map(|cell| cell.timestamp()).max()
 }
 
 fn is_declared(shape: &crate::catalog::shape::TableShape, cell: &CellRef<'_>) -> bool {

@@ -153,6 +153,10 @@ impl ExecutionPlan for ScanExec {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        if !self.spec.is_row_by_row() {
+            // The limit is one of versions or cells.
+            return None;
+        }
         let query = self.spec.plan.query();
         let limit = match (query.limit, limit) {
             (Some(one), Some(other)) => Some(one.min(other)),

@@ -2,10 +2,14 @@
 //!
 //! `spec.rs` decides what is read, from the conditions, columns and limit of a statement.
 //! `selection.rs` chooses the cells, `order.rs` tells DataFusion the order of the rows. `exec.rs`
-//! runs it, by a [`Scatter`](halite_rowkey::Scatter), and `decode.rs` turns rows into batches.
+//! runs it, by a [`Scatter`](halite_rowkey::Scatter), and `decode.rs` turns rows into batches, a row
+//! of the answer from the cells that `row_cells.rs` gives it. `history.rs` has the versions and times
+//! that a statement asks for.
 
 mod decode;
 pub(crate) mod exec;
+pub(crate) mod history;
 mod order;
+mod row_cells;
 mod selection;
 pub(crate) mod spec;

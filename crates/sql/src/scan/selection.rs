@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use halite_types::filter::{Comparator, CompareOp};
 use halite_types::{Bytes, Filter, Scan};
 
-use crate::catalog::shape::{Pseudo, Source, TableShape};
+use crate::catalog::shape::{CellPart, Pseudo, Source, TableShape};
+
+/// Cells of a piece of a row.
+const CELLS_PER_PIECE: usize = 1000;
 
 /// Columns of a filter, by position.
 #[derive(Debug, Default)]
@@ -62,7 +65,14 @@ pub(super) fn select(
     with_filters(scan, filter, witness)
 }
 
-fn cell_of(shape: &TableShape, column: usize) -> Option<(Bytes, Bytes)> {
+/// Returns the scan of all cells, wide rows in pieces; with delete markers if their type is read.
+pub(super) fn cells(shape: &TableShape, columns: &[usize]) -> Scan {
+    let is_type = |at: &usize| shape.columns[*at].source == Source::Part(CellPart::Type);
+    let raw = columns.iter().any(is_type);
+    Scan { raw, batch: Some(CELLS_PER_PIECE), ..Scan::all() }
+}
+
+pub(super) fn cell_of(shape: &TableShape, column: usize) -> Option<(Bytes, Bytes)> {
     match &shape.columns[column].source {
         Source::Cell { family, qualifier } => Some((family.clone(), qualifier.clone())),
         _ => None,

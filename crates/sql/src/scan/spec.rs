@@ -9,8 +9,9 @@ use halite_rowkey::value::Value;
 use halite_rowkey::{KeyQuery, Plan, PlanOptions, UndecodableRows};
 use halite_types::{Filter, RegionInfo, Scan, Table};
 
-use super::selection::{TestedColumns, select};
-use crate::catalog::shape::{Source, TableShape};
+use super::history::History;
+use super::selection::{TestedColumns, cells, select};
+use crate::catalog::shape::{Pseudo, Source, TableShape};
 use crate::error::{Result, SqlError};
 use crate::pushdown::push;
 use crate::session::settings::{Settings, UnreadableKeys};
@@ -32,6 +33,7 @@ pub(crate) struct ScanSpec {
     pub(crate) columns: Vec<usize>,
     pub(crate) schema: SchemaRef,
     pub(crate) plan: Arc<Plan>,
+    pub(crate) history: History,
     /// Cells to read and the filter; range, limit and direction are the plan's.
     pub(crate) template: Scan,
     /// Conditions that the server's filter checks, as text.
@@ -53,18 +55,20 @@ impl ScanSpec {
         projection: Option<&Vec<usize>>,
         conditions: &[Expr],
         limit: Option<usize>,
+        history: History,
         settings: &Settings,
     ) -> Result<Self> {
         let shape = Arc::clone(&target.shape);
         let columns: Vec<usize> =
             projection.map_or_else(|| (0..shape.columns.len()).collect(), Clone::clone);
         let mut query = KeyQuery::all();
-        query.limit = limit;
+        // A row may have any number of versions and cells.
+        query.limit = limit.filter(|_| history.versions.is_none() && !shape.is_cells);
         let mut filters = Vec::new();
         let mut columns_of_filter = TestedColumns::default();
         let (mut filtered, mut checked_again) = (Vec::new(), Vec::new());
         for condition in conditions {
-            let pushed = push(&shape, condition);
+            let pushed = push(&shape, history, condition);
             query.conditions.extend(pushed.conditions);
             if let Some(filter) = pushed.filter {
                 filters.push(filter);
@@ -77,13 +81,30 @@ impl ScanSpec {
             }
         }
         check_columns(&target, &columns)?;
+        let wants =
+            |pseudo| columns.iter().any(|at| shape.columns[*at].source == Source::Pseudo(pseudo));
+        if history.versions.is_some() && wants(Pseudo::Cells) {
+            return Err(SqlError::unsupported(
+                "_cells has the newest cells only: with VERSIONS, name declared columns, or use \
+                 cells(t)",
+            ));
+        }
+        if shape.is_cells && wants(Pseudo::Version) {
+            return Err(SqlError::unsupported(
+                "cells(t) has no _version: ts distinguishes its cells",
+            ));
+        }
         let given = given_values(&shape, &columns, &query.conditions)?;
         let plan = Plan::new(&shape.key, &query, &PlanOptions::default())?;
         let filter = match filters.len() {
             0 | 1 => filters.pop(),
             _ => Some(Filter::All(filters)),
         };
-        let template = select(&shape, &columns, &columns_of_filter, filter);
+        let template = match history.versions {
+            _ if shape.is_cells => cells(&shape, &columns),
+            Some(_) => History::select(&shape, &columns),
+            None => select(&shape, &columns, &columns_of_filter, filter),
+        };
         let fields: Vec<_> = columns.iter().map(|at| shape.columns[*at].field.clone()).collect();
         // Rows without readable fields satisfy no condition on them.
         let unreadable = match settings.unreadable_keys {
@@ -96,12 +117,18 @@ impl ScanSpec {
             columns,
             schema: Arc::new(Schema::new(fields)),
             plan: Arc::new(plan),
-            template,
+            history,
+            template: history.applied(template)?,
             filtered,
             checked_again,
             unreadable,
             given,
         })
+    }
+
+    /// Returns `true` if each row of the table is at most one row of the answer.
+    pub(crate) fn is_row_by_row(&self) -> bool {
+        self.history.versions.is_none() && !self.target.shape.is_cells
     }
 
     /// Returns the same scan with another limit and direction.

@@ -89,8 +89,11 @@ async fn planned(
     statement: Arc<StatementContext>,
 ) -> Result<Planned> {
     let mut parsed = parse_query(tokens)?;
-    let pseudo = names::rewrite(catalog, &mut parsed).await?;
-    state.register_relation_planner(Arc::new(Relations { pseudo }))?;
+    let named = names::rewrite(catalog, &mut parsed).await?;
+    state.register_relation_planner(Arc::new(Relations {
+        named,
+        statement: Arc::clone(&statement),
+    }))?;
     state.config_mut().set_extension(statement);
     let logical: LogicalPlan = state.statement_to_plan(parsed).await?;
     let only_reads =

@@ -1,7 +1,7 @@
 //! Tables of FROM: whatever follows a table and is not planned is refused, since DataFusion drops
 //! some of it and answers as if it were not there.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use datafusion::common::TableReference;
 use datafusion::datasource::{DefaultTableSource, provider_as_source};
@@ -10,17 +10,22 @@ use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::logical_expr::planner::{
     PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning,
 };
-use datafusion::sql::sqlparser::ast::{ObjectName, TableAlias, TableFactor};
+use datafusion::sql::sqlparser::ast::{ObjectName, TableFactor};
 
+use super::history;
+use super::statement::StatementContext;
 use crate::catalog::provider::HaliteTable;
-use crate::catalog::shape::Pseudo;
 use crate::error::SqlError;
+use crate::names::{CELLS, Named, cells_argument};
+use crate::scan::history::History;
 
 /// Planner of the tables of one statement.
 #[derive(Debug)]
 pub(super) struct Relations {
-    /// Pseudo-columns that the statement names.
-    pub(super) pseudo: BTreeSet<Pseudo>,
+    /// Pseudo-columns that the statement names, and tables of which it reads the cells.
+    pub(super) named: Named,
+    /// The statement, for a notice about what is not kept of the past.
+    pub(super) statement: Arc<StatementContext>,
 }
 
 impl RelationPlanner for Relations {
@@ -33,36 +38,64 @@ impl RelationPlanner for Relations {
             let text = format!("{what} is not part of this dialect: {relation}");
             return Err(SqlError::unsupported(text).into());
         }
-        if let TableFactor::Table { name, alias, args: None, .. } = &relation
-            && !self.pseudo.is_empty()
-            && let Some(planned) = self.with_pseudo(name, alias.as_ref(), context)?
-        {
-            return Ok(RelationPlanning::Planned(Box::new(planned)));
+        let TableFactor::Table { name, alias, args, with_hints, .. } = &relation else {
+            return Ok(RelationPlanning::Original(Box::new(relation)));
+        };
+        let history = history::of_hints(with_hints, context)?;
+        let (table, reference) = match args {
+            None => {
+                let reference = context.object_name_to_table_reference(name.clone())?;
+                (self.table(&reference, history, context), reference)
+            }
+            Some(args) => match cells_argument(name, args) {
+                Some(table) => (Some(self.cells(&table)?), TableReference::bare(CELLS)),
+                None => (None, TableReference::bare(name.to_string())),
+            },
+        };
+        let Some(table) = table else {
+            if history != History::default() {
+                return Err(SqlError::unsupported(format!(
+                    "{name} is no table of the cluster, so it has no VERSIONS and no earlier state"
+                ))
+                .into());
+            }
+            return Ok(RelationPlanning::Original(Box::new(relation)));
+        };
+        if history.times.is_some() && history.versions.is_none() {
+            table.past_notice().into_iter().for_each(|notice| self.statement.notice(notice));
         }
-        Ok(RelationPlanning::Original(Box::new(relation)))
+        let table = table.with_pseudo(&self.named.pseudo).with_history(history);
+        let source = provider_as_source(Arc::new(table));
+        let plan = LogicalPlanBuilder::scan(reference, source, None)?.build()?;
+        let planned = PlannedRelation::new(plan, alias.clone());
+        Ok(RelationPlanning::Planned(Box::new(planned)))
     }
 }
 
 impl Relations {
-    /// Returns the scan of a table with its pseudo-columns; `None` for other tables.
-    fn with_pseudo(
+    /// Returns a table of the cluster, if it is one and DataFusion would not read it alike.
+    fn table(
         &self,
-        name: &ObjectName,
-        alias: Option<&TableAlias>,
+        reference: &TableReference,
+        history: History,
         context: &mut dyn RelationPlannerContext,
-    ) -> DataFusionResult<Option<PlannedRelation>> {
-        let reference: TableReference = context.object_name_to_table_reference(name.clone())?;
+    ) -> Option<HaliteTable> {
+        if self.named.pseudo.is_empty() && history == History::default() {
+            return None;
+        }
         // A common table expression is no table of the catalog.
-        let Ok(source) = context.context_provider().get_table_source(reference.clone()) else {
-            return Ok(None);
-        };
-        let table = source
-            .downcast_ref::<DefaultTableSource>()
-            .and_then(|source| source.table_provider.downcast_ref::<HaliteTable>());
-        let Some(table) = table else { return Ok(None) };
-        let source = provider_as_source(std::sync::Arc::new(table.with_pseudo(&self.pseudo)));
-        let plan = LogicalPlanBuilder::scan(reference, source, None)?.build()?;
-        Ok(Some(PlannedRelation::new(plan, alias.cloned())))
+        let source = context.context_provider().get_table_source(reference.clone()).ok()?;
+        let source = source.downcast_ref::<DefaultTableSource>()?;
+        source.table_provider.downcast_ref::<HaliteTable>().cloned()
+    }
+
+    /// Returns the cells of a table.
+    fn cells(&self, table: &ObjectName) -> DataFusionResult<HaliteTable> {
+        let found = self.named.cells.get(&table.to_string()).map(HaliteTable::cells);
+        found.ok_or_else(|| {
+            SqlError::unsupported(format!("cells({table}): {table} is no table of the cluster"))
+                .into()
+        })
     }
 }
 
@@ -81,8 +114,8 @@ fn unplanned(relation: &TableFactor) -> Option<&'static str> {
             sample,
             index_hints,
         } => [
-            (!with_hints.is_empty(), "WITH (..) behind a table"),
-            (version.is_some(), "a version of a table (FOR SYSTEM_TIME AS OF)"),
+            (!with_hints.iter().all(history::is_hint), "WITH (..) behind a table"),
+            (version.is_some(), "this version of a table"),
             (*with_ordinality, "WITH ORDINALITY"),
             (!partitions.is_empty(), "PARTITION"),
             (json_path.is_some(), "a path into a table"),

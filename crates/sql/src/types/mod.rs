@@ -46,6 +46,11 @@ pub(crate) fn arrow_type(ty: FieldType) -> DataType {
     }
 }
 
+/// Returns the Arrow type of a timestamp of HBase: milliseconds since 1970.
+pub(crate) fn timestamp_type() -> DataType {
+    DataType::Timestamp(ArrowUnit::Millisecond, Some(UTC.into()))
+}
+
 /// Returns the Arrow field of a column, which remembers the type of the language.
 pub(crate) fn arrow_field(name: &str, ty: FieldType, nullable: bool) -> Field {
     let mut metadata = HashMap::from([(TYPE_KEY.to_owned(), ty.to_string())]);
