@@ -3,7 +3,7 @@
 use crate::command::{cargo, is_ci, root, run, run_and_watch};
 use crate::prerequisites::with_tools;
 use crate::steps::{StepOutcome, Steps};
-use crate::{Result, concurrency, fuzz, interop, mutants, page_types, tidy};
+use crate::{Result, concurrency, fuzz, interop, mutants, page_types, sql, tidy};
 
 /// Environment variable for tests with a golden file: they rewrite it instead.
 const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
@@ -61,9 +61,16 @@ pub(crate) fn run_all() -> Result<()> {
         concurrency::loom_step,
     );
     steps.step("fuzzing: a minute of damaged frames, packets, declarations and files", fuzz::step);
+    steps.step(interop::BUILD_TITLE, interop::build);
+    // HBase and its clients leave some processor time to the compiler.
+    let sql_build = sql::start_build();
     for (title, part) in interop::PARTS {
         steps.step(title, part);
     }
+    steps.step("tests of SQL", || {
+        sql_build?.wait()?;
+        done(run_and_watch(&mut sql::tests(), |line| runners.record(line)))
+    });
     runners.print();
     steps.finish()
 }

@@ -2,9 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, IsTerminal as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -127,6 +128,48 @@ pub(crate) fn command_output(program: &str, arguments: &[&str]) -> Option<String
     output.status.success().then(|| String::from_utf8_lossy(&both).into_owned())
 }
 
+/// Command that runs beside others, at a lower priority; dropping it kills it.
+pub(crate) struct Background {
+    child: Child,
+    name: String,
+    output: PathBuf,
+}
+
+impl Background {
+    /// Starts a command. Its output goes to a file, which is replaced.
+    pub(crate) fn start(command: &Command, output: &Path) -> Result<Self> {
+        let name = format_command(command);
+        let failed = |error: std::io::Error| format!("`{name}`: {}: {error}", output.display());
+        let file = File::create(output).map_err(failed)?;
+        let errors = file.try_clone().map_err(failed)?;
+        let mut nice = Command::new("nice");
+        nice.arg(command.get_program()).args(command.get_args()).current_dir(root());
+        nice.stdin(Stdio::null()).stdout(file).stderr(errors);
+        let child = nice.spawn().map_err(|error| cannot_start(&nice, &error))?;
+        Ok(Self { child, name, output: output.to_path_buf() })
+    }
+
+    /// Waits until it ends.
+    ///
+    /// # Errors
+    /// Its failure, after its output was printed.
+    pub(crate) fn wait(mut self) -> Result<()> {
+        let ended = halite_patience::wait(&mut self.child, MAX_RUN_TIME)
+            .map_err(|error| format!("waiting for `{}`: {error}", self.name))?;
+        if ended.is_some_and(|status| status.success()) {
+            return Ok(());
+        }
+        println!("{}", fs::read_to_string(&self.output).unwrap_or_default());
+        Err(format!("`{}` failed; its output is above", self.name))
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        halite_patience::kill(&mut self.child);
+    }
+}
+
 /// Runs a command and returns its standard output; its errors are printed if it fails.
 pub(crate) fn output_of(command: &mut Command) -> Result<String> {
     let output = halite_patience::output(command, MAX_RUN_TIME)
@@ -192,6 +235,18 @@ mod tests {
         let error =
             run_and_watch_for(command.arg("600"), Duration::from_millis(50), |_| {}).unwrap_err();
         assert!(error.contains("`sleep 600` printed nothing"), "{error}");
+    }
+
+    #[test]
+    fn background_command_reports_failure_and_dies_when_dropped() {
+        let output = std::env::temp_dir().join(format!("halite-xtask-{}", std::process::id()));
+        let start = |script: &str| {
+            Background::start(Command::new("sh").args(["-c", script]), &output).unwrap()
+        };
+        assert_eq!(start("exit 0").wait(), Ok(()));
+        assert!(start("echo oh; exit 3").wait().unwrap_err().contains("`sh -c echo oh; exit 3`"));
+        drop(start("sleep 600"));
+        fs::remove_file(&output).unwrap();
     }
 
     #[test]

@@ -11,6 +11,10 @@ use crate::steps::{StepOutcome, Steps};
 
 type InteropPart = (&'static str, fn() -> Result<StepOutcome>);
 
+/// Packages whose programs and examples the parts run. They are built with one command, because
+/// cargo selects the features of dependencies for all packages of a command together.
+const PROGRAMS: [&str; 4] = ["halite-cli", "halite-interop", "halite-client", "halite-conformance"];
+
 /// Parts with their headings.
 pub(crate) const PARTS: [InteropPart; 8] = [
     ("interop: HBase reads store files that Halite wrote", || written_by_halite("store-files")),
@@ -32,10 +36,23 @@ pub(crate) const PARTS: [InteropPart; 8] = [
     ("interop: RowCounter, and LoadTestTool through a crash", || client_part("tools", &[])),
 ];
 
+/// Heading of [`build`].
+pub(crate) const BUILD_TITLE: &str = "interop: the tested programs";
+
+/// Builds the programs of all parts, which do not call cargo after it.
+pub(crate) fn build() -> Result<StepOutcome> {
+    let mut command = cargo(["build", "--quiet", "--bins", "--examples"]);
+    PROGRAMS.iter().for_each(|package| {
+        command.args(["--package", package]);
+    });
+    run(&mut command).map(|()| StepOutcome::Done)
+}
+
 /// `cargo xtask interop`; with arguments, runs only the part of the clients and passes the
 /// arguments to `halite-interop`.
 pub(crate) fn run_parts(arguments: &[String]) -> Result<()> {
     let mut steps = Steps::new(is_ci());
+    steps.step(BUILD_TITLE, build);
     if !arguments.is_empty() {
         steps.step("interop: HBase's clients", || client_part("clients", arguments));
         return steps.finish();
@@ -50,15 +67,8 @@ pub(crate) fn run_parts(arguments: &[String]) -> Result<()> {
 fn client_part(part: &str, arguments: &[String]) -> Result<StepOutcome> {
     with_tools(&["javac", "mvn", "go"], || {
         fetch_all(&["hbase-2.6.4", "hbase-2.4.17", "hbase-3.0.0-beta-1", "asynchbase-1.8.2"])?;
-        build_programs()?;
         run_clients(part, &target_dir().join("debug/halite"), arguments)
     })
-}
-
-/// Builds the tested program and `halite-interop`.
-fn build_programs() -> Result<()> {
-    let packages = ["--package", "halite-cli", "--package", "halite-interop"];
-    run(cargo(["build", "--quiet"]).args(packages))
 }
 
 /// Runs the part of the Rust client: its examples are the programs, and the conformance suite is
@@ -66,16 +76,6 @@ fn build_programs() -> Result<()> {
 fn remote() -> Result<StepOutcome> {
     with_tools(&["javac", "mvn"], || {
         fetch_all(&["hbase-2.6.4"])?;
-        run(&mut cargo([
-            "build",
-            "--quiet",
-            "--package",
-            "halite-client",
-            "--package",
-            "halite-conformance",
-            "--examples",
-        ]))?;
-        run(&mut cargo(["build", "--quiet", "--package", "halite-interop"]))?;
         run_clients("remote", &target_dir().join("debug/halite"), &[])
     })
 }
@@ -84,7 +84,6 @@ fn remote() -> Result<StepOutcome> {
 fn exchange() -> Result<StepOutcome> {
     with_tools(&["javac", "mvn"], || {
         fetch_all(&["hbase-2.6.4"])?;
-        build_programs()?;
         run_clients("exchange", &target_dir().join("debug/halite"), &[])
     })
 }
@@ -156,9 +155,16 @@ fn fetch_all(versions: &[&str]) -> Result<()> {
 }
 
 fn run_clients(part: &str, halite: &Path, arguments: &[String]) -> Result<()> {
-    let mut command = Command::new(target_dir().join("debug/halite-interop"));
+    let mut command = halite_interop();
     command.arg(part).arg(client_jars()).arg(target_dir().join("interop").join(part)).arg(halite);
-    run(command.args(arguments).current_dir(root()))
+    run(command.args(arguments))
+}
+
+/// Returns a command of the program that was built last.
+fn halite_interop() -> Command {
+    let mut command = Command::new(target_dir().join("debug/halite-interop"));
+    command.current_dir(root());
+    command
 }
 
 fn client_jars() -> PathBuf {
@@ -168,8 +174,7 @@ fn client_jars() -> PathBuf {
 fn written_by_halite(part: &str) -> Result<StepOutcome> {
     with_jars(|jars| {
         let work = target_dir().join("interop").join(part);
-        let mut command = cargo(["run", "--quiet", "--package", "halite-interop", "--", part]);
-        run(command.arg(jars).arg(work))
+        run(halite_interop().arg(part).arg(jars).arg(work))
     })
 }
 

@@ -16,6 +16,7 @@ mod interop;
 mod mutants;
 mod page_types;
 mod prerequisites;
+mod sql;
 mod steps;
 mod tidy;
 mod torture;
@@ -38,6 +39,7 @@ Tasks of the Halite repository.
     cargo xtask tidy                check crate edges, import circles, dependency reasons, the code
                                     map, test data and prose
     cargo xtask page-types          check the types of the web page's modules (needs node-typescript)
+    cargo xtask sql                 run the tests of SQL, which compile DataFusion
     cargo xtask sizes               print lengths of files and functions, and assertions
     cargo xtask sim [--seed 0x2a]   simulate the engine; a failed run prints its seed; --seeds N runs
                                     N seeds on all cores
@@ -85,6 +87,7 @@ fn run(arguments: &[String]) -> Result<()> {
             steps::StepOutcome::Done => Ok(()),
             steps::StepOutcome::Skipped(missing) => Err(missing),
         },
+        ("sql", []) => command::run(&mut sql::tests()),
         ("sizes", []) => tidy::sizes::run(),
         ("sim", rest) => checks::simulation(rest),
         ("world", rest) => checks::world(rest),
@@ -102,9 +105,10 @@ fn run(arguments: &[String]) -> Result<()> {
             cargo(["run", "--quiet", "--package", "halite-wire-codegen", "--"]).args(rest),
         ),
         ("bench", rest) => bench::run_or_list(rest),
-        ("test" | "ci" | "tidy" | "page-types" | "sizes" | "loom" | "races", [extra, ..]) => {
-            Err(format!("unexpected arguments {extra:?} for `{task}`; see cargo xtask --help"))
-        }
+        (
+            "test" | "ci" | "tidy" | "page-types" | "sql" | "sizes" | "loom" | "races",
+            [extra, ..],
+        ) => Err(format!("unexpected arguments {extra:?} for `{task}`; see cargo xtask --help")),
         _ => Err(format!("unknown task {task:?}; see cargo xtask --help")),
     }
 }
