@@ -4,8 +4,9 @@
 //! {"time": 1710499320000, "op": "put", "key": "\\x00abc", "values": {"id": "5"}, "weight": 1000, ...}
 //! ```
 //!
-//! `time` is in milliseconds since 1970, `key` as the shell prints it, `stop` the end of a scan, and
-//! `values` the fields of the declared key. Other members are for other programs.
+//! `time` is in milliseconds since 1970, `key` as the shell prints it, `stop` the end of a scan,
+//! `values` the fields of the declared key, and `weight` the operations of which it is the sample, 1
+//! without it. Other members are for other programs.
 
 use std::collections::BTreeSet;
 
@@ -23,6 +24,8 @@ pub(super) struct TracedOperation {
     /// `true` for a scan, whose key may be the beginning of one.
     pub(super) is_scan: bool,
     pub(super) key: Bytes,
+    /// Operations of which it is the sample.
+    weight: u64,
     /// Values of the fields by their names; empty if they are not known.
     values: Map<String, Value>,
 }
@@ -64,6 +67,13 @@ fn operation(line: &str) -> anyhow::Result<TracedOperation> {
         bail!("\"time\" in milliseconds, \"op\" as in \"put\", and \"key\" are wanted");
     };
     let key = read_bytes(key).map_err(|error| anyhow::anyhow!("\"key\": {error}"))?;
+    let weight = match object.get("weight") {
+        None => 1,
+        Some(weight) => match weight.as_u64() {
+            Some(weight @ 1..) => weight,
+            _ => bail!("\"weight\": {weight} is not a number of operations, at least 1"),
+        },
+    };
     let values = match object.remove("values") {
         Some(Value::Object(values)) => values,
         _ => Map::new(),
@@ -73,6 +83,7 @@ fn operation(line: &str) -> anyhow::Result<TracedOperation> {
         is_read: kind.is_read(),
         is_scan: kind == CallKind::Scan,
         key: key.into(),
+        weight,
         values,
     })
 }
@@ -106,6 +117,7 @@ pub(super) fn traffic(operations: &[TracedOperation], fields: &[&str]) -> (Traff
             time_ms: operation.time_ms,
             is_read: operation.is_read,
             row: row(operation),
+            weight: operation.weight,
         })
         .collect();
     let left_out = operations.len() - used.len();
@@ -136,13 +148,19 @@ mod tests {
             of_values.operations[1].row,
             RowSpec::Values(vec![GeneratedValue::Text("2".to_owned())])
         );
+        let weights = |traffic: &Traffic| -> Vec<u64> {
+            traffic.operations.iter().map(|operation| operation.weight).collect()
+        };
         let (of_keys, left_out) = traffic(&operations, &["other"]);
+        assert_eq!(weights(&of_keys), [9, 1]);
         assert_eq!((of_keys.fields.len(), of_keys.operations.len(), left_out), (0, 2, 1));
     }
 
     #[test]
     fn invalid_line_is_named() {
-        for line in ["{", r#"{"time": 1, "op": "put"}"#, r#"{"time": 1, "op": "x", "key": ""}"#] {
+        let weight = r#"{"time": 1, "op": "put", "key": "a", "weight": 0}"#;
+        let no_key = r#"{"time": 1, "op": "put"}"#;
+        for line in ["{", no_key, r#"{"time": 1, "op": "x", "key": ""}"#, weight] {
             let text = format!("{}\n{line}", r#"{"time": 1, "op": "put", "key": "a"}"#);
             let error = read(&text).err().unwrap();
             assert!(format!("{error:#}").contains("line 2"), "{error:#}");

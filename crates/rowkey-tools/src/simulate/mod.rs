@@ -39,7 +39,7 @@ pub use traffic::{
 };
 pub use unique::{DigestCollisions, Uniqueness};
 
-use crate::picture::Panel;
+use crate::picture::{KeyedOperation, Panel};
 use crate::split_sample;
 pub(crate) use insert_pattern::correlation;
 use keys::Keys;
@@ -144,29 +144,34 @@ pub fn simulate(
         .map(|run| run[0])
         .collect();
     let key = |at: &u32| keys.get(*at as usize);
+    let weighted = |at: &u32| (key(at), traffic.operations[*at as usize].weight);
     let time_of = |at: u32| traffic.operations[at as usize].time_ms;
     let ends = rows::first_field_ends(&design.key, &keys, count);
     let first_field = |at: u32| usize::from(ends[at as usize]);
     let span_ms = time_of(writes[writes.len() - 1]) - time_of(writes[0]);
-    let skew = Skew::from_keys(writes.iter().map(key), &boundaries, options.window);
+    let skew = Skew::from_weighted(writes.iter().map(weighted), &boundaries, options.window);
     let queries = fanout::costs(design, &keys, traffic, &distinct, &boundaries);
     let count = distinct.len() as u64;
     let uniqueness = unique::uniqueness(&design.key, &keys, traffic, &writes, count, span_ms);
-    let timed: Vec<(u32, i64)> = writes.iter().map(|&at| (at, time_of(at))).collect();
-    let source = Source { design, keys: &keys, boundaries: &boundaries, writes: &timed };
+    let keyed = |&at: &u32| {
+        let Operation { time_ms, weight, .. } = traffic.operations[at as usize];
+        KeyedOperation { key: keys.get(at as usize), time_ms, is_read: false, weight }
+    };
+    let keyed: Vec<KeyedOperation<'_>> = writes.iter().map(keyed).collect();
+    let source = Source { design, keys: &keys, boundaries: &boundaries, writes: &keyed };
     Ok(Simulation {
         name: design.name.clone(),
         key: design.key.to_text(),
         misfits: keys.misfits,
         panel: panel(&source, &skew, &queries, &uniqueness),
         writes: skew,
-        writes_by_time: by_time(&keys, &writes, time_of, &boundaries, options.window_ms),
+        writes_by_time: by_time(&keyed, &boundaries, options.window_ms),
         reads: (!reads.is_empty())
-            .then(|| Skew::from_keys(reads.iter().map(key), &boundaries, options.window)),
+            .then(|| Skew::from_weighted(reads.iter().map(weighted), &boundaries, options.window)),
         rows_max_over_mean: Skew::from_keys(distinct.iter().map(key), &boundaries, 0).max_over_mean,
         insert_pattern: InsertPattern::from_ranks(&ranks(&keys, &writes, &written)),
-        hot_rows: rows::hot_keys(&keys, &all, |at| keys.get(at as usize).len()),
-        hot_prefixes: rows::hot_keys(&keys, &all, first_field),
+        hot_rows: rows::hot_keys(&keys, traffic, &all, |at| keys.get(at as usize).len()),
+        hot_prefixes: rows::hot_keys(&keys, traffic, &all, first_field),
         spreads: rows::effective_spread(&design.key, &keys, traffic, &writes),
         cardinalities: rows::cardinalities(&design.key, &keys, traffic, &writes),
         partitions: rows::partitions(&keys, &written, first_field),
@@ -196,24 +201,18 @@ fn boundaries(
 
 /// Counts in windows of time: each begins at a multiple of its width, and lasts until it has enough
 /// writes for every region.
-fn by_time(
-    keys: &Keys,
-    writes: &[u32],
-    time_of: impl Fn(u32) -> i64,
-    boundaries: &[Bytes],
-    window_ms: u64,
-) -> Skew {
+fn by_time(writes: &[KeyedOperation<'_>], boundaries: &[Bytes], window_ms: u64) -> Skew {
     let width = i64::try_from(window_ms.max(1)).unwrap_or(i64::MAX);
     let mut counter = SkewCounter::new(boundaries);
     let mut window = None;
     let enough = MIN_WRITES_PER_REGION * (boundaries.len() as u64 + 1);
-    for &at in writes {
-        let now = time_of(at).div_euclid(width);
+    for write in writes {
+        let now = write.time_ms.div_euclid(width);
         if window.is_some_and(|window| window != now) && counter.in_window() >= enough {
             counter.close_window();
         }
         window = Some(now);
-        counter.add(keys.get(at as usize));
+        counter.add_weighted(write.key, write.weight);
     }
     if counter.windows() == 0 || counter.in_window() >= enough {
         counter.close_window();

@@ -29,8 +29,8 @@ pub(super) struct Source<'s> {
     pub(super) design: &'s Design,
     pub(super) keys: &'s Keys,
     pub(super) boundaries: &'s [Bytes],
-    /// Writes, with their times in milliseconds since 1970, in their order.
-    pub(super) writes: &'s [(u32, i64)],
+    /// Writes in their order.
+    pub(super) writes: &'s [KeyedOperation<'s>],
 }
 
 /// Returns the panel of a simulation.
@@ -56,24 +56,23 @@ pub(super) fn panel(
 }
 
 fn map(source: &Source<'_>) -> (HeatMap, Axis) {
-    let Source { keys, boundaries, writes, .. } = source;
+    let Source { boundaries, writes, .. } = source;
     let (bounds, most) = grid(boundaries, writes.len());
     let (first, last) = match (writes.first(), writes.last()) {
-        (Some((_, first)), Some((_, last))) => (*first, *last),
+        (Some(first), Some(last)) => (first.time_ms, last.time_ms),
         _ => (0, 0),
     };
-    let key = |at: u32| keys.get(at as usize);
     if first == last {
-        let keys = writes.iter().map(|(at, _)| key(*at));
+        let keys = writes.iter().map(|write| (write.key, write.weight));
         return (by_arrival(bounds, keys, most), Axis::Arrival { operations: writes.len() as u64 });
     }
     let (column_ms, seconds) = columns(last.saturating_sub(first).saturating_add(1), most);
     let columns = seconds.len();
     let mut counts = Counts::new(bounds, (first, column_ms), seconds);
-    for (at, time) in *writes {
+    for write in *writes {
         // The last column lasts until the last write.
-        let column = counts.column_of(*time).unwrap_or(columns - 1);
-        counts.add(counts.row_of(key(*at)), column, 1);
+        let column = counts.column_of(write.time_ms).unwrap_or(columns - 1);
+        counts.add(counts.row_of(write.key), column, write.weight);
     }
     (counts.into_map(Vec::new()), Axis::Time)
 }
@@ -91,13 +90,13 @@ fn grid(boundaries: &[Bytes], writes: usize) -> (Vec<Box<[u8]>>, usize) {
 /// Returns the map of keys whose order determines their columns.
 fn by_arrival<'k>(
     bounds: Vec<Box<[u8]>>,
-    keys: impl ExactSizeIterator<Item = &'k [u8]>,
+    keys: impl ExactSizeIterator<Item = (&'k [u8], u64)>,
     columns: usize,
 ) -> HeatMap {
     let count = keys.len().max(1);
     let mut counts = Counts::new(bounds, (0, 1), vec![1.0; columns]);
-    for (place, key) in keys.enumerate() {
-        counts.add(counts.row_of(key), place * columns / count, 1);
+    for (place, (key, weight)) in keys.enumerate() {
+        counts.add(counts.row_of(key), place * columns / count, weight);
     }
     counts.into_map(Vec::new())
 }
@@ -113,7 +112,7 @@ pub fn panel_of_keys(
 ) -> Panel {
     let labels = KeyLabels::new(schema.clone());
     let (bounds, columns) = grid(boundaries, keys.len());
-    let map = by_arrival(bounds, keys.iter().map(|key| &key[..]), columns);
+    let map = by_arrival(bounds, keys.iter().map(|key| (&key[..], 1)), columns);
     let keyed = keys.iter();
     let operations: Vec<KeyedOperation<'_>> =
         keyed.map(|key| KeyedOperation { key, time_ms: 0, is_read: false, weight: 1 }).collect();
@@ -174,13 +173,9 @@ fn verdict(
 ) -> Verdict {
     let step = source.writes.len().div_ceil(MAX_DIAGNOSED) as u64;
     // Not every n-th of them: the writers may take turns.
-    let is_chosen = |at: u32| step <= 1 || split_mix(u64::from(at)).is_multiple_of(step);
-    let operation = |(at, time_ms): &(u32, i64)| {
-        let key = source.keys.get(*at as usize);
-        KeyedOperation { time_ms: *time_ms, key, is_read: false, weight: 1 }
-    };
-    let chosen = source.writes.iter().filter(|(at, _)| is_chosen(*at));
-    let operations: Vec<KeyedOperation<'_>> = chosen.map(operation).collect();
+    let is_chosen = |at: u64| step <= 1 || split_mix(at).is_multiple_of(step);
+    let chosen = (0..).zip(source.writes).filter(|(at, _)| is_chosen(*at));
+    let operations: Vec<KeyedOperation<'_>> = chosen.map(|(_, write)| *write).collect();
     let mut finding = diagnose_operations(&operations, source.boundaries, &source.design.key);
     if are_new(uniqueness.rows, uniqueness.writes) {
         finding = finding.of_new_rows();

@@ -71,18 +71,27 @@ pub(super) fn sorted(keys: &Keys, mut places: Vec<u32>) -> Vec<u32> {
 /// Counts the uses of keys or prefixes: `length` returns the number of relevant bytes of the key at
 /// an index, `sorted` is in key order.
 #[expect(clippy::cast_precision_loss, reason = "a share of a sample")]
-pub(super) fn hot_keys(keys: &Keys, sorted: &[u32], length: impl Fn(u32) -> usize) -> HotKeys {
+pub(super) fn hot_keys(
+    keys: &Keys,
+    traffic: &Traffic,
+    sorted: &[u32],
+    length: impl Fn(u32) -> usize,
+) -> HotKeys {
     let mut hot = HotKeys::default();
+    let weight = |places: &[u32]| {
+        let weights = places.iter().map(|&at| traffic.operations[at as usize].weight);
+        weights.fold(0_u64, u64::saturating_add)
+    };
     for run in runs(keys, sorted, &length) {
         let key = keys.get(run[0] as usize);
         hot.distinct += 1;
-        hot.top.push((Bytes::copy_from_slice(&key[..length(run[0])]), run.len() as u64));
+        hot.top.push((Bytes::copy_from_slice(&key[..length(run[0])]), weight(run)));
         if hot.top.len() > 4096 {
             keep_hottest(&mut hot.top);
         }
     }
     keep_hottest(&mut hot.top);
-    hot.top_share = hot.top.first().map_or(0.0, |(_, count)| *count as f64 / sorted.len() as f64);
+    hot.top_share = hot.top.first().map_or(0.0, |(_, count)| *count as f64 / weight(sorted) as f64);
     hot
 }
 

@@ -55,9 +55,23 @@ impl Skew {
         boundaries: &[Bytes],
         window: usize,
     ) -> Self {
+        Self::from_weighted(
+            keys_in_arrival_order.into_iter().map(|key| (key, 1)),
+            boundaries,
+            window,
+        )
+    }
+
+    /// Returns the same of keys that count as several operations each; a window is still of
+    /// `window` keys.
+    pub(super) fn from_weighted<'k>(
+        keys_in_arrival_order: impl IntoIterator<Item = (&'k [u8], u64)>,
+        boundaries: &[Bytes],
+        window: usize,
+    ) -> Self {
         let mut counter = SkewCounter::new(boundaries);
-        for key in keys_in_arrival_order {
-            counter.add(key);
+        for (key, weight) in keys_in_arrival_order {
+            counter.add_weighted(key, weight);
             if counter.in_window() == window as u64 {
                 counter.close_window();
             }
@@ -103,8 +117,14 @@ impl<'b> SkewCounter<'b> {
     /// Counts a key; returns the index of its region.
     #[inline]
     pub fn add(&mut self, key: &[u8]) -> usize {
+        self.add_weighted(key, 1)
+    }
+
+    /// Counts a key as `weight` operations; returns the index of its region.
+    #[inline]
+    pub(super) fn add_weighted(&mut self, key: &[u8], weight: u64) -> usize {
         let region = region_for_key(key, self.boundaries);
-        self.window[region] += 1;
+        self.window[region] = self.window[region].saturating_add(weight);
         self.in_window += 1;
         region
     }
@@ -129,15 +149,16 @@ impl<'b> SkewCounter<'b> {
         if self.in_window == 0 {
             return;
         }
-        self.max_over_mean.push(max_over_mean(&self.window, self.in_window));
-        self.effective.push(effective_regions(&self.window, self.in_window));
+        let operations = sum(&self.window);
+        self.max_over_mean.push(max_over_mean(&self.window, operations));
+        self.effective.push(effective_regions(&self.window, operations));
         self.discard_window();
     }
 
     /// Closes a window without counting it; its keys still count in the total.
     fn discard_window(&mut self) {
         for (whole, count) in self.whole.iter_mut().zip(&mut self.window) {
-            *whole += std::mem::take(count);
+            *whole = whole.saturating_add(std::mem::take(count));
         }
         self.in_window = 0;
     }
@@ -145,7 +166,7 @@ impl<'b> SkewCounter<'b> {
     /// Returns the skew; keys since the last closed window count in the total only.
     pub fn skew(mut self) -> Skew {
         self.discard_window();
-        let operations = self.whole.iter().sum();
+        let operations = sum(&self.whole);
         Skew {
             operations,
             max_over_mean: max_over_mean(&self.whole, operations),
@@ -160,6 +181,11 @@ impl<'b> SkewCounter<'b> {
             counts: self.whole,
         }
     }
+}
+
+/// Returns the sum of weights that a file may state.
+fn sum(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio of counts far below 2^52")]

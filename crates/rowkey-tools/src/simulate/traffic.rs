@@ -37,6 +37,8 @@ pub struct Operation {
     pub is_read: bool,
     /// Row of the operation.
     pub row: RowSpec,
+    /// Operations of which it is the sample, at least 1: it counts as all of them.
+    pub weight: u64,
 }
 
 /// Row of an operation.
@@ -98,7 +100,7 @@ impl TrafficSpec {
             let row = RowSpec::Values(
                 self.fields.iter().map(|(_, spec)| spec.generate(&mut rng, at, time_ms)).collect(),
             );
-            Operation { time_ms, is_read, row }
+            Operation { time_ms, is_read, row, weight: 1 }
         };
         let operations = (0..self.operations as u64).map(operation).collect();
         Ok(Traffic {
@@ -139,7 +141,7 @@ impl Traffic {
                 Some(key) => RowSpec::Key(read_bytes(key).map_err(wrong)?.into()),
                 None => values(row, fields, &mut names, &mut traffic.fields).map_err(wrong)?,
             };
-            traffic.operations.push(Operation { time_ms, is_read, row });
+            traffic.operations.push(Operation { time_ms, is_read, row, weight: 1 });
         }
         if traffic.operations.is_empty() {
             return Err(SimulateError::Operations(0));

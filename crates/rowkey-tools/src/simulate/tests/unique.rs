@@ -56,7 +56,7 @@ fn random_traffic(rng: &mut Rng) -> Traffic {
                 GeneratedValue::Number(rng.u64(0..values_of_c)),
                 GeneratedValue::Number(rng.u64(..)),
             ];
-            Operation { time_ms, is_read: false, row: RowSpec::Values(row) }
+            Operation { time_ms, is_read: false, row: RowSpec::Values(row), weight: 1 }
         })
         .collect();
     operations.sort_by_key(|operation| operation.time_ms);
@@ -215,6 +215,7 @@ fn estimate_lists_its_doubts() {
                 time_ms,
                 is_read: false,
                 row: RowSpec::Values(vec![GeneratedValue::Time(time_ms)]),
+                weight: 1,
             }
         };
         Traffic { fields: vec!["ts".into()], operations: (0..8_000).map(operation).collect() }
