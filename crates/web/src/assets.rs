@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use axum::Router;
-use axum::extract::Query;
+use axum::extract::{Path, Query};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
@@ -81,20 +81,54 @@ static ASSETS: &[Asset] = &[
     asset!("style.css", CSS),
 ];
 
-/// Entity tags of the files, in their order, and that of the document at the end.
+/// Entity tags of the files, in their order.
 static TAGS: LazyLock<Vec<String>> =
-    LazyLock::new(|| ASSETS.iter().chain([&INDEX]).map(|asset| etag(asset.bytes)).collect());
+    LazyLock::new(|| ASSETS.iter().map(|asset| etag(asset.bytes)).collect());
+
+/// Part of the path of all files, another one for each version of them: a browser keeps what it has
+/// under one path, so that a page is shown with one request for its document.
+static VERSION: LazyLock<String> =
+    LazyLock::new(|| etag(TAGS.concat().as_bytes()).trim_matches('"').to_owned());
+
+/// The document with the paths of the files, and its entity tag.
+static DOCUMENT: LazyLock<(String, String)> = LazyLock::new(|| {
+    let mut text = String::from_utf8_lossy(INDEX.bytes).into_owned();
+    for Asset { path, .. } in ASSETS {
+        text = text.replace(&format!("\"{path}\""), &format!("\"{}{path}\"", prefix()));
+    }
+    let tag = etag(text.as_bytes());
+    (text, tag)
+});
+
+/// Cache of what is requested again each time, and answered with "not modified".
+const ASK_AGAIN: &str = "no-cache";
+/// Cache of what never changes.
+const KEEP: &str = "public, max-age=31536000, immutable";
+
+fn prefix() -> String {
+    format!("/assets/{}", *VERSION)
+}
 
 /// Paths of pages.
 const PAGES: [&str; 5] = ["/", "/tables", "/activity", "/t/{t}", "/t/{t}/{page}"];
 
 /// Adds the files, the pages, and the pages of HBase, which lead to those like them.
 pub(crate) fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
-    let page = |headers: HeaderMap| async move { serve(&INDEX, ASSETS.len(), &headers) };
+    let page = |headers: HeaderMap| async move {
+        let (text, tag) = &*DOCUMENT;
+        serve(INDEX.content_type, text.as_bytes(), tag, ASK_AGAIN, &headers)
+    };
     let router = PAGES.iter().fold(router, |router, path| router.route(path, get(page)));
     let router = ASSETS.iter().enumerate().fold(router, |router, (at, asset)| {
-        let file = move |headers: HeaderMap| async move { serve(asset, at, &headers) };
-        router.route(asset.path, get(file))
+        let file = move |version: Option<Path<String>>, headers: HeaderMap| async move {
+            let tag = TAGS.get(at).map_or("", String::as_str);
+            // A page of an earlier version may load more of its files.
+            let is_current = version.is_some_and(|Path(version)| version == *VERSION);
+            let cache = if is_current { KEEP } else { ASK_AGAIN };
+            serve(asset.content_type, asset.bytes, tag, cache, &headers)
+        };
+        let versioned = format!("/assets/{{version}}{}", asset.path);
+        router.route(&versioned, get(file)).route(asset.path, get(file))
     });
     router
         .route("/master-status", get(async || Redirect::temporary("/")))
@@ -103,17 +137,22 @@ pub(crate) fn add_routes(router: Router<Arc<Site>>) -> Router<Arc<Site>> {
         .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
 }
 
-fn serve(asset: &Asset, at: usize, headers: &HeaderMap) -> Response {
-    let tag = TAGS.get(at).map_or("", String::as_str);
+fn serve(
+    content_type: &'static str,
+    bytes: &'static [u8],
+    tag: &str,
+    cache: &'static str,
+    headers: &HeaderMap,
+) -> Response {
     let known = [
         (header::ETAG, HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static(""))),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::CACHE_CONTROL, HeaderValue::from_static(cache)),
     ];
     if has_tag(headers, tag) {
         return (StatusCode::NOT_MODIFIED, known).into_response();
     }
-    let content_type = [(header::CONTENT_TYPE, HeaderValue::from_static(asset.content_type))];
-    (content_type, known, asset.bytes).into_response()
+    let content_type = [(header::CONTENT_TYPE, HeaderValue::from_static(content_type))];
+    (content_type, known, bytes).into_response()
 }
 
 #[derive(Deserialize)]
@@ -184,6 +223,15 @@ mod tests {
             std::fs::write(file, &module).unwrap();
         }
         assert_eq!(std::fs::read_to_string(file).unwrap(), module);
+    }
+
+    #[test]
+    fn document_names_files_under_their_version() {
+        let (text, _) = &*DOCUMENT;
+        assert!(text.contains(&format!("src=\"{}/js/main.js\"", prefix())), "{text}");
+        let plain = ["\"/js/", ".css\""].map(|part| text.matches(part).count());
+        assert_eq!(plain, [0, text.matches(&prefix()).count() - text.matches(".js\"").count()]);
+        assert!(text.contains("\"/status.txt\""), "{text}");
     }
 
     #[test]
