@@ -3,3 +3,4 @@
 mod bad;
 mod designs;
 mod unique;
+mod weights;
