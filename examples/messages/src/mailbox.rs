@@ -1,0 +1,195 @@
+//! Writes and reads of the three tables.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use halite::rowkey::typed::TsMillis;
+use halite::rowkey::{KeyBuf, PageToken, Plan, Scatter, ScatterOptions};
+use halite::{
+    BlockingCluster, BlockingTable, CheckAndMutate, CompareOp, Condition, Error, Get, Put, Result,
+    Row, RowOp, Scan, block_on, declare_tables,
+};
+
+use crate::keys::{BODY, ConversationKey, FAMILY, InboxKey, OutboxKey, TABLES, VERSIONS, pair};
+use crate::{Message, Version};
+
+/// Mailboxes of all users, on any cluster. Cheap to clone.
+#[derive(Clone)]
+pub struct Mailbox {
+    pub(crate) inbox: BlockingTable,
+    pub(crate) outbox: BlockingTable,
+    pub(crate) convo: BlockingTable,
+}
+
+/// Part of a list: times, size, and where the page before ended.
+#[derive(Clone, Debug)]
+pub struct PageRequest {
+    /// Times of sending, from the first (inclusive) to the last (exclusive).
+    pub sent_ms: Range<i64>,
+    /// Maximum messages of a page, above 0.
+    pub limit: usize,
+    /// Token of the page before; `None` for the first page.
+    pub after: Option<PageToken>,
+}
+
+impl PageRequest {
+    /// Returns the request of the newest messages of all times.
+    pub fn newest(limit: usize) -> Self {
+        Self { sent_ms: 0..i64::MAX, limit, after: None }
+    }
+}
+
+/// Messages, newest first.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Messages.
+    pub messages: Vec<Message>,
+    /// Token for the next page; `None` if this one is not full, so that none follows.
+    pub next: Option<PageToken>,
+    /// Rows that the table returned for it.
+    pub examined: u64,
+}
+
+impl Mailbox {
+    /// Opens the tables of a namespace, and creates those that do not exist.
+    ///
+    /// # Errors
+    /// As [`declare_tables`].
+    pub fn open(cluster: &BlockingCluster, namespace: &str) -> Result<Self> {
+        declare_tables(cluster, namespace, TABLES)?;
+        let table = |name: &str| cluster.table(&format!("{namespace}:{name}"));
+        Ok(Self {
+            inbox: table(InboxKey::TABLE)?,
+            outbox: table(OutboxKey::TABLE)?,
+            convo: table(ConversationKey::TABLE)?,
+        })
+    }
+
+    /// Sends messages. The outbox is written first: after a failure [`Self::repair`] finds there
+    /// what the other two tables lack. Sending a message again has no effect.
+    ///
+    /// # Errors
+    /// `InvalidRequest` for an invalid message, before any is written; otherwise as
+    /// [`BlockingTable::batch`].
+    pub fn send(&self, messages: &[Message]) -> Result<()> {
+        if messages.is_empty() {
+            return Ok(());
+        }
+        messages.iter().try_for_each(Message::check)?;
+        write(&self.outbox, messages, Message::outbox_key)?;
+        write(&self.inbox, messages, Message::inbox_key)?;
+        write(&self.convo, messages, Message::conversation_key)
+    }
+
+    /// Gives a message another text, as a new version. Returns `false` if the message does not
+    /// exist. Each version of a message needs a time of its own.
+    ///
+    /// # Errors
+    /// `InvalidRequest` for an edit before the message was sent; otherwise as
+    /// [`BlockingTable::check_and_mutate`].
+    pub fn edit(&self, message: &Message, at_ms: i64, body: &str) -> Result<bool> {
+        message.check()?;
+        if at_ms < message.sent_ms {
+            return Err(Error::invalid(format!(
+                "message {}: it is edited at {at_ms} ms, before it was sent at {} ms",
+                message.id, message.sent_ms
+            )));
+        }
+        let version = |key: KeyBuf| Put::new(key).add_at(FAMILY, BODY, at_ms, body);
+        let exists = Condition::Column {
+            family: FAMILY.into(),
+            qualifier: BODY.into(),
+            op: CompareOp::NotEqual,
+            value: None,
+        };
+        let key = message.outbox_key()?;
+        let row = key.to_vec();
+        if !self.outbox.check_and_mutate(CheckAndMutate::new(row, exists, version(key)))? {
+            return Ok(false);
+        }
+        self.inbox.put(version(message.inbox_key()?))?;
+        self.convo.put(version(message.conversation_key()?))?;
+        Ok(true)
+    }
+
+    /// Returns messages that a user received, newest first.
+    ///
+    /// # Errors
+    /// As [`Scatter::new`] and [`Scatter::next`].
+    pub fn received(&self, user: &str, request: &PageRequest) -> Result<Page> {
+        let scan = InboxKey::scan().receiver(user).ts(times(request)).limit(request.limit);
+        page(&self.inbox, scan.plan()?, request, Message::from_inbox)
+    }
+
+    /// Returns messages that a user sent, newest first.
+    ///
+    /// # Errors
+    /// As [`Self::received`].
+    pub fn sent(&self, user: &str, request: &PageRequest) -> Result<Page> {
+        let scan = OutboxKey::scan().sender(user).ts(times(request)).limit(request.limit);
+        page(&self.outbox, scan.plan()?, request, Message::from_outbox)
+    }
+
+    /// Returns messages between two users in both directions, newest first.
+    ///
+    /// # Errors
+    /// As [`Self::received`].
+    pub fn conversation(&self, a: &str, b: &str, request: &PageRequest) -> Result<Page> {
+        let (one, other) = pair(a, b);
+        let scan = ConversationKey::scan().one(one).other(other).ts(times(request));
+        page(&self.convo, scan.limit(request.limit).plan()?, request, Message::from_conversation)
+    }
+
+    /// Returns the texts of a message in its receiver's inbox, the newest first; at most ten. Empty
+    /// if it does not exist.
+    ///
+    /// # Errors
+    /// As [`BlockingTable::get`].
+    pub fn history(&self, message: &Message) -> Result<Vec<Version>> {
+        let row = self.inbox.get(Get::new(message.inbox_key()?).versions(VERSIONS))?;
+        let version = |cell: halite::CellRef<'_>| Version {
+            at_ms: cell.timestamp(),
+            body: String::from_utf8_lossy(cell.value()).into_owned(),
+        };
+        Ok(row.iter().map(version).collect())
+    }
+}
+
+fn times(request: &PageRequest) -> Range<TsMillis> {
+    TsMillis(request.sent_ms.start)..TsMillis(request.sent_ms.end)
+}
+
+/// Writes messages into one table. Their cells have the time of sending, so that writing them again
+/// changes nothing.
+fn write(
+    table: &BlockingTable,
+    messages: &[Message],
+    key: fn(&Message) -> Result<KeyBuf>,
+) -> Result<()> {
+    let put = |message: &Message| -> Result<RowOp> {
+        let put = Put::new(key(message)?).add_at(FAMILY, BODY, message.sent_ms, &message.body);
+        Ok(put.into())
+    };
+    let puts = messages.iter().map(put).collect::<Result<Vec<RowOp>>>()?;
+    table.batch(puts)?.into_iter().try_for_each(|result| result.map(drop))
+}
+
+/// Reads a page: one range of one table, and not more rows than the page has.
+fn page(
+    table: &BlockingTable,
+    plan: Plan,
+    request: &PageRequest,
+    message: fn(&Row) -> Result<Message>,
+) -> Result<Page> {
+    let (table, options) = (Arc::clone(table.inner()), ScatterOptions::default());
+    let after = request.after.as_ref();
+    let mut rows = Scatter::new(table, Arc::new(plan), Scan::all(), &options, after)?;
+    let mut messages = Vec::with_capacity(request.limit.min(1000));
+    let mut last = None;
+    while let Some(row) = block_on(rows.next())? {
+        messages.push(message(&row)?);
+        last = Some(row);
+    }
+    let next = last.filter(|_| messages.len() == request.limit).map(|row| rows.token_of(&row));
+    Ok(Page { messages, next, examined: rows.examined() })
+}
