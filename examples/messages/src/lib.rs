@@ -13,4 +13,4 @@ mod repair;
 
 pub use keys::{ConversationKey, InboxKey, OutboxKey, TABLES};
 pub use mailbox::{Mailbox, Page, PageRequest};
-pub use message::{Message, Version};
+pub use message::{Edit, Message, Version};

@@ -11,7 +11,7 @@ use halite::{
 };
 
 use crate::keys::{BODY, ConversationKey, FAMILY, InboxKey, OutboxKey, TABLES, VERSIONS, pair};
-use crate::{Message, Version};
+use crate::{Edit, Message, Version};
 
 /// Mailboxes of all users, on any cluster. Cheap to clone.
 #[derive(Clone)]
@@ -76,40 +76,36 @@ impl Mailbox {
             return Ok(());
         }
         messages.iter().try_for_each(Message::check)?;
-        write(&self.outbox, messages, Message::outbox_key)?;
-        write(&self.inbox, messages, Message::inbox_key)?;
-        write(&self.convo, messages, Message::conversation_key)
+        write(&self.outbox, puts(messages, Message::outbox_key)?)?;
+        write(&self.inbox, puts(messages, Message::inbox_key)?)?;
+        write(&self.convo, puts(messages, Message::conversation_key)?)
     }
 
-    /// Gives a message another text, as a new version. Returns `false` if the message does not
-    /// exist. Each version of a message needs a time of its own.
+    /// Gives messages other texts, as new versions. Returns for each edit `true` if its message
+    /// exists; otherwise nothing is written.
     ///
     /// # Errors
-    /// `InvalidRequest` for an edit before the message was sent; otherwise as
-    /// [`BlockingTable::check_and_mutate`].
-    pub fn edit(&self, message: &Message, at_ms: i64, body: &str) -> Result<bool> {
-        message.check()?;
-        if at_ms < message.sent_ms {
-            return Err(Error::invalid(format!(
-                "message {}: it is edited at {at_ms} ms, before it was sent at {} ms",
-                message.id, message.sent_ms
-            )));
+    /// `InvalidRequest` for an edit that is not after the sending of its message, before any is
+    /// written; otherwise as [`BlockingTable::batch`].
+    pub fn edit(&self, edits: &[Edit]) -> Result<Vec<bool>> {
+        if edits.is_empty() {
+            return Ok(Vec::new());
         }
-        let version = |key: KeyBuf| Put::new(key).add_at(FAMILY, BODY, at_ms, body);
-        let exists = Condition::Column {
-            family: FAMILY.into(),
-            qualifier: BODY.into(),
-            op: CompareOp::NotEqual,
-            value: None,
-        };
-        let key = message.outbox_key()?;
-        let row = key.to_vec();
-        if !self.outbox.check_and_mutate(CheckAndMutate::new(row, exists, version(key)))? {
-            return Ok(false);
+        edits.iter().try_for_each(Edit::check)?;
+        let checks = edits.iter().map(Edit::in_outbox).collect::<Result<Vec<RowOp>>>()?;
+        let mut exist = Vec::with_capacity(edits.len());
+        for result in self.outbox.batch(checks)? {
+            exist.push(result?.processed);
         }
-        self.inbox.put(version(message.inbox_key()?))?;
-        self.convo.put(version(message.conversation_key()?))?;
-        Ok(true)
+        let existing = || edits.iter().zip(&exist).filter(|(_, exists)| **exists);
+        for (table, key) in [
+            (&self.inbox, Message::inbox_key as fn(&Message) -> Result<KeyBuf>),
+            (&self.convo, Message::conversation_key),
+        ] {
+            let puts = existing().map(|(edit, _)| Ok(edit.put(key(&edit.message)?).into()));
+            write(table, puts.collect::<Result<_>>()?)?;
+        }
+        Ok(exist)
     }
 
     /// Returns messages that a user received, newest first.
@@ -159,19 +155,47 @@ fn times(request: &PageRequest) -> Range<TsMillis> {
     TsMillis(request.sent_ms.start)..TsMillis(request.sent_ms.end)
 }
 
-/// Writes messages into one table. Their cells have the time of sending, so that writing them again
-/// changes nothing.
-fn write(
-    table: &BlockingTable,
-    messages: &[Message],
-    key: fn(&Message) -> Result<KeyBuf>,
-) -> Result<()> {
+impl Edit {
+    fn check(&self) -> Result<()> {
+        let Self { message, at_ms, .. } = self;
+        message.check()?;
+        if *at_ms > message.sent_ms {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "message {}: it is edited at {at_ms} ms, and was sent at {} ms; use a later time",
+            message.id, message.sent_ms
+        )))
+    }
+
+    fn put(&self, key: KeyBuf) -> Put {
+        Put::new(key).add_at(FAMILY, BODY, self.at_ms, &self.body)
+    }
+
+    /// Returns the write of the outbox, which is applied if the message exists.
+    fn in_outbox(&self) -> Result<RowOp> {
+        let exists = Condition::Column {
+            family: FAMILY.into(),
+            qualifier: BODY.into(),
+            op: CompareOp::NotEqual,
+            value: None,
+        };
+        let key = self.message.outbox_key()?;
+        Ok(CheckAndMutate::new(key.to_vec(), exists, self.put(key)).into())
+    }
+}
+
+/// Returns the puts of messages in one table. Their cells have the time of sending, so that writing
+/// them again changes nothing.
+fn puts(messages: &[Message], key: fn(&Message) -> Result<KeyBuf>) -> Result<Vec<RowOp>> {
     let put = |message: &Message| -> Result<RowOp> {
-        let put = Put::new(key(message)?).add_at(FAMILY, BODY, message.sent_ms, &message.body);
-        Ok(put.into())
+        Ok(Put::new(key(message)?).add_at(FAMILY, BODY, message.sent_ms, &message.body).into())
     };
-    let puts = messages.iter().map(put).collect::<Result<Vec<RowOp>>>()?;
-    table.batch(puts)?.into_iter().try_for_each(|result| result.map(drop))
+    messages.iter().map(put).collect()
+}
+
+fn write(table: &BlockingTable, ops: Vec<RowOp>) -> Result<()> {
+    table.batch(ops)?.into_iter().try_for_each(|result| result.map(drop))
 }
 
 /// Reads a page: one range of one table, and not more rows than the page has.

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use messages::{Mailbox, Message, Page, PageRequest};
+use messages::{Edit, Mailbox, Message, Page, PageRequest};
 
 /// 2024-03-15T00:00:00Z.
 const T0: i64 = 1_710_460_800_000;
@@ -33,7 +33,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         message(4, "ada", "grace", 3, "See you"),
         message(5, "ada", "grace", 3, "See you"),
     ])?;
-    mailbox.edit(&lunch, T0 + 4 * MINUTE_MS, "Lunch at one?")?;
+    let later =
+        Edit { message: lunch.clone(), at_ms: T0 + 4 * MINUTE_MS, body: "Lunch at one?".into() };
+    mailbox.edit(&[later])?;
 
     let first = mailbox.received("grace", &PageRequest::newest(2))?;
     print("grace received, page 1", &first)?;

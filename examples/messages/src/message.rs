@@ -21,6 +21,18 @@ pub struct Message {
     pub edited_ms: Option<i64>,
 }
 
+/// New text of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The message.
+    pub message: Message,
+    /// Time in milliseconds since 1970, after sending; each version of a message has a time of its
+    /// own.
+    pub at_ms: i64,
+    /// New text.
+    pub body: String,
+}
+
 /// Text of a message since a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {

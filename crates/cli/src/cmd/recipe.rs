@@ -161,7 +161,7 @@ impl RecipeArgs {
             grouped(generated.existing),
             load.seed
         )?;
-        Ok(())
+        print_size(recipe, site, load)
     }
 
     fn bench(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
@@ -181,16 +181,9 @@ impl RecipeArgs {
             self.backend.name(),
             config.threads
         )?;
+        print_size(recipe, site, load)?;
         let report = run_bench(recipe, &*application, site, config)?;
         report.write(&mut out)?;
-        let bytes = stored_bytes(site)?;
-        writeln!(
-            out,
-            "{} in store files; {} generated {}",
-            size(bytes),
-            grouped(load.items),
-            recipe.about().items
-        )?;
         Ok(())
     }
 
@@ -267,6 +260,21 @@ fn existing_load(recipe: &dyn Recipe, site: &Site) -> anyhow::Result<Load> {
         );
     }
     Ok(load)
+}
+
+/// Prints the bytes of the tables in store files, and those of an item.
+fn print_size(recipe: &dyn Recipe, site: &Site, load: Load) -> anyhow::Result<()> {
+    let bytes = stored_bytes(site)?;
+    #[expect(clippy::cast_precision_loss, reason = "it is rounded to one decimal")]
+    let each = bytes as f64 / load.items as f64;
+    writeln!(
+        std::io::stdout(),
+        "{} in store files, {each:.1} bytes for each of {} {}",
+        size(bytes),
+        grouped(load.items),
+        recipe.about().items
+    )?;
+    Ok(())
 }
 
 /// Creates a progress bar. It draws nothing if standard error is not a terminal.

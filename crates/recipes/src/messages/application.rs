@@ -45,18 +45,16 @@ impl MessagesApplication {
 
 impl Application for MessagesApplication {
     fn write(&self, items: Range<u64>) -> Result<()> {
-        let mut unsent: Vec<Message> = Vec::new();
+        let (mut messages, mut edits) = (Vec::new(), Vec::new());
         for number in items {
             match self.generator.item(number) {
-                Item::Send(message) => unsent.push(message),
-                Item::Edit { message, at_ms, body } => {
-                    // The message may be one of those.
-                    self.design.send(&std::mem::take(&mut unsent))?;
-                    self.design.edit(&message, at_ms, &body)?;
-                }
+                Item::Send(message) => messages.push(message),
+                Item::Edit(edit) => edits.push(edit),
             }
         }
-        self.design.send(&unsent)
+        // Edits follow the messages, which may be among these.
+        self.design.send(&messages)?;
+        self.design.edit(&edits)
     }
 
     fn answer(&self, out: &mut dyn Write) -> Result<()> {
@@ -129,7 +127,7 @@ impl Application for MessagesApplication {
         let before = verify::model(&*self.design, &self.generator, items.start)?;
         let touches = |number, list: &List| match self.generator.item(number) {
             Item::Send(message) => lists_of(&message).contains(list),
-            Item::Edit { .. } => false,
+            Item::Edit(_) => false,
         };
         let write = |number| self.write(number..number + 1);
         verify_while_writing(&*self.design, &before.lists(), items, touches, write)
@@ -140,7 +138,7 @@ impl MessagesApplication {
     /// Prints the texts of the first message that was edited.
     fn print_history(&self, out: &mut dyn Write) -> Result<()> {
         let edited = (0..1000).find_map(|number| match self.generator.item(number) {
-            Item::Edit { message, .. } => Some(message),
+            Item::Edit(edit) => Some(edit.message),
             Item::Send(_) => None,
         });
         let Some(message) = edited else { return Ok(()) };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use anyhow::Result;
-use messages::{Mailbox, Message, PageRequest, Version};
+use messages::{Edit, Mailbox, Message, PageRequest, Version};
 
 use crate::paging::{ListPage, Lists, Position};
 use crate::recipe::Site;
@@ -27,11 +27,11 @@ pub trait Design: Lists<List = List, Item = Message> + Send + Sync {
     /// Errors of the cluster.
     fn send(&self, messages: &[Message]) -> Result<()>;
 
-    /// Gives a message another text. Returns `false` if it does not exist.
+    /// Gives messages other texts.
     ///
     /// # Errors
     /// Errors of the cluster.
-    fn edit(&self, message: &Message, at_ms: i64, body: &str) -> Result<bool>;
+    fn edit(&self, edits: &[Edit]) -> Result<()>;
 
     /// Returns the texts of a message, the newest first.
     ///
@@ -81,8 +81,9 @@ impl Design for Mailbox {
         Ok(Self::send(self, messages)?)
     }
 
-    fn edit(&self, message: &Message, at_ms: i64, body: &str) -> Result<bool> {
-        Ok(Self::edit(self, message, at_ms, body)?)
+    fn edit(&self, edits: &[Edit]) -> Result<()> {
+        Self::edit(self, edits)?;
+        Ok(())
     }
 
     fn history(&self, message: &Message) -> Result<Vec<Version>> {

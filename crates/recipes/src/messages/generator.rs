@@ -1,7 +1,7 @@
 //! Generated messages: a few users have most of them, several are sent in one millisecond, some are
 //! sent twice by a double click, some arrive late, and a tenth of the items are edits.
 
-use messages::Message;
+use messages::{Edit, Message};
 
 use crate::random::Random;
 use crate::recipe::Load;
@@ -23,14 +23,7 @@ pub enum Item {
     /// Message to send.
     Send(Message),
     /// Edit of an earlier message.
-    Edit {
-        /// The message as it was sent.
-        message: Message,
-        /// Time of the edit in milliseconds since 1970.
-        at_ms: i64,
-        /// New text.
-        body: String,
-    },
+    Edit(Edit),
 }
 
 /// Generator of items by their numbers.
@@ -64,12 +57,12 @@ impl Generator {
     pub fn item(&self, number: u64) -> Item {
         match self.edited(number) {
             None => Item::Send(self.message(number)),
-            Some(target) => Item::Edit {
+            Some(target) => Item::Edit(Edit {
                 message: self.message(target),
                 // After the last time of sending, and different for each edit.
                 at_ms: T0 + milliseconds(HOUR_MS + number),
                 body: format!("{} (edit {number})", self.body(target)),
-            },
+            }),
         }
     }
 
@@ -144,7 +137,7 @@ mod tests {
             .iter()
             .filter_map(|item| match item {
                 Item::Send(message) => Some(message),
-                Item::Edit { .. } => None,
+                Item::Edit(_) => None,
             })
             .collect();
         let mut same = HashMap::new();
@@ -168,7 +161,7 @@ mod tests {
     fn edits_follow_their_messages_at_different_times() {
         let mut times = HashMap::new();
         for number in 0..2_000 {
-            if let Item::Edit { message, at_ms, .. } = generator().item(number) {
+            if let Item::Edit(Edit { message, at_ms, .. }) = generator().item(number) {
                 assert_eq!(generator().item(message.id), Item::Send(message.clone()));
                 assert!(message.id < number && at_ms > message.sent_ms);
                 assert!(times.insert(at_ms, number).is_none());

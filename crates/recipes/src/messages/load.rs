@@ -41,9 +41,7 @@ fn send(application: &MessagesApplication) -> Result<Outcome> {
     match application.generator.item(item) {
         Item::Send(message) => application.design.send(&[message])?,
         // Its message may be in progress in another thread; then there is nothing to edit yet.
-        Item::Edit { message, at_ms, body } => {
-            application.design.edit(&message, at_ms, &body).map(drop)?;
-        }
+        Item::Edit(edit) => application.design.edit(&[edit]).map(drop)?,
     }
     Ok(Outcome { operation: 0, returned: 1, examined: 0 })
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use messages::{Message, Version};
+use messages::{Edit, Message, Version};
 
 use super::design::List;
 use super::generator::Item;
@@ -25,7 +25,7 @@ impl Oracle {
                 let versions = self.messages.entry(id(message)).or_default();
                 versions.insert(message.sent_ms, message.body.clone());
             }
-            Item::Edit { message, at_ms, body } => {
+            Item::Edit(Edit { message, at_ms, body }) => {
                 if let Some(versions) = self.messages.get_mut(&id(message)) {
                     versions.insert(*at_ms, body.clone());
                 }

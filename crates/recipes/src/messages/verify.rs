@@ -1,6 +1,7 @@
 //! Comparison of a design with the model.
 
 use anyhow::{Result, ensure};
+use messages::Edit;
 
 use super::design::Design;
 use super::generator::{Generator, Item};
@@ -17,7 +18,7 @@ pub(super) fn model(design: &dyn Design, generator: &Generator, written: u64) ->
     let next = generator.item(written);
     let is_written = match &next {
         Item::Send(message) => !design.history(message)?.is_empty(),
-        Item::Edit { message, at_ms, .. } => {
+        Item::Edit(Edit { message, at_ms, .. }) => {
             design.history(message)?.iter().any(|version| version.at_ms == *at_ms)
         }
     };

@@ -1,5 +1,6 @@
 //! The recipe on its table: orders added, users read, and the comparison with the model.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +18,8 @@ use crate::recipe::{Application, Load, Outcome, Verified};
 /// Purpose of the random numbers of a measurement.
 const MEASUREMENT: u64 = 10;
 const SHOWN_USERS: u64 = 3;
+/// Threads that write a batch of items.
+const WRITERS: u64 = 16;
 
 /// Users with the generator of their orders.
 pub(super) struct WideUserApplication {
@@ -37,6 +40,27 @@ impl WideUserApplication {
         let (user, order) = self.generator.item(number);
         self.design.add_order(&user, &order).map(drop)
     }
+
+    /// Adds orders by several threads. Those of a user are added by one of them, in order.
+    fn add_all(&self, numbers: Range<u64>) -> Result<()> {
+        let mut parts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for number in numbers {
+            let rank = self.generator.rank(number);
+            parts.entry(rank % WRITERS).or_default().push(number);
+        }
+        let add = |part: Vec<u64>| part.into_iter().try_for_each(|number| self.add(number));
+        if parts.len() < 2 {
+            return parts.into_values().try_for_each(add);
+        }
+        std::thread::scope(|scope| {
+            let add = &add;
+            let writers: Vec<_> =
+                parts.into_values().map(|part| scope.spawn(move || add(part))).collect();
+            writers.into_iter().try_for_each(|writer| {
+                writer.join().unwrap_or_else(|_| anyhow::bail!("a writer panicked"))
+            })
+        })
+    }
 }
 
 impl Application for WideUserApplication {
@@ -46,10 +70,7 @@ impl Application for WideUserApplication {
                 self.design.rename(&self.generator.user(rank), &format!("User {rank}"))?;
             }
         }
-        for number in items {
-            self.add(number)?;
-        }
-        Ok(())
+        self.add_all(items)
     }
 
     fn answer(&self, out: &mut dyn Write) -> Result<()> {

@@ -36,13 +36,23 @@ impl Generator {
         format!("user_{rank}")
     }
 
+    /// Returns the number of the order that an item is: itself, or the one before, which is
+    /// delivered a second time, because its first reply was lost.
+    fn order_of(&self, number: u64) -> u64 {
+        let is_repeated = number > 0 && Random::new(self.load.seed, 1, number).one_in(50);
+        number - u64::from(is_repeated)
+    }
+
+    /// Returns the rank of an item's user.
+    pub fn rank(&self, number: u64) -> u64 {
+        Random::new(self.load.seed, 2, self.order_of(number)).zipf(self.users())
+    }
+
     /// Returns the user and the order of an item.
     pub fn item(&self, number: u64) -> (String, Order) {
-        let mut random = Random::new(self.load.seed, 1, number);
-        // An order that is delivered a second time, because its first reply was lost.
-        let number = if number > 0 && random.one_in(50) { number - 1 } else { number };
-        let mut random = Random::new(self.load.seed, 2, number);
-        let user = self.user(random.zipf(self.users()));
+        let user = self.user(self.rank(number));
+        let number = self.order_of(number);
+        let mut random = Random::new(self.load.seed, 3, number);
         let at_ms = T0 + i64::try_from(number).unwrap_or(0) * MINUTE_MS;
         (user, Order { id: number + 1, at_ms, cents: 100 + random.below(100_000) })
     }

@@ -8,7 +8,7 @@ use halite::{BlockingTable, Bytes, FamilyDescriptor, Put, Row, Scan, TableDescri
 use halite_recipes::messages::{Design, List, MessagesRecipe};
 use halite_recipes::paging::{ListPage, Lists, Position};
 use halite_recipes::{Load, Site};
-use messages::{ConversationKey, InboxKey, Mailbox, Message, OutboxKey, Version};
+use messages::{ConversationKey, Edit, InboxKey, Mailbox, Message, OutboxKey, Version};
 
 use crate::backends;
 
@@ -184,10 +184,18 @@ impl Design for Naive {
         Ok(())
     }
 
-    fn edit(&self, message: &Message, at_ms: i64, body: &str) -> Result<bool> {
-        let at_ms = if self.mistake == Mistake::Overwrite { message.sent_ms } else { at_ms };
-        self.put_text(message, at_ms, body)?;
-        Ok(self.mailbox.edit(message, at_ms, body)?)
+    fn edit(&self, edits: &[Edit]) -> Result<()> {
+        for edit in edits {
+            let Edit { message, at_ms, body } = edit;
+            if self.mistake == Mistake::Overwrite {
+                self.put_text(message, message.sent_ms, body)?;
+                self.send(&[Message { body: body.clone(), ..message.clone() }])?;
+                continue;
+            }
+            self.put_text(message, *at_ms, body)?;
+            self.mailbox.edit(std::slice::from_ref(edit))?;
+        }
+        Ok(())
     }
 
     fn history(&self, message: &Message) -> Result<Vec<Version>> {
