@@ -2,8 +2,9 @@
 
 use std::io::Write;
 use std::ops::Range;
+use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use halite::BlockingCluster;
 
 use crate::explain::NamedQuery;
@@ -71,6 +72,25 @@ pub struct Verified {
 pub trait Recipe: Send + Sync {
     /// Returns its description.
     fn about(&self) -> &'static About;
+
+    /// Returns the number of items if none is specified.
+    fn default_items(&self) -> u64 {
+        self.about().default_items
+    }
+
+    /// Returns the recipe with the real data of a file instead of generated items. Its tables are in
+    /// a namespace of their own.
+    ///
+    /// # Errors
+    /// A recipe without a format of real data; a file that cannot be read.
+    fn with_data(&self, path: &Path) -> Result<Box<dyn Recipe>> {
+        bail!(
+            "{} has generated {} only, so {} is of no use; leave it out",
+            self.about().name,
+            self.about().items,
+            path.display()
+        )
+    }
 
     /// Returns the `CREATE TABLE` statements of its tables, without a namespace.
     fn statements(&self) -> &'static str;

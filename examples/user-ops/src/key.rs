@@ -17,8 +17,8 @@ pub(crate) const DETAIL: &str = "d";
 /// Characters of a user in the key.
 pub const USER_CHARS: usize = 8;
 
-/// The table. Ids of users are numbered, so their last digits are spread evenly and their first ones
-/// are not: the key begins with the last digit.
+/// The table. Ids of users are numbered, so their last digits are spread evenly and their first
+/// ones are not: the key begins with the last digit.
 pub const TABLES: &str = "
 CREATE TABLE operations (
   kind STRING FAMILY o QUALIFIER k NOT NULL,

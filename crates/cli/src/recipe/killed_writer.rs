@@ -3,6 +3,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::ops::Range;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
@@ -14,12 +15,14 @@ use crate::backend::{Backend, BackendArgs};
 /// Target of a check on the backend of the command.
 pub(crate) struct KilledWriter<'a> {
     args: &'a BackendArgs,
+    /// File of real data.
+    data: Option<&'a Path>,
     opened: Option<Backend>,
 }
 
 impl<'a> KilledWriter<'a> {
-    pub(crate) fn new(args: &'a BackendArgs) -> Self {
-        Self { args, opened: None }
+    pub(crate) fn new(args: &'a BackendArgs, data: Option<&'a Path>) -> Self {
+        Self { args, data, opened: None }
     }
 
     /// Closes the store if it is open.
@@ -38,6 +41,9 @@ impl<'a> KilledWriter<'a> {
         command.args(["recipe", recipe.about().name, "writer"]);
         for (flag, value) in [("--until", until), ("--scale", load.items), ("--seed", load.seed)] {
             command.arg(flag).arg(value.to_string());
+        }
+        if let Some(file) = self.data {
+            command.arg("--from").arg(file);
         }
         match self.args.data() {
             Some(directory) => command.arg("--data").arg(directory),

@@ -8,11 +8,11 @@ use anyhow::Result;
 use user_ops::Operation;
 
 use super::design::Design;
-use super::generator::{Generator, T0, model};
+use super::generator::{Generator, model};
 use crate::explain::NamedQuery;
 use crate::paging::{ALL_TIMES, Model, Position, verify_lists, verify_while_writing};
 use crate::random::Random;
-use crate::recipe::{Application, Load, Outcome, Verified};
+use crate::recipe::{Application, Outcome, Verified};
 
 /// Operations of a page.
 const PAGE_OPERATIONS: usize = 50;
@@ -25,15 +25,14 @@ const MEASUREMENT: u64 = 10;
 pub(super) struct UserOpsApplication {
     design: Box<dyn Design>,
     generator: Generator,
-    load: Load,
     /// Number of the next item that a measurement writes.
     next_item: AtomicU64,
 }
 
 impl UserOpsApplication {
-    pub(super) fn new(design: Box<dyn Design>, load: Load) -> Self {
-        let next_item = AtomicU64::new(load.items);
-        Self { design, generator: Generator::new(load), load, next_item }
+    pub(super) fn new(design: Box<dyn Design>, generator: Generator) -> Self {
+        let next_item = AtomicU64::new(generator.load.items);
+        Self { design, generator, next_item }
     }
 
     /// Returns the model of the items before `written`, and of the next one if it was written.
@@ -51,7 +50,7 @@ impl UserOpsApplication {
         let page = self.design.page(&user, at_ms, SHOWN_OPERATIONS, &Position::default())?;
         writeln!(out, "{title}: {} rows examined", page.examined)?;
         for Operation { at_ms, kind, detail, .. } in &page.items {
-            let seconds = (at_ms - T0).div_euclid(1000);
+            let seconds = (at_ms - self.generator.first_ms()).div_euclid(1000);
             let (day, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
             let line = format!("  day {day:>2}, {second:>5} s  {kind} {detail}");
             writeln!(out, "{}", line.trim_end())?;
@@ -69,13 +68,15 @@ impl Application for UserOpsApplication {
     fn answer(&self, out: &mut dyn Write) -> Result<()> {
         let (user, neighbor) = (self.generator.user(0), self.generator.user(1));
         self.print(&format!("{user}, newest operations"), &user, ALL_TIMES, out)?;
-        let month = T0..T0 + 30 * DAY_MS;
+        let first_ms = self.generator.first_ms();
+        let month = first_ms..first_ms + 30 * DAY_MS;
         self.print(&format!("{user}, the first 30 days"), &user, month, out)?;
         self.print(&format!("{neighbor}, newest operations"), &neighbor, ALL_TIMES, out)
     }
 
     fn queries(&self) -> Vec<NamedQuery> {
         let user = self.generator.user(0);
+        let day_ms = self.generator.first_ms() + 5 * DAY_MS;
         let query = |name, question, times: Option<&str>| NamedQuery {
             name,
             question,
@@ -90,13 +91,13 @@ impl Application for UserOpsApplication {
             query(
                 "between",
                 format!("what {user} did on a day"),
-                Some("ts=2024-03-20..2024-03-21"),
+                Some(&format!("ts={}..{}", day_ms, day_ms + DAY_MS)),
             ),
         ]
     }
 
     fn operate(&self, number: u64) -> Result<Outcome> {
-        let mut random = Random::new(self.load.seed, MEASUREMENT, number);
+        let mut random = Random::new(self.generator.load.seed, MEASUREMENT, number);
         let kind = random.below(100);
         if kind < 60 {
             let item = self.next_item.fetch_add(1, Ordering::Relaxed);
@@ -104,7 +105,7 @@ impl Application for UserOpsApplication {
             return Ok(Outcome { operation: 0, returned: 1, examined: 0 });
         }
         let user = self.generator.user(random.zipf(self.generator.users()));
-        let day = T0 + i64::try_from(random.below(60)).unwrap_or(0) * DAY_MS;
+        let day = self.generator.first_ms() + i64::try_from(random.below(60)).unwrap_or(0) * DAY_MS;
         let (operation, at_ms) = if kind < 90 { (1, ALL_TIMES) } else { (2, day..day + DAY_MS) };
         let page = self.design.page(&user, at_ms, PAGE_OPERATIONS, &Position::default())?;
         Ok(Outcome { operation, returned: page.items.len() as u64, examined: page.examined })

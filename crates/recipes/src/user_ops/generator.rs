@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use user_ops::Operation;
 
@@ -11,6 +12,7 @@ use crate::random::Random;
 use crate::recipe::Load;
 
 use super::design::Design;
+use super::flights::Flights;
 
 /// 2024-03-15T00:00:00Z in milliseconds.
 pub(super) const T0: i64 = 1_710_460_800_000;
@@ -22,26 +24,40 @@ const OPERATIONS_PER_USER: u64 = 20;
 const MAX_USERS: u64 = 90_000_000;
 const KINDS: [&str; 6] = ["login", "search", "view", "buy", "pay", "logout"];
 
-/// Generator of operations by their numbers.
-#[derive(Clone, Copy, Debug)]
+/// Generator of operations by their numbers, or the operations of a file.
+#[derive(Clone, Debug)]
 pub struct Generator {
-    load: Load,
+    pub(super) load: Load,
+    flights: Option<Arc<Flights>>,
 }
 
 impl Generator {
     /// Creates the generator of a load.
-    pub fn new(load: Load) -> Self {
-        Self { load }
+    pub fn new(load: Load, flights: Option<Arc<Flights>>) -> Self {
+        Self { load, flights }
+    }
+
+    /// Returns the time before the first operation, but for late ones, in milliseconds since 1970.
+    pub fn first_ms(&self) -> i64 {
+        let first = self.flights.as_ref().and_then(|flights| flights.operations.first());
+        first.map_or(T0, |operation| operation.at_ms / DAY_MS.cast_signed() * DAY_MS.cast_signed())
     }
 
     /// Returns the number of users, at least 4.
     pub fn users(&self) -> u64 {
+        if let Some(flights) = &self.flights {
+            return flights.aircraft.len() as u64;
+        }
         (self.load.items / OPERATIONS_PER_USER).clamp(4, MAX_USERS)
     }
 
     /// Returns the id of a user; user 0 has the most operations. The reversed id of user 1 begins
     /// with that of user 0, but for the zeros in front.
     pub fn user(&self, rank: u64) -> String {
+        if let Some(flights) = &self.flights {
+            let rank = usize::try_from(rank).unwrap_or(usize::MAX);
+            return flights.aircraft.get(rank).cloned().unwrap_or_default();
+        }
         let number = match rank {
             0 => 12_345,
             1 => 612_345,
@@ -52,6 +68,9 @@ impl Generator {
 
     /// Returns an item.
     pub fn item(&self, number: u64) -> Operation {
+        if let Some(flights) = &self.flights {
+            return repeated(&flights.operations, number);
+        }
         let mut random = Random::new(self.load.seed, 1, number);
         if number > 0 && random.one_in(100) {
             // An operation that is delivered a second time, because its first reply was lost.
@@ -84,6 +103,15 @@ impl Generator {
     }
 }
 
+/// Returns an operation of a year, which is repeated in the following years.
+fn repeated(operations: &[Operation], number: u64) -> Operation {
+    let count = operations.len() as u64;
+    let (year, number) = (number / count, number % count);
+    let operation = &operations[usize::try_from(number).unwrap_or(0)];
+    let later_ms = i64::try_from(year * 365 * DAY_MS).unwrap_or(0);
+    Operation { at_ms: operation.at_ms + later_ms, ..operation.clone() }
+}
+
 /// Returns the lists of all users after these items.
 pub(super) fn model(items: impl Iterator<Item = Operation>) -> Model<dyn Design> {
     // Operations that are delivered twice are one.
@@ -104,7 +132,7 @@ mod tests {
 
     #[test]
     fn items_contain_what_a_check_needs() {
-        let generator = Generator::new(Load { seed: 1, items: 2_000 });
+        let generator = Generator::new(Load { seed: 1, items: 2_000 }, None);
         let items: Vec<Operation> = (0..2_000).map(|number| generator.item(number)).collect();
         let (mut same_ms, mut delivered) = (HashMap::new(), HashMap::new());
         for item in &items {

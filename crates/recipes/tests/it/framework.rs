@@ -122,3 +122,21 @@ fn table_with_another_schema_is_refused_before_any_is_created() {
     assert!(error.contains("it declares ROW KEY (one STRING, ts TIMESTAMP), and not"), "{error}");
     init(recipe, &site, &mut Vec::new()).unwrap();
 }
+
+#[test]
+fn documentation_lists_every_recipe_with_its_example() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/recipes.md")).unwrap();
+    for recipe in recipes() {
+        let (name, shows) = (recipe.about().name, recipe.about().shows);
+        let line = format!(
+            "| [{name}](#{name}) | {shows} | [examples/{name}](../examples/{name}/README.md) |"
+        );
+        assert!(page.contains(&line), "docs/recipes.md lacks the line\n{line}");
+        let chapter = format!("\n## {}{}\n", name[..1].to_uppercase(), &name[1..]);
+        assert!(page.contains(&chapter), "docs/recipes.md lacks the chapter{chapter}");
+        let readme = root.join(format!("examples/{name}/README.md"));
+        let readme = std::fs::read_to_string(readme).unwrap();
+        assert!(readme.contains(&format!("docs/recipes.md#{name})")), "{name}");
+    }
+}

@@ -1,5 +1,5 @@
-//! Recipes on an embedded store and through client and server, with crashes; and their checks, which
-//! fail for designs with the mistakes of the tutorials.
+//! Recipes on an embedded store and through client and server, with crashes; and their checks,
+//! which fail for designs with the mistakes of the tutorials.
 #![allow(clippy::unwrap_used, reason = "tests fail by panic")]
 
 mod backends;

@@ -8,7 +8,7 @@ use halite::rowkey::PageToken;
 use halite::{BlockingTable, FamilyDescriptor, Put, Row, Scan, TableDescriptor};
 use halite_recipes::paging::{ListPage, Lists, Position};
 use halite_recipes::user_ops::{Design, USER_OPS, UserOpsRecipe};
-use halite_recipes::{InProcessTarget, Load, Site, check};
+use halite_recipes::{InProcessTarget, Load, Recipe as _, Site, check};
 use user_ops::{History, Operation};
 
 use crate::backends;
@@ -27,6 +27,32 @@ fn p08_histories_equal_model_after_crash() {
 fn p08_recipe_runs_through_client_and_server() {
     let load = Load { items: 200, ..LOAD };
     check(&USER_OPS, load, &mut InProcessTarget::new(|| Ok(backends::connect()), 40)).unwrap();
+}
+
+/// Returns flights of five days, some aircraft more often than others.
+fn flights() -> String {
+    let header = "dep_delay,carrier,flight,tailnum,origin,dest,air_time,minute,time_hour\n";
+    let line = |number: u32| {
+        let (aircraft, delay) = (number * number % 19 % 10, i64::from(number % 7) - 2);
+        let (day, hour, minute) = (1 + number / 40, number / 2 % 20, number % 2 * 30);
+        format!(
+            "{delay},AA,{number},N6{aircraft}AA,JFK,MIA,160,{minute},\
+             2013-01-{day:02}T{hour:02}:00:00Z\n"
+        )
+    };
+    std::iter::once(header.to_owned()).chain((0..200).map(line)).collect()
+}
+
+#[test]
+fn p08_flights_are_operations_of_aircraft() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("flights.csv");
+    std::fs::write(&file, flights()).unwrap();
+    let recipe = USER_OPS.with_data(&file).unwrap();
+    assert_eq!((recipe.default_items(), recipe.about().namespace), (400, "user_ops_flights"));
+    let load = Load { seed: 1, items: recipe.default_items() };
+    let report = backends::check_embedded(&*recipe, load, 77).unwrap();
+    assert_eq!((report.acknowledged, report.at_end.rows), (77, report.at_end.examined));
 }
 
 /// Mistake in a design with binary keys, as the tutorials compute them.
@@ -147,7 +173,7 @@ impl Design for Naive {
 
 /// Checks a design and returns why it fails.
 fn failure(design: fn(&Site) -> Result<Box<dyn Design>>) -> String {
-    let checked = backends::check_embedded(&UserOpsRecipe { design }, LOAD, 100);
+    let checked = backends::check_embedded(&UserOpsRecipe { design, flights: None }, LOAD, 100);
     format!("{:#}", checked.expect_err("the check finds the mistake"))
 }
 
