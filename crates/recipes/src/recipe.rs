@@ -78,8 +78,8 @@ pub trait Recipe: Send + Sync {
         self.about().default_items
     }
 
-    /// Returns the recipe with the real data of a file instead of generated items. Its tables are in
-    /// a namespace of their own.
+    /// Returns the recipe with the real data of a file instead of generated items. Its tables are
+    /// in a namespace of their own.
     ///
     /// # Errors
     /// A recipe without a format of real data; a file that cannot be read.

@@ -122,3 +122,37 @@ fn condition(row: &Bytes, orders: u64, then: RowOp) -> CheckAndMutate {
 fn key(user_id: &str) -> Result<Bytes> {
     Ok(UserKey { user_id }.encode()?.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use halite::rowkey::language::{Statement, statements};
+
+    use super::*;
+
+    #[test]
+    fn derived_key_is_that_of_the_table() {
+        let parsed = statements(TABLES).unwrap();
+        let [Statement::CreateTable(table)] = &parsed[..] else { panic!("{parsed:?}") };
+        assert_eq!(
+            (table.descriptor.name().to_string(), table.key.to_string()),
+            (UserKey::TABLE.to_owned(), UserKey::SCHEMA.to_owned())
+        );
+    }
+
+    #[test]
+    fn m16_row_has_name_and_last_ten_orders() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = halite::open(directory.path()).unwrap();
+        let users = Users::open(&store, "wide_user").unwrap();
+        let order = |id| Order { id, at_ms: 5, cents: 995 };
+        assert_eq!(users.page("ada").unwrap(), User::default());
+        users.rename("ada", "Ada").unwrap();
+        for id in 1..=12 {
+            assert!(users.add_order("ada", &order(id)).unwrap());
+            assert!(!users.add_order("ada", &order(id)).unwrap(), "it is there already");
+        }
+        let user = users.page("ada").unwrap();
+        assert_eq!((user.name.as_str(), user.order_count), ("Ada", 12));
+        assert_eq!(user.last_orders, (3..=12).rev().map(order).collect::<Vec<_>>());
+    }
+}
