@@ -13,6 +13,7 @@ mod hfile;
 mod import;
 mod key;
 mod open_files;
+mod recipe;
 mod series;
 mod serve;
 mod shell;

@@ -129,6 +129,7 @@
 
 mod blocking;
 mod cluster;
+mod declared_tables;
 #[cfg(feature = "heat")]
 pub mod heat;
 mod move_row;
@@ -136,6 +137,7 @@ mod pool;
 mod store;
 
 pub use blocking::{BlockingCluster, BlockingRows, BlockingTable, IntoTableName};
+pub use declared_tables::{DeclaredTable, declare_tables};
 #[cfg(feature = "client")]
 pub use halite_client::{
     ClusterReport, Config as ClientConfig, RegionReport, RemoteCluster, Retry, RetryObserver,

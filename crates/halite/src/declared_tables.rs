@@ -1,0 +1,189 @@
+//! Tables created from their declarations.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use halite_rowkey::language::{SplitClause, Statement, TableDeclaration, statements};
+use halite_rowkey::split::{DEFAULT_WIDTHS_AHEAD, Rolling, Splits};
+use halite_types::schema::DEFAULT_NAMESPACE;
+use halite_types::{
+    Attributes, Bytes, Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName,
+};
+
+use crate::blocking::BlockingCluster;
+
+/// Table that [`declare_tables`] found or created.
+#[derive(Clone, Debug)]
+pub struct DeclaredTable {
+    /// Its name, with the namespace.
+    pub name: TableName,
+    /// Its declaration.
+    pub declaration: TableDeclaration,
+    /// `true` if it was created; `false` if it existed with the same key, columns and families.
+    pub created: bool,
+}
+
+/// Creates the tables of `CREATE TABLE` statements that do not exist yet, with their splits.
+///
+/// Tables that a statement names without a namespace are created in `namespace`, which is created
+/// too. Existing tables must have the declared key, columns, families, versions and times to live;
+/// all are checked before the first table is created. Several programs may call this concurrently.
+///
+/// ```
+/// # fn main() -> halite::Result<()> {
+/// # let directory = tempfile::tempdir().expect("a temporary directory");
+/// let store = halite::open(directory.path())?;
+/// let visits = "CREATE TABLE visits (count I64 COUNTER FAMILY v, ROW KEY (page STRING))";
+/// let declared = halite::declare_tables(&store, "site", visits)?;
+/// assert_eq!((declared[0].name.to_string(), declared[0].created), ("site:visits".into(), true));
+/// assert!(!halite::declare_tables(&store, "site", visits)?[0].created);
+///
+/// let other = visits.replace("page STRING", "page U64");
+/// assert!(halite::declare_tables(&store, "site", &other).is_err());
+/// # store.close()
+/// # }
+/// ```
+///
+/// # Errors
+/// `InvalidRequest` for a text that is not a list of `CREATE TABLE` statements, a split that needs
+/// a file of sample keys, and a table that exists with another schema; otherwise as
+/// [`BlockingCluster::create_table`].
+pub fn declare_tables(
+    cluster: &BlockingCluster,
+    namespace: &str,
+    text: &str,
+) -> Result<Vec<DeclaredTable>> {
+    let declarations = parse(namespace, text)?;
+    let mut missing = Vec::with_capacity(declarations.len());
+    for declaration in &declarations {
+        missing.push(!exists_as_declared(cluster, declaration)?);
+    }
+    declarations
+        .into_iter()
+        .zip(missing)
+        .map(|(declaration, is_missing)| {
+            let created = is_missing && create(cluster, &declaration)?;
+            Ok(DeclaredTable { name: declaration.descriptor.name().clone(), declaration, created })
+        })
+        .collect()
+}
+
+/// Returns the declarations of a text, in a namespace.
+fn parse(namespace: &str, text: &str) -> Result<Vec<TableDeclaration>> {
+    let parsed = statements(text).map_err(|error| error.into_invalid(text))?;
+    parsed
+        .into_iter()
+        .map(|statement| match statement {
+            Statement::CreateTable(mut declaration) => {
+                let name = declaration.descriptor.name();
+                if name.namespace() == DEFAULT_NAMESPACE {
+                    let name = TableName::new(namespace, name.qualifier())?;
+                    declaration.descriptor = declaration.descriptor.renamed(name);
+                }
+                Ok(declaration)
+            }
+            _ => Err(Error::invalid("only CREATE TABLE declares a table; remove other statements")),
+        })
+        .collect()
+}
+
+/// Returns `true` if a table exists with the declared schema, `false` if it does not exist.
+fn exists_as_declared(cluster: &BlockingCluster, declaration: &TableDeclaration) -> Result<bool> {
+    let name = declaration.descriptor.name();
+    let existing = match cluster.descriptor(name) {
+        Ok(existing) => existing,
+        Err(error)
+            if matches!(error.kind(), ErrorKind::NoSuchTable | ErrorKind::NoSuchNamespace) =>
+        {
+            return Ok(false);
+        }
+        Err(error) => return Err(error),
+    };
+    match difference(declaration, &existing) {
+        None => Ok(true),
+        Some(difference) => Err(Error::invalid(format!(
+            "table {name} exists with another schema: {difference}; drop it, or use another \
+             namespace"
+        ))),
+    }
+}
+
+/// Creates a table and its namespace. Returns `false` if another program created it meanwhile.
+fn create(cluster: &BlockingCluster, declaration: &TableDeclaration) -> Result<bool> {
+    let name = declaration.descriptor.name();
+    if name.namespace() != DEFAULT_NAMESPACE {
+        match cluster.create_namespace(name.namespace(), Attributes::new()) {
+            Err(error) if error.kind() != ErrorKind::NamespaceExists => return Err(error),
+            _ => {}
+        }
+    }
+    let splits = split_keys(cluster, declaration)?;
+    let splits: Vec<&[u8]> = splits.iter().map(|key| &**key).collect();
+    match cluster.create_table(declaration.described(), &splits) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::TableExists => {
+            exists_as_declared(cluster, declaration)?;
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn split_keys(cluster: &BlockingCluster, declaration: &TableDeclaration) -> Result<Vec<Bytes>> {
+    let Some(clause) = &declaration.split else { return Ok(Vec::new()) };
+    let key = &declaration.key;
+    if let Some(splits) = Splits::declared(clause, key)? {
+        return Ok(splits.keys);
+    }
+    match clause {
+        SplitClause::Like(table) => Ok(Splits::like(&cluster.regions(table)?).keys),
+        SplitClause::Rolling(width_ms) => {
+            let rolling = Rolling::for_schema(&Arc::new(key.clone()), *width_ms);
+            let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let now_ms = i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX);
+            rolling.map_err(Error::invalid)?.boundaries(now_ms, DEFAULT_WIDTHS_AHEAD)
+        }
+        _ => Err(Error::invalid(format!(
+            "{clause} reads a file; create the table with `halite shell`, or use SPLIT AT"
+        ))),
+    }
+}
+
+/// Describes how an existing table differs from its declaration; `None` if it does not.
+fn difference(declared: &TableDeclaration, existing: &TableDescriptor) -> Option<String> {
+    let there = match TableDeclaration::from_descriptor(existing) {
+        None => return Some(format!("it declares no row key, and not {}", declared.key)),
+        Some(Err(error)) => return Some(format!("its declaration is not readable: {error}")),
+        Some(Ok(there)) => there,
+    };
+    if there.key != declared.key {
+        return Some(format!("it declares {}, and not {}", there.key, declared.key));
+    }
+    if there.columns != declared.columns {
+        let names = |of: &TableDeclaration| {
+            of.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>().join(", ")
+        };
+        return Some(format!(
+            "its columns are declared otherwise: {}, and not {}",
+            names(&there),
+            names(declared)
+        ));
+    }
+    declared.descriptor.families().find_map(|family| family_difference(family, existing))
+}
+
+fn family_difference(family: &FamilyDescriptor, existing: &TableDescriptor) -> Option<String> {
+    let name = String::from_utf8_lossy(family.name());
+    let Some(there) = existing.find_family(family.name()) else {
+        return Some(format!("it has no family {name}"));
+    };
+    if there.max_versions() != family.max_versions() {
+        let (before, now) = (there.max_versions(), family.max_versions());
+        return Some(format!("its family {name} retains {before} versions, and not {now}"));
+    }
+    let lifetime = |of: &FamilyDescriptor| {
+        of.ttl_ms().map_or_else(|| "no time to live".to_owned(), |ms| format!("a TTL of {ms} ms"))
+    };
+    (there.ttl_ms() != family.ttl_ms())
+        .then(|| format!("its family {name} has {}, and not {}", lifetime(there), lifetime(family)))
+}

@@ -1,0 +1,45 @@
+//! Measurements of one kind of operation.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use hdrhistogram::Histogram;
+
+use crate::recipe::Outcome;
+
+/// Significant digits of a latency in the histogram.
+const DIGITS: u8 = 3;
+
+/// Measurements of one kind of operation.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    /// Latencies in nanoseconds since the operation was due.
+    pub(crate) latencies: Histogram<u64>,
+    pub(crate) returned: u64,
+    pub(crate) examined: u64,
+}
+
+impl Measured {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self { latencies: Histogram::new(DIGITS)?, returned: 0, examined: 0 })
+    }
+
+    pub(crate) fn record(&mut self, outcome: &Outcome, since_due: Duration) {
+        self.returned += outcome.returned;
+        self.examined += outcome.examined;
+        // Cannot fail: the histogram grows.
+        let _ = self.latencies.record(u64::try_from(since_due.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) -> Result<()> {
+        self.returned += other.returned;
+        self.examined += other.examined;
+        Ok(self.latencies.add(&other.latencies)?)
+    }
+
+    /// Returns a latency in milliseconds.
+    #[expect(clippy::cast_precision_loss, reason = "it is rounded to two decimals")]
+    pub(crate) fn milliseconds(&self, quantile: f64) -> f64 {
+        self.latencies.value_at_quantile(quantile) as f64 / 1e6
+    }
+}

@@ -1,0 +1,24 @@
+//! Measurement of a recipe under load: an open loop, in which operations are due at fixed times
+//! whether earlier ones are done or not, so that a slow store cannot hide by being asked less.
+
+mod measured;
+mod report;
+mod run;
+mod size;
+
+pub use report::BenchReport;
+pub use run::run_bench;
+pub use size::stored_bytes;
+
+use std::time::Duration;
+
+/// Load of a measurement.
+#[derive(Clone, Copy, Debug)]
+pub struct BenchConfig {
+    /// Operations per second, at least 1.
+    pub rate: u64,
+    /// Duration.
+    pub duration: Duration,
+    /// Operations in progress at the same time, at least 1.
+    pub threads: usize,
+}

@@ -1,0 +1,126 @@
+//! Threads that execute operations at the times when they are due.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+
+use super::BenchConfig;
+use super::measured::Measured;
+use super::report::BenchReport;
+use crate::explain::declared_key;
+use crate::recipe::{About, Application, Recipe, Site};
+
+/// Operations that are due within this time are executed at once.
+const SLACK: Duration = Duration::from_micros(200);
+
+/// State that the threads share.
+struct OpenLoop<'a> {
+    application: &'a dyn Application,
+    about: &'a About,
+    config: BenchConfig,
+    start: Instant,
+    next: AtomicU64,
+    errors: AtomicU64,
+    first_error: OnceLock<String>,
+    total: Mutex<Vec<Measured>>,
+}
+
+/// Sends the operations of a recipe at a rate, and returns the measurements.
+///
+/// All operations that are due within the duration are executed, late ones after its end; their
+/// latencies count from when they were due.
+///
+/// # Errors
+/// Every operation failed, or an error of the cluster around the measurement.
+pub fn run_bench(
+    recipe: &dyn Recipe,
+    application: &dyn Application,
+    site: &Site,
+    config: BenchConfig,
+) -> Result<BenchReport> {
+    let about = recipe.about();
+    let bench = OpenLoop {
+        application,
+        about,
+        config,
+        start: Instant::now(),
+        next: AtomicU64::new(0),
+        errors: AtomicU64::new(0),
+        first_error: OnceLock::new(),
+        total: Mutex::new(new_measurements(about)?),
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..config.threads.max(1)).map(|_| scope.spawn(|| bench.work())).collect();
+        threads.into_iter().try_for_each(|thread| {
+            thread.join().unwrap_or_else(|_| anyhow::bail!("a thread of the load panicked"))
+        })
+    })?;
+    let took = bench.start.elapsed();
+    let measured = bench.total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let errors = bench.errors.into_inner();
+    if errors > 0 && measured.iter().all(|one| one.latencies.is_empty()) {
+        anyhow::bail!(
+            "every operation failed: {}",
+            bench.first_error.into_inner().unwrap_or_default()
+        );
+    }
+    let mut fan_outs = Vec::new();
+    for query in application.queries() {
+        let key = declared_key(site, &format!("{}:{}", site.namespace, query.table))?;
+        fan_outs.push((query.name, query.plan(&key)?.fan_out()));
+    }
+    Ok(BenchReport {
+        operations: about.operations,
+        measured,
+        config,
+        took,
+        errors,
+        first_error: bench.first_error.into_inner(),
+        fan_outs,
+    })
+}
+
+fn new_measurements(about: &About) -> Result<Vec<Measured>> {
+    about.operations.iter().map(|_| Measured::new()).collect()
+}
+
+impl OpenLoop<'_> {
+    /// Returns when an operation is due after the start.
+    fn due(&self, number: u64) -> Duration {
+        let nanos = u128::from(number) * 1_000_000_000 / u128::from(self.config.rate.max(1));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    fn work(&self) -> Result<()> {
+        let mut measured = new_measurements(self.about)?;
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let due = self.due(number);
+            if due >= self.config.duration {
+                break;
+            }
+            let wait = due.saturating_sub(self.start.elapsed());
+            if wait > SLACK {
+                std::thread::sleep(wait);
+            }
+            match self.application.operate(number) {
+                Ok(outcome) => {
+                    let since_due = self.start.elapsed().saturating_sub(due);
+                    measured
+                        .get_mut(outcome.operation)
+                        .context("an operation has no name")?
+                        .record(&outcome, since_due);
+                }
+                Err(error) => {
+                    self.errors.fetch_add(1, Ordering::Relaxed);
+                    self.first_error.get_or_init(|| format!("{error:#}"));
+                }
+            }
+        }
+        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        total.iter_mut().zip(&measured).try_for_each(|(sum, part)| sum.add(part))
+    }
+}

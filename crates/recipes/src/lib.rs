@@ -1,0 +1,43 @@
+//! Recipes: applications of the tutorials on row keys that run, are checked and are measured.
+//!
+//! The application of a recipe is an example program in `examples/`, which uses the public API. A
+//! [`Recipe`] here adds a generator of its data, its queries with answers, a load for measurements,
+//! and a comparison with a model in memory. Everything works on any
+//! [`Cluster`](halite::Cluster): an embedded store, a server, an HBase cluster.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod bench;
+mod check;
+mod dying_cluster;
+mod explain;
+mod generate;
+pub mod messages;
+pub mod paging;
+mod random;
+mod recipe;
+mod schema;
+pub mod user_ops;
+pub mod wide_user;
+
+pub use bench::{BenchConfig, BenchReport, run_bench, stored_bytes};
+pub use check::{CheckReport, CheckTarget, InProcessTarget, check, write_items};
+pub use dying_cluster::DyingCluster;
+pub use explain::{NamedQuery, explain};
+pub use generate::{Generated, generate, load_of};
+pub use random::Random;
+pub use recipe::{About, Application, Load, Outcome, Recipe, Site, Verified};
+pub use schema::{drop_tables, init, reset};
+
+static RECIPES: [&dyn Recipe; 3] =
+    [&messages::MESSAGES, &user_ops::USER_OPS, &wide_user::WIDE_USER];
+
+/// Returns all recipes.
+pub fn recipes() -> &'static [&'static dyn Recipe] {
+    &RECIPES
+}
+
+/// Returns a recipe by its name.
+pub fn find_recipe(name: &str) -> Option<&'static dyn Recipe> {
+    recipes().iter().copied().find(|recipe| recipe.about().name == name)
+}

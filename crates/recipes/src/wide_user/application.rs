@@ -1,0 +1,143 @@
+//! The recipe on its table: orders added, users read, and the comparison with the model.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Result, ensure};
+use wide_user::Order;
+
+use super::contention;
+use super::design::Design;
+use super::generator::{Generator, T0, apply};
+use crate::explain::NamedQuery;
+use crate::random::Random;
+use crate::recipe::{Application, Load, Outcome, Verified};
+
+/// Purpose of the random numbers of a measurement.
+const MEASUREMENT: u64 = 10;
+const SHOWN_USERS: u64 = 3;
+/// Threads that write a batch of items.
+const WRITERS: u64 = 16;
+
+/// Users with the generator of their orders.
+pub(super) struct WideUserApplication {
+    design: Box<dyn Design>,
+    generator: Generator,
+    load: Load,
+    /// Number of the next item that a measurement writes.
+    next_item: AtomicU64,
+}
+
+impl WideUserApplication {
+    pub(super) fn new(design: Box<dyn Design>, load: Load) -> Self {
+        let next_item = AtomicU64::new(load.items);
+        Self { design, generator: Generator::new(load), load, next_item }
+    }
+
+    fn add(&self, number: u64) -> Result<()> {
+        let (user, order) = self.generator.item(number);
+        self.design.add_order(&user, &order).map(drop)
+    }
+
+    /// Adds orders by several threads. Those of a user are added by one of them, in order.
+    fn add_all(&self, numbers: Range<u64>) -> Result<()> {
+        let mut parts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for number in numbers {
+            let rank = self.generator.rank(number);
+            parts.entry(rank % WRITERS).or_default().push(number);
+        }
+        let add = |part: Vec<u64>| part.into_iter().try_for_each(|number| self.add(number));
+        if parts.len() < 2 {
+            return parts.into_values().try_for_each(add);
+        }
+        std::thread::scope(|scope| {
+            let add = &add;
+            let writers: Vec<_> =
+                parts.into_values().map(|part| scope.spawn(move || add(part))).collect();
+            writers.into_iter().try_for_each(|writer| {
+                writer.join().unwrap_or_else(|_| anyhow::bail!("a writer panicked"))
+            })
+        })
+    }
+}
+
+impl Application for WideUserApplication {
+    fn write(&self, items: Range<u64>) -> Result<()> {
+        if items.start == 0 {
+            for rank in 0..SHOWN_USERS {
+                self.design.rename(&self.generator.user(rank), &format!("User {rank}"))?;
+            }
+        }
+        self.add_all(items)
+    }
+
+    fn answer(&self, out: &mut dyn Write) -> Result<()> {
+        for rank in 0..SHOWN_USERS {
+            let user = self.design.page(&self.generator.user(rank))?;
+            writeln!(out, "{}: {} orders, the last of them", user.name, user.order_count)?;
+            for Order { id, at_ms, cents } in user.last_orders.iter().take(5) {
+                let minute = (at_ms - T0) / 60_000;
+                let (whole, cents) = (cents / 100, cents % 100);
+                writeln!(out, "  minute {minute:>7}  order {id:>7}  {whole:>5}.{cents:02}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn queries(&self) -> Vec<NamedQuery> {
+        let user = self.generator.user(0);
+        vec![NamedQuery {
+            name: "page",
+            question: format!("name and last orders of {user}"),
+            table: "users",
+            conditions: vec![format!("user_id={user}")],
+            limit: None,
+        }]
+    }
+
+    fn operate(&self, number: u64) -> Result<Outcome> {
+        let mut random = Random::new(self.load.seed, MEASUREMENT, number);
+        if random.one_in(2) {
+            self.add(self.next_item.fetch_add(1, Ordering::Relaxed))?;
+            return Ok(Outcome { operation: 0, returned: 1, examined: 0 });
+        }
+        let user = self.generator.user(random.zipf(self.generator.users()));
+        let exists = self.design.page(&user)?.order_count > 0;
+        Ok(Outcome { operation: 1, returned: exists.into(), examined: exists.into() })
+    }
+
+    fn repair(&self) -> Result<u64> {
+        // An order is one atomic write of one row: nothing can be incomplete.
+        Ok(0)
+    }
+
+    fn verify(&self, written: u64) -> Result<Verified> {
+        let mut model = self.generator.model(written);
+        let (user, next) = self.generator.item(written);
+        if self.design.page(&user)?.last_orders.first().is_some_and(|order| *order == next) {
+            apply(model.entry(user).or_default(), next);
+        }
+        let mut verified = Verified::default();
+        for (user, expected) in model {
+            let found = self.design.page(&user)?;
+            ensure!(
+                (found.order_count, &found.last_orders)
+                    == (expected.order_count, &expected.last_orders),
+                "{user}: {} orders, the last {:?}; expected {}, the last {:?}",
+                found.order_count,
+                found.last_orders,
+                expected.order_count,
+                expected.last_orders
+            );
+            verified.add(1, 1);
+        }
+        Ok(verified)
+    }
+
+    fn verify_while_writing(&self, items: Range<u64>) -> Result<Verified> {
+        self.write(items)?;
+        contention::verify(&*self.design)
+    }
+}

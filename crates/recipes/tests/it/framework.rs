@@ -1,0 +1,142 @@
+//! Steps of every recipe: tables, resumed generation, refusals, answers, plans and a load.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use halite::{BlockingCluster, FamilyDescriptor, TableDescriptor};
+use halite_recipes::{
+    BenchConfig, DyingCluster, Load, Recipe, Site, explain, find_recipe, generate, init, load_of,
+    recipes, reset, run_bench, stored_bytes,
+};
+
+use crate::backends;
+
+const LOAD: Load = Load { seed: 3, items: 2_500 };
+
+fn site(cluster: &BlockingCluster, recipe: &dyn Recipe) -> Site {
+    Site { cluster: cluster.clone(), namespace: recipe.about().namespace.to_owned() }
+}
+
+/// Runs a step that prints, and returns its output.
+fn printed(step: impl FnOnce(&mut Vec<u8>) -> anyhow::Result<()>) -> String {
+    let mut out = Vec::new();
+    step(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn every_recipe_runs_all_steps() {
+    for recipe in recipes().iter().copied() {
+        let directory = tempfile::tempdir().unwrap();
+        let cluster = backends::open(&directory);
+        let site = site(&cluster, recipe);
+        let created = printed(|out| init(recipe, &site, out));
+        assert!(created.contains("CREATE TABLE") && created.contains(": created"), "{created}");
+        let again = printed(|out| init(recipe, &site, out));
+        assert!(again.contains(": exists with this schema"), "{again}");
+
+        let mut calls = Vec::new();
+        let generated = generate(recipe, &site, LOAD, &mut |written| calls.push(written)).unwrap();
+        assert_eq!((generated.existing, generated.written), (0, LOAD.items));
+        assert_eq!(calls, [0, 1000, 2000, 2500]);
+
+        let application = recipe.open(&site, LOAD).unwrap();
+        application.verify(LOAD.items).unwrap();
+        let answers = printed(|out| application.answer(out));
+        assert!(answers.lines().count() > 10, "{answers}");
+        let plans = printed(|out| explain(&*application, &site, out));
+        for query in application.queries() {
+            assert!(plans.contains(&format!("{}: {}", query.name, query.question)), "{plans}");
+        }
+
+        let config = BenchConfig { rate: 2_000, duration: Duration::from_millis(300), threads: 4 };
+        let report = run_bench(recipe, &*application, &site, config).unwrap();
+        assert_eq!((report.succeeded(), report.errors()), (600, 0));
+        let text = printed(|out| report.write(out));
+        let is_named = |name: &&str| text.contains(*name);
+        assert!(recipe.about().operations.iter().all(is_named), "{text}");
+        assert!(stored_bytes(&site).unwrap() > LOAD.items);
+    }
+}
+
+#[test]
+fn interrupted_generation_resumes_and_has_the_same_rows() {
+    let recipe = find_recipe("messages").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = backends::open(&directory);
+    let whole = site(&cluster, recipe);
+    init(recipe, &whole, &mut Vec::new()).unwrap();
+    // The progress, the six writes of the first thousand, the progress, and a part of the next.
+    let dying = DyingCluster::new(Arc::clone(cluster.cluster()), 12);
+    let dying = Site { cluster: BlockingCluster::new(Arc::new(dying)), ..whole.clone() };
+    let error = generate(recipe, &dying, LOAD, &mut |_| ()).unwrap_err();
+    assert!(format!("{error:#}").contains("run gen again"), "{error:#}");
+    let (load, written) = load_of(&whole).unwrap().unwrap();
+    assert_eq!((load, written), (LOAD, 1000));
+
+    // Another process opens the store again, without what was in memory.
+    drop((whole, dying, cluster));
+    let cluster = backends::open(&directory);
+    let whole = site(&cluster, recipe);
+    let generated = generate(recipe, &whole, LOAD, &mut |_| ()).unwrap();
+    assert_eq!((generated.existing, generated.written), (written, LOAD.items - written));
+    recipe.open(&whole, LOAD).unwrap().verify(LOAD.items).unwrap();
+    assert_eq!(generate(recipe, &whole, LOAD, &mut |_| ()).unwrap().written, 0);
+}
+
+#[test]
+fn other_load_in_filled_tables_is_refused_until_reset() {
+    let recipe = find_recipe("messages").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    generate(recipe, &site, Load { seed: 1, items: 100 }, &mut |_| ()).unwrap();
+    let other = Load { seed: 2, items: 100 };
+    let error = generate(recipe, &site, other, &mut |_| ()).unwrap_err().to_string();
+    assert!(error.contains("100 messages of seed 1") && error.contains("init --drop"), "{error}");
+    assert_eq!(reset(&site).unwrap(), 3);
+    generate(recipe, &site, other, &mut |_| ()).unwrap();
+    recipe.open(&site, other).unwrap().verify(100).unwrap();
+}
+
+#[test]
+fn table_with_another_schema_is_refused_before_any_is_created() {
+    let recipe = find_recipe("messages").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = backends::open(&directory);
+    let site = site(&cluster, recipe);
+    cluster.create_namespace("messages", halite::Attributes::new()).unwrap();
+    let table =
+        |declared: TableDescriptor| declared.family(FamilyDescriptor::new("m").versions(10));
+    let create = |descriptor: TableDescriptor| {
+        cluster.create_table(table(descriptor), &[]).unwrap();
+        let error = init(recipe, &site, &mut Vec::new()).unwrap_err().to_string();
+        assert!(!cluster.table_exists("messages:inbox").unwrap(), "{error}");
+        cluster.disable_table("messages:convo").unwrap();
+        cluster.drop_table("messages:convo").unwrap();
+        error
+    };
+    let convo = || TableDescriptor::new("messages:convo".parse().unwrap());
+    let error = create(convo());
+    assert!(error.contains("messages:convo exists with another schema: it declares no row key"));
+    let error = create(convo().set("ROW_KEY", "ROW KEY (one STRING, ts TIMESTAMP)"));
+    assert!(error.contains("it declares ROW KEY (one STRING, ts TIMESTAMP), and not"), "{error}");
+    init(recipe, &site, &mut Vec::new()).unwrap();
+}
+
+#[test]
+fn documentation_lists_every_recipe_with_its_example() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/recipes.md")).unwrap();
+    for recipe in recipes() {
+        let (name, shows) = (recipe.about().name, recipe.about().shows);
+        let line = format!(
+            "| [{name}](#{name}) | {shows} | [examples/{name}](../examples/{name}/README.md) |"
+        );
+        assert!(page.contains(&line), "docs/recipes.md lacks the line\n{line}");
+        let chapter = format!("\n## {}{}\n", name[..1].to_uppercase(), &name[1..]);
+        assert!(page.contains(&chapter), "docs/recipes.md lacks the chapter{chapter}");
+        let readme = root.join(format!("examples/{name}/README.md"));
+        let readme = std::fs::read_to_string(readme).unwrap();
+        assert!(readme.contains(&format!("docs/recipes.md#{name})")), "{name}");
+    }
+}

@@ -1,0 +1,10 @@
+//! Recipes on an embedded store and through client and server, with crashes; and their checks,
+//! which fail for designs with the mistakes of the tutorials.
+#![allow(clippy::unwrap_used, reason = "tests fail by panic")]
+
+mod backends;
+mod framework;
+mod messages;
+mod naive_messages;
+mod user_ops;
+mod wide_user;
