@@ -3,6 +3,7 @@
 mod hooks;
 mod limits;
 mod loader;
+mod prepared;
 mod random;
 mod reads;
 mod slt;
