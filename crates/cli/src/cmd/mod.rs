@@ -10,6 +10,8 @@ mod hfile;
 mod import;
 pub(crate) mod key;
 mod lab;
+#[cfg(feature = "pg")]
+mod pg_user;
 mod repair;
 pub(crate) mod series;
 mod serve;
@@ -34,6 +36,8 @@ pub(crate) enum Command {
     Import(import::ImportArgs),
     Key(key::KeyArgs),
     Lab(lab::LabArgs),
+    #[cfg(feature = "pg")]
+    PgUser(pg_user::PgUserArgs),
     Repair(repair::RepairArgs),
     Series(series::SeriesArgs),
     Serve(serve::ServeArgs),
@@ -60,6 +64,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Import(import) => import.run(),
         Command::Key(key) => key.run(),
         Command::Lab(lab) => lab.run(),
+        #[cfg(feature = "pg")]
+        Command::PgUser(user) => user.run(),
         Command::Repair(repair) => repair.run(),
         Command::Series(series) => series.run(),
         Command::Serve(serve) => serve.run(),
