@@ -146,3 +146,9 @@ pub(super) const FILLED: &[&str] = &[
 pub(super) fn is_empty(table: &str) -> bool {
     TABLES.iter().any(|(name, _)| *name == table) && !FILLED.contains(&table)
 }
+
+/// Returns `true` for a column of lists of text, which are null in every row.
+pub(super) fn is_null_list(column: &str) -> bool {
+    let columns = TABLES.iter().flat_map(|(_, columns)| columns.split_whitespace());
+    columns.into_iter().any(|known| known.strip_suffix(":a") == Some(column))
+}

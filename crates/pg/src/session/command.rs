@@ -20,6 +20,12 @@ pub(super) enum Command {
     Commit,
     /// ROLLBACK.
     Rollback,
+    /// SAVEPOINT.
+    Save(String),
+    /// RELEASE of a savepoint.
+    Release(String),
+    /// ROLLBACK TO a savepoint.
+    GoBack(String),
     /// DEALLOCATE; `None` for all.
     Deallocate(Option<String>),
     /// DECLARE .. CURSOR FOR.
@@ -96,9 +102,9 @@ pub(super) fn read(text: &str) -> Result<Option<Command>> {
         }
         ["ROLLBACK" | "ABORT", rest @ ..] if !rest.contains(&"TO") => Command::Rollback,
         ["COMMIT" | "END", ..] => Command::Commit,
-        ["SAVEPOINT" | "RELEASE", ..] | ["ROLLBACK", ..] => {
-            return unsupported("there are no savepoints, as writes are final at once");
-        }
+        ["SAVEPOINT", _] => Command::Save(words[1].plain.clone()),
+        ["RELEASE", .., _] => Command::Release(words[words.len() - 1].plain.clone()),
+        ["ROLLBACK" | "ABORT", .., _] => Command::GoBack(words[words.len() - 1].plain.clone()),
         ["DEALLOCATE", "PREPARE", one] | ["DEALLOCATE", one] => {
             let last = words.last().map_or_else(String::new, |word| word.plain.clone());
             Command::Deallocate((*one != "ALL").then_some(last))
@@ -315,7 +321,8 @@ mod tests {
         assert_eq!(read("begin read only"), Ok(Some(Command::Begin)));
         assert!(read("BEGIN ISOLATION LEVEL SERIALIZABLE").is_err());
         assert_eq!(read("ROLLBACK"), Ok(Some(Command::Rollback)));
-        assert_eq!(read("ROLLBACK TO SAVEPOINT a").unwrap_err().code, NOT_SUPPORTED);
+        assert_eq!(read("ROLLBACK TO SAVEPOINT a"), Ok(Some(Command::GoBack("a".into()))));
+        assert_eq!(read("RELEASE \"_pg3_1\""), Ok(Some(Command::Release("_pg3_1".into()))));
         assert_eq!(read("DEALLOCATE ALL"), Ok(Some(Command::Deallocate(None))));
         assert_eq!(
             read("DEALLOCATE \"_pg3_0\""),

@@ -11,12 +11,13 @@ use super::settings::{Set, read_ms, show_ms};
 use super::transaction::Writes;
 use super::{Failure, Session};
 use crate::connection::io::Channel;
-use crate::error::{INVALID_PARAMETER, NO_SUCH_CURSOR, NO_SUCH_STATEMENT, PgError, Result};
+use crate::error::{
+    INVALID_PARAMETER, NO_SUCH_CURSOR, NO_SUCH_STATEMENT, NO_TRANSACTION, PgError, Result,
+};
 use crate::wire::Backend;
 use crate::wire::backend::{Severity, TransactionState};
 
-/// Code of a warning about a transaction that is not open, or is already.
-const NO_TRANSACTION: &str = "25P01";
+/// Code of a warning about a transaction that is open already.
 const OPEN_TRANSACTION: &str = "25001";
 const WARNING: &str = "01000";
 
@@ -49,6 +50,19 @@ impl Session {
             }
             Command::Commit => self.end("COMMIT", &mut channel.out).to_owned(),
             Command::Rollback => self.end("ROLLBACK", &mut channel.out).to_owned(),
+            Command::Save(name) => {
+                self.transaction.save(name)?;
+                "SAVEPOINT".to_owned()
+            }
+            Command::Release(name) => {
+                self.transaction.release(name)?;
+                "RELEASE".to_owned()
+            }
+            Command::GoBack(name) => {
+                let written = self.transaction.go_back(name)?;
+                warn_of_writes(written, &mut channel.out);
+                "ROLLBACK".to_owned()
+            }
             Command::Deallocate(None) => {
                 self.statements.clear();
                 "DEALLOCATE ALL".to_owned()
@@ -136,9 +150,8 @@ impl Session {
         let written = self.transaction.end();
         self.portals.retain(|_, portal| portal.is_held);
         let tag = if has_failed { "ROLLBACK" } else { verb };
-        if tag == "ROLLBACK" && written > 0 {
-            let text = format!("{written} statement(s) that wrote were final, and stay");
-            out.report(Severity::Warning, WARNING, &text, None);
+        if tag == "ROLLBACK" {
+            warn_of_writes(written, out);
         }
         tag
     }
@@ -254,6 +267,14 @@ pub(super) enum Outcome {
         name: String,
         rows: Option<usize>,
     },
+}
+
+/// Tells of what was not rolled back.
+fn warn_of_writes(written: u64, out: &mut Backend) {
+    if written > 0 {
+        let text = format!("{written} statement(s) that wrote were final, and stay");
+        out.report(Severity::Warning, WARNING, &text, None);
+    }
 }
 
 /// Reads `-c name=value` and `--name=value` of the startup parameter `options`.

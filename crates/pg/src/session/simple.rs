@@ -8,7 +8,7 @@ use super::portal::{Portal, Ran};
 use super::statement::verb;
 use super::{Failure, Session};
 use crate::connection::io::Channel;
-use crate::error::{CURSOR_EXISTS, LIMIT_EXCEEDED, PgError, Result};
+use crate::error::{CURSOR_EXISTS, LIMIT_EXCEEDED, NO_TRANSACTION, PgError, Result};
 use crate::wire::backend::Severity;
 
 impl Session {
@@ -73,7 +73,7 @@ impl Session {
         text: &str,
     ) -> Result<()> {
         match command {
-            Some(Command::Commit | Command::Rollback) => Ok(()),
+            Some(Command::Commit | Command::Rollback | Command::GoBack(_)) => Ok(()),
             Some(_) => self.transaction.check(false),
             None => self.transaction.check(command::is_write(text)),
         }
@@ -89,7 +89,6 @@ impl Session {
         is_held: bool,
         mut cursor: Portal,
     ) -> Result<()> {
-        const NO_TRANSACTION: &str = "25P01";
         if !is_held && !self.transaction.is_open() {
             return Err(PgError::new(
                 NO_TRANSACTION,

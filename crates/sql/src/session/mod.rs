@@ -3,11 +3,13 @@
 //! `context.rs` runs statements, `planner.rs` plans queries with DataFusion, `relations.rs` checks
 //! what follows the tables of FROM, `literals.rs` reads text that is compared with UUIDs and
 //! addresses, `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose types
-//! and values are in `parameters.rs`; `access.rs` says who may run what.
+//! and values are in `parameters.rs`; `access.rs` says who may run what, and
+//! `interrupt.rs` ends statements.
 
 mod access;
 mod answer;
 mod context;
+pub(crate) mod interrupt;
 mod literals;
 mod parameters;
 mod planner;

@@ -22,6 +22,7 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::interrupt::interruptible;
 use super::literals::TypedLiterals;
 use super::parameters;
 use super::prepared::QueryShape;
@@ -103,11 +104,12 @@ pub(super) async fn plan(
     let (mut state, catalog) = (session.state(), Arc::clone(catalog));
     on_large_stack(move |handle| {
         handle.block_on(async {
-            state.config_mut().set_extension(statement);
+            state.config_mut().set_extension(Arc::clone(&statement));
             let logical = logical(&mut state, &catalog, query.tokens, query.rewrite).await?;
             let logical = parameters::bound(logical, query.values)?;
             let logical = state.optimize(&logical)?;
             let physical = state.query_planner().create_physical_plan(&logical, &state).await?;
+            let physical = interruptible(physical, &statement)?;
             Ok(Planned {
                 physical,
                 context: state.task_ctx(),

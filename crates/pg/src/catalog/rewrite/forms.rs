@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use halite_sql::datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, GroupByExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, Value,
-    Visit, Visitor,
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, ObjectName,
+    Query, Select, SelectItem, SetExpr, Value, Visit, Visitor,
 };
 
 use super::super::SCHEMA;
@@ -192,6 +192,17 @@ pub(super) fn take(expr: &mut Expr) -> Expr {
 
 pub(super) fn null() -> Expr {
     Expr::Value(Value::Null.into())
+}
+
+/// Returns a list of text that is null.
+pub(super) fn null_list() -> Expr {
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(null()),
+        data_type: DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(DataType::Text), None)),
+        array: false,
+        format: None,
+    }
 }
 
 pub(super) fn number(number: i64) -> Expr {

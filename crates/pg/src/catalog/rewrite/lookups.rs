@@ -23,6 +23,8 @@ const TABLE_NAME: &str =
 const TABLE_NUMBER: &str = "SELECT max(x.oid) FROM pg_catalog.pg_class AS x JOIN \
      pg_catalog.pg_namespace AS y ON y.oid = x.relnamespace WHERE \
      halite_wanted IN (x.relname, y.nspname || '.' || x.relname)";
+const TYPE_NUMBER: &str =
+    "SELECT max(x.oid) FROM pg_catalog.pg_type AS x WHERE x.typname = halite_wanted";
 const SCHEMA_NAME: &str =
     "SELECT max(x.nspname) FROM pg_catalog.pg_namespace AS x WHERE x.oid = halite_wanted";
 const SCHEMA_NUMBER: &str =
@@ -40,6 +42,7 @@ pub(super) fn change(expr: &mut Expr) {
                 ("pg_get_indexdef", Some(oid)) => query(INDEX_DEFINITION, take(oid)),
                 ("pg_get_constraintdef", Some(oid)) => query(CONSTRAINT_DEFINITION, take(oid)),
                 ("to_regclass", Some(name)) => query(TABLE_NUMBER, take(name)),
+                ("to_regtype", Some(name)) => query(TYPE_NUMBER, take(name)),
                 ("pg_table_is_visible", Some(oid)) => {
                     parsed(VISIBLE).map(|visible| Expr::InSubquery {
                         expr: Box::new(take(oid)),
@@ -122,6 +125,7 @@ mod tests {
             CONSTRAINT_DEFINITION,
             TABLE_NAME,
             TABLE_NUMBER,
+            TYPE_NUMBER,
             SCHEMA_NAME,
             SCHEMA_NUMBER,
         ] {

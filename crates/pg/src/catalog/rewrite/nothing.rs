@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use halite_sql::datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArguments, Ident, JoinOperator, Query, Select, SelectItem, SetExpr, TableFactor,
-    TableWithJoins, Value,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, JoinOperator, Query, Select,
+    SelectItem, SetExpr, TableFactor, TableWithJoins, Value,
 };
 
-use super::forms::{has_aggregate, last, null};
+use super::forms::{has_aggregate, last, null, null_list};
 use super::{catalog_table, columns};
 
 /// Replaces what has no rows by a query of nothing with as many columns.
@@ -58,7 +58,7 @@ pub(super) fn simplify_expr(expr: &mut Expr) {
         // ARRAY(SELECT ..) of no rows.
         Expr::Function(function) if last(&function.name) == "array" => {
             if matches!(&function.args, FunctionArguments::Subquery(query) if body(query)) {
-                *expr = null();
+                *expr = null_list();
             }
         }
         _ => {}
@@ -100,6 +100,29 @@ fn is_empty(factor: &TableFactor) -> bool {
     match factor {
         TableFactor::Table { name, args: None, .. } => {
             catalog_table(name).is_some_and(columns::is_empty)
+        }
+        // unnest(c.reloptions) of a list that is always null.
+        TableFactor::Table { name, args: Some(args), .. } if last(name) == "unnest" => {
+            matches!(
+                args.args.as_slice(),
+                [FunctionArg::Unnamed(FunctionArgExpr::Expr(list))] if is_null_list(list)
+            )
+        }
+        TableFactor::Function { name, args, .. } if last(name) == "unnest" => {
+            matches!(
+                args.as_slice(),
+                [FunctionArg::Unnamed(FunctionArgExpr::Expr(list))] if is_null_list(list)
+            )
+        }
+        TableFactor::UNNEST { array_exprs, .. } => array_exprs.iter().all(is_null_list),
+        _ => false,
+    }
+}
+
+fn is_null_list(expr: &Expr) -> bool {
+    match expr {
+        Expr::CompoundIdentifier(parts) => {
+            parts.last().is_some_and(|column| columns::is_null_list(&column.value))
         }
         _ => false,
     }
