@@ -30,6 +30,10 @@ pub enum SqlState {
     UndefinedObject,
     /// `42702`: the name fits several columns or tables.
     Ambiguous,
+    /// `42P02`: there is no such parameter, or it has no value.
+    UndefinedParameter,
+    /// `42501`: the session's role does not permit it.
+    NotPermitted,
     /// `42P07`: the table exists already.
     DuplicateTable,
     /// `42804`: a value of another type.
@@ -73,6 +77,8 @@ impl SqlState {
             Self::UndefinedFunction => "42883",
             Self::UndefinedObject => "42704",
             Self::Ambiguous => "42702",
+            Self::UndefinedParameter => "42P02",
+            Self::NotPermitted => "42501",
             Self::DuplicateTable => "42P07",
             Self::WrongType => "42804",
             Self::OutOfRange => "22003",

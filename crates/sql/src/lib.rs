@@ -23,8 +23,10 @@ mod scan;
 mod session;
 mod types;
 
+pub use catalog::listing::{TableInfo, list_tables};
 pub use datafusion;
 pub use error::{Result, SqlError, SqlState};
 pub use parse::{StatementText, split_statements};
-pub use session::{Answer, Settings, SqlContext};
+pub use session::{Access, Answer, Prepared, Rewrite, Settings, SqlContext};
+pub use types::TYPE_KEY;
 pub use types::display::cell_text;

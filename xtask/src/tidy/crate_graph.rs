@@ -49,6 +49,7 @@ const ALLOWED: &[Edges] = &[
     ),
     edges("halite-client", &["halite-types", "halite-wire"], &["halite-engine", "halite-server"]),
     edges("halite-sql", &["halite-types", "halite-rowkey"], &["halite"]),
+    edges("halite-pg", &["halite-types", "halite-sql"], &["halite"]),
     edges(
         "halite",
         &[
@@ -85,6 +86,7 @@ const ALLOWED: &[Edges] = &[
             "halite-hbase-dir",
             "halite-lab",
             "halite-recipes",
+            "halite-pg",
             "halite-rowkey-tools",
             "halite-server",
             "halite-web",

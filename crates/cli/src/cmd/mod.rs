@@ -11,6 +11,8 @@ mod import;
 pub(crate) mod key;
 mod lab;
 mod recipe;
+#[cfg(feature = "pg")]
+mod pg_user;
 mod repair;
 pub(crate) mod series;
 mod serve;
@@ -36,6 +38,8 @@ pub(crate) enum Command {
     Key(key::KeyArgs),
     Lab(lab::LabArgs),
     Recipe(recipe::RecipeArgs),
+    #[cfg(feature = "pg")]
+    PgUser(pg_user::PgUserArgs),
     Repair(repair::RepairArgs),
     Series(series::SeriesArgs),
     Serve(serve::ServeArgs),
@@ -63,6 +67,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Key(key) => key.run(),
         Command::Lab(lab) => lab.run(),
         Command::Recipe(recipe) => recipe.run(),
+        #[cfg(feature = "pg")]
+        Command::PgUser(user) => user.run(),
         Command::Repair(repair) => repair.run(),
         Command::Series(series) => series.run(),
         Command::Serve(serve) => serve.run(),

@@ -21,6 +21,8 @@ pub(crate) struct ServerInfo<'a> {
     pub(crate) data_dir: &'a DataDir,
     pub(crate) store: &'a Store,
     pub(crate) token: &'a WebToken,
+    /// Address of the SQL port.
+    pub(crate) sql: Option<SocketAddr>,
 }
 
 /// Logs findings of opening the store that need an operator.
@@ -68,7 +70,7 @@ pub(crate) fn print(facts: &ServerInfo<'_>) {
 }
 
 fn text(facts: &ServerInfo<'_>) -> String {
-    let ServerInfo { addresses, config: settings, data_dir: place, store, token } = facts;
+    let ServerInfo { addresses, config: settings, data_dir: place, store, token, sql } = facts;
     let host = host(settings, addresses);
     // Excludes the tables for the server's own records.
     let tables = store
@@ -132,18 +134,20 @@ fn text(facts: &ServerInfo<'_>) -> String {
             port = web.port()
         );
     }
-    let _ = writeln!(out, "\n{}", ready(addresses));
+    if let Some(sql) = sql {
+        let _ = writeln!(out, "SQL: psql -h {host} -p {} -d halite", sql.port());
+    }
+    let _ = writeln!(out, "\n{}", ready(addresses, *sql));
     out
 }
 
 /// Returns the line that scripts wait for. No other line starts with the word `ready`.
-fn ready(addresses: &Addresses) -> String {
+fn ready(addresses: &Addresses, sql: Option<SocketAddr>) -> String {
     let mut line = "ready".to_owned();
     let always =
         [("master", Some(addresses.master)), ("regionserver", Some(addresses.regionserver))];
-    for (name, address) in
-        always.into_iter().chain([("zookeeper", addresses.zookeeper), ("http", addresses.http)])
-    {
+    let optional = [("zookeeper", addresses.zookeeper), ("http", addresses.http), ("sql", sql)];
+    for (name, address) in always.into_iter().chain(optional) {
         if let Some(address) = address {
             let _ = write!(line, " {name}={address}");
         }
@@ -186,12 +190,14 @@ mod tests {
     #[test]
     fn ready_line_lists_address_of_each_open_port() {
         assert_eq!(
-            ready(&addresses("127.0.0.1")),
+            ready(&addresses("127.0.0.1"), None),
             "ready master=127.0.0.1:1 regionserver=127.0.0.1:2 zookeeper=127.0.0.1:4 \
              http=127.0.0.1:3"
         );
         let fewer = Addresses { http: None, zookeeper: None, ..addresses("::") };
-        assert_eq!(ready(&fewer), "ready master=[::]:1 regionserver=[::]:2");
+        assert_eq!(ready(&fewer, None), "ready master=[::]:1 regionserver=[::]:2");
+        let sql = SocketAddr::new("::1".parse().unwrap(), 5);
+        assert_eq!(ready(&fewer, Some(sql)), "ready master=[::]:1 regionserver=[::]:2 sql=[::1]:5");
     }
 
     #[test]
@@ -223,6 +229,7 @@ mod tests {
                 token: Some(halite_web::Token::new("0123456789abcdef").unwrap()),
                 is_generated: true,
             },
+            sql: None,
         });
         for said in [
             "Web page: http://127.0.0.1:3/\n",

@@ -27,6 +27,8 @@ pub(crate) struct ServeConfig {
     pub(crate) exit_on_log_failure: bool,
     /// Configuration of the web page.
     pub(crate) web: WebSettings,
+    /// Configuration of the SQL port.
+    pub(crate) pg: PgSettings,
     /// Configuration of the engine.
     pub(crate) engine: Options,
     /// Configuration of the server; the cluster id comes from the data directory.
@@ -45,6 +47,19 @@ pub(crate) struct WebSettings {
     pub(crate) hosts: Vec<String>,
 }
 
+/// Configuration of the SQL port.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PgSettings {
+    /// Port; `None` for no such port.
+    pub(crate) port: Option<u16>,
+    /// File with the users.
+    pub(crate) users: Option<PathBuf>,
+    /// File with the certificates.
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// File with the private key.
+    pub(crate) tls_key: Option<PathBuf>,
+}
+
 impl Default for ServeConfig {
     fn default() -> Self {
         Self {
@@ -56,6 +71,7 @@ impl Default for ServeConfig {
             io_threads: halite_server::default_io_threads(),
             exit_on_log_failure: false,
             web: WebSettings { token_file: None, shows_rows: true, hosts: Vec::new() },
+            pg: PgSettings::default(),
             engine: Options::default(),
             server: Config::default(),
         }

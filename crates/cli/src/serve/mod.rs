@@ -4,6 +4,7 @@
 //! flags, config_file, hbase_settings, refused -> options -> layers -> config    requested settings
 //! data_dir.rs   location of the store            banner.rs      output for operators and scripts
 //! signals.rs    signals and other stop causes    open_files.rs  limit of files and sockets
+//! pg.rs         SQL port, or no_pg.rs in builds without it
 //! ```
 
 mod banner;
@@ -17,6 +18,11 @@ mod hbase_settings;
 mod layers;
 mod open_files;
 mod options;
+#[cfg(feature = "pg")]
+mod pg;
+#[cfg(not(feature = "pg"))]
+#[path = "no_pg.rs"]
+mod pg;
 mod refused;
 mod signals;
 
@@ -146,6 +152,8 @@ async fn serve(
         config.web = Some(web_router(store, settings, &extension, &token));
     }
     let server = Server::start(store.engine().clone(), config).await?;
+    let of_pg = (store.clone(), settings.clone());
+    let pg = tokio::task::spawn_blocking(move || pg::start(&of_pg.0, &of_pg.1)).await??;
     extension.set_server(server.server_name(), server.slow_calls());
     banner::print(&banner::ServerInfo {
         addresses: server.addresses(),
@@ -153,11 +161,16 @@ async fn serve(
         data_dir: place,
         store,
         token: &token,
+        sql: pg.as_ref().map(pg::ServerHandle::address),
     });
     tokio::select! {
         () = ending.requested() => {}
         why = server.stop_requested() => drop(ending.request(&why)),
         Some(reason) = server.store_stopped(), if settings.exit_on_log_failure => ending.exit_on_failure(reason.message()),
+    }
+    if let Some(pg) = pg {
+        // Its statements end before the store closes.
+        tokio::task::spawn_blocking(move || pg.shutdown()).await?;
     }
     if tokio::time::timeout(SHUTDOWN_TIMEOUT, server.shutdown()).await.is_err() {
         tracing::warn!("some connections did not end within {} s", SHUTDOWN_TIMEOUT.as_secs());

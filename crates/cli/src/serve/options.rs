@@ -1,6 +1,6 @@
 //! Options of `halite serve`: flag, configuration file key, help text and setting of each.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use halite::heat::HeatLevel;
 use halite::{FlushPolicyClass, WalRecovery, WalSync};
@@ -159,6 +159,39 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         Other(set_web_hosts, |s| s.web.hosts.join(",")),
         "Host names, with commas between them, under which browsers may ask for the web page, \
          besides localhost, addresses, and the name of advertise-host or of this machine",
+    ),
+    option(
+        "pg-port",
+        "PORT",
+        PortOrOff(|s| &mut s.pg.port),
+        "Port of SQL for PostgreSQL's clients, in builds with the feature pg; 0 for any free port, \
+         off to disable",
+    ),
+    option(
+        "pg-users",
+        "PATH",
+        Other(|s, text| set_file(&mut s.pg.users, text), |s| format_file(s.pg.users.as_deref())),
+        "File with the users of the SQL port, a line from `halite pg-user` for each; without one, \
+         everyone on this machine may do everything, and other machines cannot connect",
+    ),
+    option(
+        "pg-tls-cert",
+        "PATH",
+        Other(
+            |s, text| set_file(&mut s.pg.tls_cert, text),
+            |s| format_file(s.pg.tls_cert.as_deref()),
+        ),
+        "Certificates of the SQL port for TLS, a PEM file with the server's first; needed on an \
+         address that other machines reach",
+    ),
+    option(
+        "pg-tls-key",
+        "PATH",
+        Other(
+            |s, text| set_file(&mut s.pg.tls_key, text),
+            |s| format_file(s.pg.tls_key.as_deref()),
+        ),
+        "Private key of that certificate, a PEM file",
     ),
     option(
         "zookeeper-port",
@@ -798,6 +831,19 @@ fn set_web_token_file(settings: &mut ServeConfig, text: &str) -> Result<(), Stri
         path => Some(path.into()),
     };
     Ok(())
+}
+
+fn set_file(place: &mut Option<PathBuf>, text: &str) -> Result<(), String> {
+    *place = match text {
+        "" => return Err("the path of a file, or none".into()),
+        "none" => None,
+        path => Some(path.into()),
+    };
+    Ok(())
+}
+
+fn format_file(path: Option<&Path>) -> String {
+    path.map_or_else(|| "none".to_owned(), |path| path.display().to_string())
 }
 
 fn format_web_token_file(settings: &ServeConfig) -> String {

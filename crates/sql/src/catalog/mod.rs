@@ -2,10 +2,12 @@
 //!
 //! Descriptors are read for each statement, so a statement sees the tables as they are. Schema
 //! `halite` has the system tables of `system.rs`; namespace `default` is also called `public`.
-//! `ddl.rs` runs statements of the row-key language, `describe.rs` answers DESCRIBE and SHOW.
+//! `ddl.rs` runs statements of the row-key language, `describe.rs` answers DESCRIBE and SHOW,
+//! `listing.rs` lists the tables for programs.
 
 pub(crate) mod ddl;
 pub(crate) mod describe;
+pub(crate) mod listing;
 pub(crate) mod provider;
 pub(crate) mod shape;
 mod system;
@@ -30,6 +32,8 @@ pub(crate) const CATALOG: &str = "halite";
 pub(crate) const PUBLIC: &str = "public";
 /// Namespace of tables without one.
 pub(crate) const DEFAULT: &str = "default";
+/// Schema of the tables that clients of PostgreSQL ask, where a door has registered them.
+pub(crate) const PG_CATALOG: &str = "pg_catalog";
 /// Schema of the standard's views.
 pub(crate) const INFORMATION_SCHEMA: &str = "information_schema";
 
@@ -61,6 +65,16 @@ impl fmt::Debug for HaliteCatalog {
 impl HaliteCatalog {
     pub(crate) fn new(cluster: Arc<dyn Cluster>, settings: Arc<RwLock<Settings>>) -> Self {
         Self { cluster, settings, registered: Arc::default(), names: RwLock::default() }
+    }
+
+    /// Creates the catalog of another session, with the same registered tables.
+    pub(crate) fn another(&self, settings: Arc<RwLock<Settings>>) -> Self {
+        Self {
+            cluster: Arc::clone(&self.cluster),
+            settings,
+            registered: Arc::clone(&self.registered),
+            names: RwLock::default(),
+        }
     }
 
     /// Returns the descriptor of a table; `None` if there is none.

@@ -9,14 +9,15 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
-use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use halite_types::{Cluster, TableName};
 
 use crate::error::Result;
 use crate::scan::exec::as_scan;
+use crate::session::interrupt::Running;
+use crate::session::statement::StatementContext;
 
 /// What a statement did.
 pub(crate) struct Ran {
@@ -39,13 +40,17 @@ pub(crate) async fn run(
 ) -> Result<Ran> {
     let before = examined(cluster).await?;
     let started = Instant::now();
-    let batches = collect(Arc::clone(plan), Arc::clone(context)).await?;
+    let stream = execute_stream(Arc::clone(plan), Arc::clone(context))?;
+    let mut running = Running::new(stream, StatementContext::of(context));
+    let mut rows = 0;
+    while let Some(batch) = running.next().await? {
+        rows += batch.num_rows();
+    }
     let elapsed = started.elapsed();
     let mut examined = examined(cluster).await?;
     for (table, rows) in &mut examined {
         *rows = rows.saturating_sub(before.get(table).copied().unwrap_or(0));
     }
-    let rows = batches.iter().map(RecordBatch::num_rows).sum();
     Ok(Ran { elapsed, rows, examined })
 }
 

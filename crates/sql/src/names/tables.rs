@@ -15,8 +15,8 @@ use super::by_case;
 use super::cells::{cells_argument, set_argument};
 use crate::catalog::provider::HaliteTable;
 use crate::catalog::{
-    CATALOG, DEFAULT, HaliteCatalog, INFORMATION_SCHEMA, PUBLIC, SYSTEM_SCHEMA, SYSTEM_TABLES,
-    namespace_of,
+    CATALOG, DEFAULT, HaliteCatalog, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC, SYSTEM_SCHEMA,
+    SYSTEM_TABLES, namespace_of,
 };
 use crate::error::{Result, SqlError, SqlState};
 
@@ -132,6 +132,9 @@ pub(crate) async fn resolve(catalog: &HaliteCatalog, parts: &[Ident]) -> Result<
             None => Err(missing_table(&table.value, parts, Some(SYSTEM_TABLES.join(", ")))),
         };
     }
+    if let Some(path) = of_pg_catalog(catalog, schema, table) {
+        return Ok(path);
+    }
     let schema_name = if is_schema(PUBLIC) { DEFAULT } else { namespace_of(schema_name) };
     let exact = TablePath { schema: schema_name.to_owned(), table: table.value.clone() };
     if catalog.registered(&exact.schema, &exact.table).is_some() {
@@ -167,6 +170,23 @@ pub(crate) async fn resolve(catalog: &HaliteCatalog, parts: &[Ident]) -> Result<
     }
     let near = closest_match(&table.value, of_namespace()).map(ToOwned::to_owned);
     Err(missing_table(&table.value, parts, near))
+}
+
+/// Returns a table of `pg_catalog`, which is also looked for where no schema is named.
+fn of_pg_catalog(
+    catalog: &HaliteCatalog,
+    schema: Option<&Ident>,
+    table: &Ident,
+) -> Option<TablePath> {
+    if schema.is_some_and(|schema| !schema.value.eq_ignore_ascii_case(PG_CATALOG)) {
+        return None;
+    }
+    let name = match table.quote_style {
+        None => table.value.to_ascii_lowercase(),
+        Some(_) => table.value.clone(),
+    };
+    catalog.registered(PG_CATALOG, &name)?;
+    Some(TablePath { schema: PG_CATALOG.to_owned(), table: name })
 }
 
 fn missing_table(name: &str, parts: &[Ident], near: Option<String>) -> SqlError {
@@ -244,7 +264,7 @@ impl Rename<'_> {
 fn renamed(name: &ObjectName, path: &TablePath) -> ObjectName {
     let part = |text: &str| ObjectNamePart::Identifier(Ident::with_quote('"', text));
     ObjectName(match name.0.len() {
-        1 => vec![part(&path.table)],
+        1 if path.schema != PG_CATALOG => vec![part(&path.table)],
         _ => vec![part(&path.schema), part(&path.table)],
     })
 }

@@ -3,6 +3,7 @@
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use halite_types::suggest::misspelled;
 
+use super::tokens::tokens_of;
 use crate::error::{Result, SqlError, SqlState};
 
 /// Kind of a statement.
@@ -99,6 +100,12 @@ pub(crate) fn kind_of(mut tokens: Vec<TokenWithSpan>) -> Result<Kind> {
             Err(SqlError::new(SqlState::Syntax, text).at(at.line, at.column))
         }
     }
+}
+
+/// Returns `true` for SHOW CREATE TABLE, which is the statement of the row-key language that only
+/// reads.
+pub(crate) fn is_show_create(text: &str) -> bool {
+    tokens_of(text).is_ok_and(|tokens| tokens.first().map(word).is_some_and(|word| word == "SHOW"))
 }
 
 fn unsupported(at: &TokenWithSpan, what: &str) -> SqlError {

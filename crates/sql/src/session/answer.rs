@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::execution::SendableRecordBatchStream;
-use futures::StreamExt as _;
 
+use super::interrupt::Running;
 use super::statement::StatementContext;
 use crate::error::{Result, SqlError, SqlState};
 
@@ -22,7 +22,7 @@ pub struct Answer {
 
 enum Rows {
     /// Rows of a running plan.
-    Stream(SendableRecordBatchStream),
+    Running(Running),
     /// Rows that are known.
     Known(RecordBatch),
 }
@@ -43,7 +43,8 @@ impl Answer {
         statement: Arc<StatementContext>,
         deadline: Option<Instant>,
     ) -> Self {
-        let (schema, rows) = (rows.schema(), Some(Rows::Stream(rows)));
+        let schema = rows.schema();
+        let rows = Some(Rows::Running(Running::new(rows, Arc::clone(&statement))));
         Self { schema, rows, command: None, statement, deadline }
     }
 
@@ -66,12 +67,11 @@ impl Answer {
             let batch = match self.rows.take() {
                 None => return Ok(None),
                 Some(Rows::Known(batch)) => batch,
-                Some(Rows::Stream(mut stream)) => {
-                    let Some(batch) = within(self.deadline, stream.next()).await? else {
+                Some(Rows::Running(mut running)) => {
+                    let Some(batch) = within(self.deadline, running.next()).await?? else {
                         return Ok(None);
                     };
-                    let batch = batch?;
-                    self.rows = Some(Rows::Stream(stream));
+                    self.rows = Some(Rows::Running(running));
                     batch
                 }
             };

@@ -3,6 +3,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use datafusion::arrow::array::{RecordBatch, StringViewArray};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
 use datafusion::error::DataFusionError;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
@@ -11,10 +13,13 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use halite_rowkey::language::{Statement, statements};
 use halite_types::{Cluster, TableDescriptor, TableName};
 
+use super::access::Access;
 use super::answer::{Answer, deadline, within};
-use super::planner;
+use super::planner::{self, Rewrite};
+use super::prepared::QueryShape;
 use super::settings::Settings;
 use super::statement::StatementContext;
+use crate::catalog::listing::{TableInfo, list_tables};
 use crate::catalog::{DEFAULT, HaliteCatalog, ddl, describe, namespace_of};
 use crate::error::{Result, SqlError, SqlState};
 use crate::explain;
@@ -42,9 +47,11 @@ use crate::parse::{Explain, Kind, kind_of, tokens_of};
 /// # }
 /// ```
 pub struct SqlContext {
-    catalog: Arc<HaliteCatalog>,
+    pub(super) catalog: Arc<HaliteCatalog>,
     settings: Arc<RwLock<Settings>>,
-    session: SessionContext,
+    pub(super) session: SessionContext,
+    pub(super) access: Access,
+    rewrite: Option<Arc<Rewrite>>,
 }
 
 impl SqlContext {
@@ -52,8 +59,42 @@ impl SqlContext {
     pub fn new(cluster: Arc<dyn Cluster>) -> Self {
         let settings = Arc::new(RwLock::new(Settings::default()));
         let catalog = Arc::new(HaliteCatalog::new(cluster, Arc::clone(&settings)));
-        let session = planner::session(&catalog);
-        Self { catalog, settings, session }
+        let session = planner::session(&catalog, planner::runtime());
+        Self { catalog, settings, session, access: Access::Admin, rewrite: None }
+    }
+
+    /// Creates another session on the same cluster, as for another connection. It has settings and
+    /// functions of its own, and shares the memory for statements and the tables that a program
+    /// registered.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        let settings = Arc::new(RwLock::new(Settings::default()));
+        let catalog = Arc::new(self.catalog.another(Arc::clone(&settings)));
+        let session = planner::session(&catalog, Some(self.session.runtime_env()));
+        Self { catalog, settings, session, access: self.access, rewrite: self.rewrite.clone() }
+    }
+
+    /// Restricts what the session may run; by default it may run everything.
+    #[must_use]
+    pub fn with_access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Changes each parsed query before its names are looked up, as a door does for the queries of
+    /// its clients.
+    #[must_use]
+    pub fn with_rewrite(mut self, rewrite: Arc<Rewrite>) -> Self {
+        self.rewrite = Some(rewrite);
+        self
+    }
+
+    /// Returns the tables of the cluster with their columns.
+    ///
+    /// # Errors
+    /// An error of the cluster. Tables whose declaration cannot be read are left out.
+    pub async fn tables(&self) -> Result<Vec<TableInfo>> {
+        list_tables(&self.catalog.cluster).await
     }
 
     /// Returns DataFusion's session with the tables of the cluster as catalog `halite`: tables that
@@ -67,7 +108,11 @@ impl SqlContext {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn change(&self, change: impl FnOnce(&mut Settings) -> Result<()>) -> Result<()> {
+    /// Changes the settings.
+    ///
+    /// # Errors
+    /// That of the change, which must leave them as they were then.
+    pub fn change(&self, change: impl FnOnce(&mut Settings) -> Result<()>) -> Result<()> {
         change(&mut self.settings.write().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -76,9 +121,15 @@ impl SqlContext {
     /// # Errors
     /// What is wrong with the statement, with its place in the text.
     pub async fn run(&self, text: &str) -> Result<Answer> {
+        self.run_with(text, Vec::new()).await
+    }
+
+    pub(super) async fn run_with(&self, text: &str, values: Vec<ScalarValue>) -> Result<Answer> {
         let statement = Arc::new(StatementContext::new(self.settings()));
         let deadline = deadline(statement.settings.statement_timeout);
-        match kind_of(tokens_of(text)?)? {
+        let kind = kind_of(tokens_of(text)?)?;
+        self.access.check(&kind, text)?;
+        match kind {
             Kind::Nothing => Ok(Answer::command("", statement)),
             Kind::Language => within(deadline, self.run_language(text, statement)).await?,
             Kind::ShowTables(schema) => {
@@ -101,13 +152,13 @@ impl SqlContext {
             }
             Kind::Transaction(tag) => Ok(Answer::command(tag, statement)),
             Kind::Query(tokens) => {
-                let planned = self.planned(tokens, &statement);
+                let planned = self.planned(tokens, values, &statement);
                 let planned = within(deadline, planned).await??;
                 let rows = execute_stream(planned.physical, planned.context)?;
                 Ok(Answer::stream(rows, statement, deadline))
             }
             Kind::Explain(explain) => {
-                let text = within(deadline, self.explained(explain, &statement)).await??;
+                let text = within(deadline, self.explained(explain, values, &statement)).await??;
                 Ok(Answer::known(describe::lines("plan", &text)?, statement))
             }
         }
@@ -116,17 +167,29 @@ impl SqlContext {
     async fn planned(
         &self,
         tokens: Vec<TokenWithSpan>,
+        values: Vec<ScalarValue>,
         statement: &Arc<StatementContext>,
     ) -> Result<planner::Planned> {
-        planner::plan(&self.session, &self.catalog, tokens, Arc::clone(statement)).await
+        let query = planner::Query { tokens, values, rewrite: self.rewrite.clone() };
+        planner::plan(&self.session, &self.catalog, query, Arc::clone(statement)).await
+    }
+
+    pub(super) async fn query_shape(
+        &self,
+        tokens: Vec<TokenWithSpan>,
+        types: &[Option<DataType>],
+    ) -> Result<QueryShape> {
+        let query = planner::Query { tokens, values: Vec::new(), rewrite: self.rewrite.clone() };
+        planner::shape(&self.session, &self.catalog, query, types.to_vec()).await
     }
 
     async fn explained(
         &self,
         explain: Explain,
+        values: Vec<ScalarValue>,
         statement: &Arc<StatementContext>,
     ) -> Result<String> {
-        let planned = self.planned(explain.query, statement).await?;
+        let planned = self.planned(explain.query, values, statement).await?;
         let ran = if explain.analyze {
             Some(explain::run(&planned.physical, &planned.context, &self.catalog.cluster).await?)
         } else {

@@ -5,20 +5,27 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::execution::{TaskContext, memory_pool::MemoryPool};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::Analyzer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement as DfStatement;
+use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::interrupt::interruptible;
 use super::literals::TypedLiterals;
+use super::parameters;
+use super::prepared::QueryShape;
 use super::relations::Relations;
 use super::statement::StatementContext;
 use crate::catalog::{CATALOG, CatalogHandle, DEFAULT, HaliteCatalog};
@@ -39,8 +46,21 @@ pub(crate) struct Planned {
     pub(crate) logical: String,
 }
 
+/// Change of a parsed query before its names are looked up.
+pub type Rewrite = dyn Fn(&mut ast::Statement) -> Result<()> + Send + Sync;
+
+/// Creates the memory and the disk that sessions share; `None` if there is no directory for
+/// spilling.
+pub(super) fn runtime() -> Option<Arc<RuntimeEnv>> {
+    let pool: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(MEMORY_BYTES));
+    RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc().ok()
+}
+
 /// Creates DataFusion's session over a catalog.
-pub(super) fn session(catalog: &Arc<HaliteCatalog>) -> SessionContext {
+pub(super) fn session(
+    catalog: &Arc<HaliteCatalog>,
+    runtime: Option<Arc<RuntimeEnv>>,
+) -> SessionContext {
     let config = SessionConfig::new()
         .with_default_catalog_and_schema(CATALOG, DEFAULT)
         .with_create_default_catalog_and_schema(false)
@@ -50,21 +70,25 @@ pub(super) fn session(catalog: &Arc<HaliteCatalog>) -> SessionContext {
         // The row-key language tells case apart; `names/` finds what is meant.
         .set_bool("datafusion.sql_parser.enable_ident_normalization", false)
         .set_str("datafusion.sql_parser.dialect", "PostgreSQL");
-    let pool: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(MEMORY_BYTES));
-    let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc();
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(TypedLiterals));
     let mut state = SessionStateBuilder::new()
         .with_config(config)
         .with_default_features()
         .with_analyzer_rules(rules);
-    // What fails is the directory for spilling, which is created when it is needed.
-    if let Ok(runtime) = runtime {
+    if let Some(runtime) = runtime {
         state = state.with_runtime_env(runtime);
     }
     let session = SessionContext::new_with_state(state.build());
     session.register_catalog(CATALOG, Arc::new(CatalogHandle(Arc::clone(catalog))));
     session
+}
+
+/// Query to plan: its tokens, and the values of its parameters.
+pub(super) struct Query {
+    pub(super) tokens: Vec<TokenWithSpan>,
+    pub(super) values: Vec<ScalarValue>,
+    pub(super) rewrite: Option<Arc<Rewrite>>,
 }
 
 /// Plans a query.
@@ -74,38 +98,66 @@ pub(super) fn session(catalog: &Arc<HaliteCatalog>) -> SessionContext {
 pub(super) async fn plan(
     session: &SessionContext,
     catalog: &Arc<HaliteCatalog>,
-    tokens: Vec<TokenWithSpan>,
+    query: Query,
     statement: Arc<StatementContext>,
 ) -> Result<Planned> {
-    let (state, catalog) = (session.state(), Arc::clone(catalog));
-    on_large_stack(move |handle| handle.block_on(planned(state, &catalog, tokens, statement)))
-        .await?
+    let (mut state, catalog) = (session.state(), Arc::clone(catalog));
+    on_large_stack(move |handle| {
+        handle.block_on(async {
+            state.config_mut().set_extension(Arc::clone(&statement));
+            let logical = logical(&mut state, &catalog, query.tokens, query.rewrite).await?;
+            let logical = parameters::bound(logical, query.values)?;
+            let logical = state.optimize(&logical)?;
+            let physical = state.query_planner().create_physical_plan(&logical, &state).await?;
+            let physical = interruptible(physical, &statement)?;
+            Ok(Planned {
+                physical,
+                context: state.task_ctx(),
+                logical: logical.display_indent().to_string(),
+            })
+        })
+    })
+    .await?
 }
 
-async fn planned(
-    mut state: SessionState,
+/// Returns the parameters and the columns of a query. `types` are those that the caller knows.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) async fn shape(
+    session: &SessionContext,
+    catalog: &Arc<HaliteCatalog>,
+    query: Query,
+    types: Vec<Option<DataType>>,
+) -> Result<QueryShape> {
+    let (mut state, catalog) = (session.state(), Arc::clone(catalog));
+    on_large_stack(move |handle| {
+        handle.block_on(async {
+            let logical = logical(&mut state, &catalog, query.tokens, query.rewrite).await?;
+            parameters::shape(&state, logical, &types)
+        })
+    })
+    .await?
+}
+
+async fn logical(
+    state: &mut SessionState,
     catalog: &HaliteCatalog,
     tokens: Vec<TokenWithSpan>,
-    statement: Arc<StatementContext>,
-) -> Result<Planned> {
+    rewrite: Option<Arc<Rewrite>>,
+) -> Result<LogicalPlan> {
     let mut parsed = parse_query(tokens)?;
+    if let (Some(rewrite), DfStatement::Statement(statement)) = (rewrite, &mut parsed) {
+        rewrite(statement)?;
+    }
     let named = names::rewrite(catalog, &mut parsed).await?;
-    state.register_relation_planner(Arc::new(Relations {
-        named,
-        statement: Arc::clone(&statement),
-    }))?;
-    state.config_mut().set_extension(statement);
+    let statement = state.config().get_extension::<StatementContext>().unwrap_or_default();
+    state.register_relation_planner(Arc::new(Relations { named, statement }))?;
     let logical: LogicalPlan = state.statement_to_plan(parsed).await?;
     let only_reads =
         SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
     only_reads.verify_plan(&logical)?;
-    let logical = state.optimize(&logical)?;
-    let physical = state.query_planner().create_physical_plan(&logical, &state).await?;
-    Ok(Planned {
-        physical,
-        context: state.task_ctx(),
-        logical: logical.display_indent().to_string(),
-    })
+    Ok(logical)
 }
 
 /// Runs work on a thread with a large stack.

@@ -1,6 +1,6 @@
 //! State of one running statement, which its scans share.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::execution::TaskContext;
@@ -14,6 +14,7 @@ pub(crate) struct StatementContext {
     /// Rows that all scans received.
     pub(crate) examined: AtomicU64,
     notices: Mutex<Vec<String>>,
+    has_ended: AtomicBool,
 }
 
 impl StatementContext {
@@ -24,6 +25,16 @@ impl StatementContext {
     /// Returns that of a running plan.
     pub(crate) fn of(context: &TaskContext) -> Arc<Self> {
         context.session_config().get_extension::<Self>().unwrap_or_default()
+    }
+
+    /// Remembers that nobody waits for the rows any more.
+    pub(crate) fn end(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns `true` once nobody waits for the rows any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
     }
 
     /// Adds something the user should know; repetitions are dropped.

@@ -16,7 +16,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Fields, TimeUnit as ArrowUni
 use halite_rowkey::value::{FieldType, TimeUnit};
 
 /// Metadata of an Arrow field with the name of its type in the row-key language.
-pub(crate) const TYPE_KEY: &str = "halite.type";
+pub const TYPE_KEY: &str = "halite.type";
 /// Digits and scale of a `DECIMAL` without any.
 pub(crate) const DECIMAL: (u8, i8) = (38, 10);
 const UTC: &str = "+00:00";

@@ -4,6 +4,7 @@ mod history;
 mod hooks;
 mod limits;
 mod loader;
+mod prepared;
 mod random;
 mod reads;
 mod slt;

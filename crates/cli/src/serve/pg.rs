@@ -1,0 +1,43 @@
+//! SQL port of `halite serve`.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context as _, anyhow};
+use halite::Store;
+pub(super) use halite_pg::ServerHandle;
+use halite_pg::{Config, Server, TlsFiles, Users};
+
+use super::config::ServeConfig;
+use crate::wrong_arguments::WrongArguments;
+
+/// Starts the port, if it is wanted.
+///
+/// # Errors
+/// Files that cannot be read, an address of other machines without users and TLS, a port in use.
+pub(super) fn start(store: &Store, settings: &ServeConfig) -> anyhow::Result<Option<ServerHandle>> {
+    let Some(port) = settings.pg.port else { return Ok(None) };
+    let pg = &settings.pg;
+    let users = match &pg.users {
+        Some(path) => {
+            let text = std::fs::read_to_string(path);
+            let text = text.with_context(|| format!("--pg-users {}", path.display()))?;
+            let users = Users::parse(&text)
+                .map_err(|what| anyhow!("--pg-users {}: {what}", path.display()));
+            Some(users.map_err(WrongArguments)?)
+        }
+        None => None,
+    };
+    let tls = match (&pg.tls_cert, &pg.tls_key) {
+        (Some(certificate), Some(key)) => {
+            Some(TlsFiles { certificate: certificate.clone(), key: key.clone() })
+        }
+        (None, None) => None,
+        _ => {
+            let error = anyhow!("--pg-tls-cert and --pg-tls-key go together; give both");
+            return Err(WrongArguments(error).into());
+        }
+    };
+    let address = SocketAddr::new(settings.server.listen_addr, port);
+    let config = Config { address, users, tls, ..Config::default() };
+    Ok(Some(Server::start(std::sync::Arc::clone(store.cluster()), &config)?))
+}

@@ -1,0 +1,46 @@
+//! What clients ask about tables: the schema `pg_catalog`, and the functions and forms of queries
+//! that go with it.
+//!
+//! `columns.rs` lists the tables and their columns, `rows.rs` computes the rows of those that have
+//! any, `table.rs` shows them to DataFusion, `functions.rs` has functions, and `rewrite/` brings
+//! queries into a form that DataFusion plans.
+
+mod columns;
+mod functions;
+mod oids;
+mod rewrite;
+mod rows;
+mod table;
+
+use std::sync::Arc;
+
+use halite_sql::SqlContext;
+use halite_types::Cluster;
+
+use table::CatalogTable;
+
+/// Schema of the tables.
+pub(crate) const SCHEMA: &str = "pg_catalog";
+/// Name of the one database.
+pub(crate) const DATABASE: &str = "halite";
+/// Name of the owner of everything.
+pub(crate) const OWNER: &str = "halite";
+
+/// Registers the tables with a session and all that are made from it.
+pub(crate) fn register(sql: &SqlContext, cluster: &Arc<dyn Cluster>) {
+    let catalog = sql.session().catalog(DATABASE);
+    let Some(schema) = catalog.and_then(|catalog| catalog.schema(SCHEMA)) else { return };
+    for (name, columns) in columns::TABLES {
+        let table = CatalogTable::new(Arc::clone(cluster), name, columns);
+        // The schema takes every table.
+        let _ = schema.register_table((*name).to_owned(), Arc::new(table));
+    }
+}
+
+/// Gives a session the functions, and the change of its queries.
+pub(crate) fn with_functions(sql: SqlContext, user: &str, connection: u32) -> SqlContext {
+    for function in functions::all(user, connection) {
+        sql.session().register_udf(function);
+    }
+    sql.with_rewrite(Arc::new(rewrite::rewrite))
+}

@@ -1,0 +1,253 @@
+//! Casts, operators and functions in forms that DataFusion plans.
+
+use std::ops::ControlFlow;
+
+use halite_sql::datafusion::sql::sqlparser::ast::{
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, ObjectName,
+    Query, Select, SelectItem, SetExpr, Value, Visit, Visitor,
+};
+
+use super::super::SCHEMA;
+use crate::values::types;
+
+/// Changes one expression, whose parts have been changed.
+pub(super) fn change(expr: &mut Expr) {
+    match expr {
+        Expr::Collate { expr: inner, .. } => *expr = take(inner),
+        Expr::BinaryOp { op, .. } => {
+            if let BinaryOperator::PGCustomBinaryOperator(parts) = op
+                && let Some(plain) = operator(parts)
+            {
+                *op = plain;
+            }
+        }
+        Expr::Function(function) => without_schema(&mut function.name),
+        Expr::Cast { data_type, expr: inner, .. } => {
+            if let DataType::Custom(name, _) = data_type {
+                match cast_of(&last(name)) {
+                    Cast::To(plain) => *data_type = plain,
+                    Cast::TypeName => match literal(inner) {
+                        Some(name) => *expr = type_number(&name),
+                        None => *expr = call("format_type", vec![take(inner), null()]),
+                    },
+                    Cast::Other => {}
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns the operator that `OPERATOR(pg_catalog.~)` is.
+fn operator(parts: &[String]) -> Option<BinaryOperator> {
+    Some(match parts.last()?.as_str() {
+        "~" => BinaryOperator::PGRegexMatch,
+        "~*" => BinaryOperator::PGRegexIMatch,
+        "!~" => BinaryOperator::PGRegexNotMatch,
+        "!~*" => BinaryOperator::PGRegexNotIMatch,
+        "~~" => BinaryOperator::PGLikeMatch,
+        "=" => BinaryOperator::Eq,
+        "<>" => BinaryOperator::NotEq,
+        _ => return None,
+    })
+}
+
+/// What a cast to a type of PostgreSQL is.
+enum Cast {
+    To(DataType),
+    /// To the name of a type, or from it.
+    TypeName,
+    Other,
+}
+
+fn cast_of(name: &str) -> Cast {
+    Cast::To(match name {
+        "text" | "name" | "char" | "bpchar" | "varchar" | "regproc" | "regprocedure"
+        | "regrole" | "sql_identifier" | "character_data" | "aclitem" => DataType::Text,
+        "oid" | "int8" | "xid" | "cardinal_number" => DataType::BigInt(None),
+        "int4" => DataType::Integer(None),
+        "int2" => DataType::SmallInt(None),
+        "bool" => DataType::Boolean,
+        "float8" => {
+            DataType::Double(halite_sql::datafusion::sql::sqlparser::ast::ExactNumberInfo::None)
+        }
+        "regtype" => return Cast::TypeName,
+        _ => return Cast::Other,
+    })
+}
+
+/// Returns the number of a type by its name.
+fn type_number(name: &str) -> Expr {
+    let plain = name.trim().trim_start_matches("pg_catalog.").trim_matches('"');
+    let known = types::TYPES.iter().find(|ty| ty.name == plain || ty.long_name == plain);
+    known.map_or_else(null, |ty| number(i64::from(ty.oid)))
+}
+
+/// Reads a correlated query for one value as an aggregate: it has at most one row, so that the
+/// greatest value is the value.
+pub(super) fn at_most_one(expr: &mut Expr) {
+    let Expr::Subquery(query) = expr else { return };
+    let SetExpr::Select(select) = query.body.as_mut() else { return };
+    if has_aggregate(select) || select.from.is_empty() || query.limit_clause.is_some() {
+        return;
+    }
+    if let [SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }] =
+        select.projection.as_mut_slice()
+    {
+        *value = call("max", vec![take(value)]);
+        query.order_by = None;
+    }
+}
+
+/// Returns `true` if a query has one row for several of its tables.
+pub(super) fn has_aggregate(select: &Select) -> bool {
+    let is_grouped = match &select.group_by {
+        GroupByExpr::All(_) => true,
+        GroupByExpr::Expressions(groups, _) => !groups.is_empty(),
+    };
+    is_grouped
+        || select.projection.iter().any(|item| match item {
+            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+                let mut aggregates = Aggregates::default();
+                let _ = Visit::visit(expr, &mut aggregates);
+                aggregates.found
+            }
+            _ => false,
+        })
+}
+
+/// Aggregates outside of the queries within an expression.
+#[derive(Default)]
+struct Aggregates {
+    depth: usize,
+    found: bool,
+}
+
+impl Visitor for Aggregates {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        const NAMES: [&str; 11] = [
+            "count",
+            "max",
+            "min",
+            "sum",
+            "avg",
+            "string_agg",
+            "array_agg",
+            "bool_or",
+            "bool_and",
+            "json_agg",
+            "json_object_agg",
+        ];
+        if let Expr::Function(function) = expr
+            && self.depth == 0
+        {
+            self.found |= NAMES.contains(&last(&function.name).as_str());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Leaves out `pg_catalog.` in front of a function.
+fn without_schema(name: &mut ObjectName) {
+    let is_catalog = name.0.first().and_then(|part| part.as_ident());
+    let is_catalog = is_catalog.is_some_and(|ident| ident.value.eq_ignore_ascii_case(SCHEMA));
+    if name.0.len() == 2 && is_catalog {
+        name.0.remove(0);
+    }
+}
+
+/// Returns the last part of a name, in lower case.
+pub(super) fn last(name: &ObjectName) -> String {
+    let part = name.0.last().and_then(|part| part.as_ident());
+    part.map_or_else(String::new, |ident| ident.value.to_ascii_lowercase())
+}
+
+/// Returns the text of a constant.
+pub(super) fn literal(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub(super) fn take(expr: &mut Expr) -> Expr {
+    std::mem::replace(expr, null())
+}
+
+pub(super) fn null() -> Expr {
+    Expr::Value(Value::Null.into())
+}
+
+/// Returns a list of text that is null.
+pub(super) fn null_list() -> Expr {
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(null()),
+        data_type: DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(DataType::Text), None)),
+        array: false,
+        format: None,
+    }
+}
+
+pub(super) fn number(number: i64) -> Expr {
+    Expr::Value(Value::Number(number.to_string(), false).into())
+}
+
+pub(super) fn text(text: &str) -> Expr {
+    Expr::Value(Value::SingleQuotedString(text.to_owned()).into())
+}
+
+/// Returns a call of a function.
+pub(super) fn call(name: &str, args: Vec<Expr>) -> Expr {
+    let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)));
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: args.collect(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// Returns the arguments of a function.
+pub(super) fn arguments(function: &mut Function) -> Vec<&mut Expr> {
+    match &mut function.args {
+        FunctionArguments::List(list) => list
+            .args
+            .iter_mut()
+            .filter_map(|arg| match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns a query in parentheses as an expression.
+pub(super) fn subquery(query: Query) -> Expr {
+    Expr::Subquery(Box::new(query))
+}

@@ -1,0 +1,137 @@
+//! Functions and casts that look something up, as queries of the table that has it.
+
+use std::ops::ControlFlow;
+
+use super::super::SCHEMA;
+use super::super::oids::of_catalog;
+use super::forms::{arguments, last, literal, number, subquery, take, text};
+use halite_sql::datafusion::sql::sqlparser::ast::{
+    DataType, Expr, Ident, Query, Statement, VisitMut as _, VisitorMut,
+};
+use halite_sql::datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use halite_sql::datafusion::sql::sqlparser::parser::Parser;
+
+/// Name in the queries below that stands for what is looked up.
+const WANTED: &str = "halite_wanted";
+
+const INDEX_DEFINITION: &str =
+    "SELECT max(x.indexdef) FROM pg_catalog.pg_index AS x WHERE x.indexrelid = halite_wanted";
+const CONSTRAINT_DEFINITION: &str =
+    "SELECT max(x.consrc) FROM pg_catalog.pg_constraint AS x WHERE x.oid = halite_wanted";
+const TABLE_NAME: &str =
+    "SELECT max(x.relname) FROM pg_catalog.pg_class AS x WHERE x.oid = halite_wanted";
+const TABLE_NUMBER: &str = "SELECT max(x.oid) FROM pg_catalog.pg_class AS x JOIN \
+     pg_catalog.pg_namespace AS y ON y.oid = x.relnamespace WHERE \
+     halite_wanted IN (x.relname, y.nspname || '.' || x.relname)";
+const TYPE_NUMBER: &str =
+    "SELECT max(x.oid) FROM pg_catalog.pg_type AS x WHERE x.typname = halite_wanted";
+const SCHEMA_NAME: &str =
+    "SELECT max(x.nspname) FROM pg_catalog.pg_namespace AS x WHERE x.oid = halite_wanted";
+const SCHEMA_NUMBER: &str =
+    "SELECT max(x.oid) FROM pg_catalog.pg_namespace AS x WHERE x.nspname = halite_wanted";
+const VISIBLE: &str =
+    "SELECT x.oid FROM pg_catalog.pg_class AS x WHERE x.relnamespace IN (11, 2200)";
+
+/// Changes one expression, whose parts have been changed.
+pub(super) fn change(expr: &mut Expr) {
+    let changed = match expr {
+        Expr::Function(function) => {
+            let name = last(&function.name);
+            let mut arguments = arguments(function);
+            match (name.as_str(), arguments.first_mut()) {
+                ("pg_get_indexdef", Some(oid)) => query(INDEX_DEFINITION, take(oid)),
+                ("pg_get_constraintdef", Some(oid)) => query(CONSTRAINT_DEFINITION, take(oid)),
+                ("to_regclass", Some(name)) => query(TABLE_NUMBER, take(name)),
+                ("to_regtype", Some(name)) => query(TYPE_NUMBER, take(name)),
+                ("pg_table_is_visible", Some(oid)) => {
+                    parsed(VISIBLE).map(|visible| Expr::InSubquery {
+                        expr: Box::new(take(oid)),
+                        subquery: Box::new(visible),
+                        negated: false,
+                    })
+                }
+                _ => None,
+            }
+        }
+        Expr::Cast { data_type, expr: inner, .. } => {
+            let ty = match data_type {
+                DataType::Custom(name, _) => last(name),
+                DataType::Regclass => "regclass".to_owned(),
+                _ => String::new(),
+            };
+            match (ty.as_str(), literal(inner)) {
+                ("regclass", Some(name)) => {
+                    let known = name.parse().ok().or_else(|| of_catalog(plain(&name)));
+                    match known {
+                        Some(oid) => Some(number(oid)),
+                        None => query(TABLE_NUMBER, text(plain(&name))),
+                    }
+                }
+                ("regclass", None) => query(TABLE_NAME, take(inner)),
+                ("regnamespace", Some(name)) => query(SCHEMA_NUMBER, text(plain(&name))),
+                ("regnamespace", None) => query(SCHEMA_NAME, take(inner)),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    if let Some(changed) = changed {
+        *expr = changed;
+    }
+}
+
+/// Leaves out the schema of the catalog, and quotes.
+fn plain(name: &str) -> &str {
+    let name = name.strip_prefix(SCHEMA).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name);
+    name.trim_matches('"')
+}
+
+/// Returns a query with what is wanted in it.
+fn query(template: &str, wanted: Expr) -> Option<Expr> {
+    struct Fill(Expr);
+    impl VisitorMut for Fill {
+        type Break = ();
+
+        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+            if matches!(expr, Expr::Identifier(Ident { value, .. }) if value == WANTED) {
+                expr.clone_from(&self.0);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut query = parsed(template)?;
+    let _ = query.visit(&mut Fill(wanted));
+    Some(subquery(query))
+}
+
+fn parsed(text: &str) -> Option<Query> {
+    let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, text).ok()?;
+    match statements.pop()? {
+        Statement::Query(query) => Some(*query),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_sql::datafusion::sql::sqlparser::ast::SetExpr;
+
+    use super::*;
+
+    #[test]
+    fn queries_are_queries() {
+        for template in [
+            INDEX_DEFINITION,
+            CONSTRAINT_DEFINITION,
+            TABLE_NAME,
+            TABLE_NUMBER,
+            TYPE_NUMBER,
+            SCHEMA_NAME,
+            SCHEMA_NUMBER,
+        ] {
+            let filled = query(template, number(5)).expect("a query").to_string();
+            assert!(filled.contains('5') && !filled.contains(WANTED), "{filled}");
+        }
+        assert!(matches!(parsed(VISIBLE).map(|query| *query.body), Some(SetExpr::Select(_))));
+    }
+}

@@ -1,0 +1,99 @@
+//! Forms of queries that clients of PostgreSQL send and DataFusion does not plan.
+//!
+//! `forms.rs` brings casts, operators and functions into forms that it plans, `lookups.rs` reads
+//! functions such as `pg_get_indexdef` as queries of the tables that have the answer, and
+//! `nothing.rs` reads a query of a table that never has rows as one without rows, so that what it
+//! asks of them need not be known.
+
+mod forms;
+mod lookups;
+mod nothing;
+
+use std::ops::ControlFlow;
+
+use halite_sql::datafusion::sql::sqlparser::ast::{
+    Expr, ObjectName, Query, Statement, TableFactor, Visit, VisitMut as _, Visitor, VisitorMut,
+};
+use halite_sql::{Result, SqlError};
+
+use super::{SCHEMA, columns};
+
+/// Changes a query of a client.
+///
+/// # Errors
+/// None; the planner says what cannot be.
+#[expect(clippy::unnecessary_wraps, reason = "the type of a rewrite")]
+pub(super) fn rewrite(statement: &mut Statement) -> Result<(), SqlError> {
+    if let Statement::Query(query) = statement {
+        let _ = query.visit(&mut Nothing);
+        let reads_catalog = reads_catalog(query);
+        let _ = query.visit(&mut Forms { reads_catalog });
+    }
+    Ok(())
+}
+
+/// Returns `true` if a query reads a table of the catalog.
+fn reads_catalog(query: &Query) -> bool {
+    struct Relations(bool);
+    impl Visitor for Relations {
+        type Break = ();
+
+        fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+            if let TableFactor::Table { name, .. } = factor {
+                self.0 |= catalog_table(name).is_some();
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut relations = Relations(false);
+    let _ = Visit::visit(query, &mut relations);
+    relations.0
+}
+
+/// Returns the table of the catalog that a name means.
+fn catalog_table(name: &ObjectName) -> Option<&'static str> {
+    let mut parts = name.0.iter().filter_map(|part| part.as_ident());
+    let (first, second) = (parts.next()?, parts.next());
+    let table = match second {
+        None => &first.value,
+        Some(table) if first.value.eq_ignore_ascii_case(SCHEMA) => &table.value,
+        Some(_) => return None,
+    };
+    let known = columns::TABLES.iter().map(|(name, _)| *name);
+    known.into_iter().find(|name| name.eq_ignore_ascii_case(table))
+}
+
+/// Reads queries of tables without rows.
+struct Nothing;
+
+impl VisitorMut for Nothing {
+    type Break = ();
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        nothing::simplify_query(query);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        nothing::simplify_expr(expr);
+        ControlFlow::Continue(())
+    }
+}
+
+/// Brings expressions into other forms.
+struct Forms {
+    reads_catalog: bool,
+}
+
+impl VisitorMut for Forms {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        forms::change(expr);
+        lookups::change(expr);
+        if self.reads_catalog {
+            forms::at_most_one(expr);
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,188 @@
+//! Messages of a session in both directions, and what interrupts a statement.
+//!
+//! A task reads ahead, so that a client that leaves is noticed while a statement runs.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use crate::error::{CANCELLED, PROTOCOL_VIOLATION, PgError, Result, STOPPING};
+use crate::wire::frames::{self, Frame, FrameLimits, Received};
+use crate::wire::{Backend, Message};
+
+/// Socket, encrypted or not.
+pub(crate) trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
+
+/// Messages that are read ahead.
+const READ_AHEAD: usize = 8;
+/// Bytes that are collected before they are sent.
+const SEND_BYTES: usize = 32 << 10;
+
+/// The client is gone, or does not take what is sent; nothing more can be said to it.
+#[derive(Debug)]
+pub(crate) struct Gone;
+
+/// Messages of a session.
+pub(crate) struct Channel {
+    pub(crate) out: Backend,
+    writer: WriteHalf<Box<dyn Socket>>,
+    frames: mpsc::Receiver<io::Result<Received>>,
+    reader: JoinHandle<()>,
+    stall: Duration,
+    /// The message that is worked off, with its share of the memory for messages.
+    current: Option<Frame>,
+    pub(crate) interrupts: Interrupts,
+}
+
+/// What ends a statement from outside.
+pub(crate) struct Interrupts {
+    /// The statement is cancelled.
+    pub(crate) cancelled: watch::Receiver<()>,
+    /// The client has left.
+    pub(crate) gone: watch::Receiver<bool>,
+    /// The server stops.
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+impl Channel {
+    /// Begins to read.
+    pub(crate) fn new(
+        socket: Box<dyn Socket>,
+        limits: FrameLimits,
+        cancelled: watch::Receiver<()>,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        let stall = limits.stall;
+        let (reader, writer) = tokio::io::split(socket);
+        let (sender, frames) = mpsc::channel(READ_AHEAD);
+        let (left, gone) = watch::channel(false);
+        let reader = tokio::spawn(read_all(reader, limits, sender, left));
+        let interrupts = Interrupts { cancelled, gone, stopping };
+        Self { out: Backend::default(), writer, frames, reader, stall, current: None, interrupts }
+    }
+
+    /// Waits for the next message; `None` when the session ends.
+    ///
+    /// # Errors
+    /// A message that is none, or a server that stops; the session ends.
+    pub(crate) async fn next(&mut self) -> Result<Option<Message>> {
+        self.current = None;
+        let received = tokio::select! {
+            received = self.frames.recv() => received,
+            () = stopped(&mut self.interrupts.stopping) => return Err(stopping()),
+        };
+        match received {
+            None | Some(Ok(Received::End)) => Ok(None),
+            Some(Ok(Received::TooLarge(kind, bytes))) => {
+                Ok(Some(Message::TooLarge { kind, bytes }))
+            }
+            Some(Ok(Received::Frame(frame))) => {
+                let (kind, body) = (frame.kind, frame.body.clone());
+                self.current = Some(frame);
+                Message::read(kind, body).map(Some).map_err(|error| {
+                    let shown = char::from(kind).escape_default();
+                    PgError::fatal(PROTOCOL_VIOLATION, format!("message {shown}: {error}"))
+                })
+            }
+            Some(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                Err(PgError::fatal(PROTOCOL_VIOLATION, error.to_string()))
+            }
+            Some(Err(_)) => Ok(None),
+        }
+    }
+
+    /// Sends what has been collected.
+    ///
+    /// # Errors
+    /// `Gone`, also for a client that takes nothing for a while.
+    pub(crate) async fn flush(&mut self) -> Result<(), Gone> {
+        let sending = async {
+            self.writer.write_all_buf(self.out.buffer()).await?;
+            self.writer.flush().await
+        };
+        match tokio::time::timeout(self.stall, sending).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Gone),
+        }
+    }
+
+    /// Sends what has been collected, if it is much.
+    ///
+    /// # Errors
+    /// As [`Self::flush`].
+    pub(crate) async fn flush_if_full(&mut self) -> Result<(), Gone> {
+        if self.out.len() < SEND_BYTES { Ok(()) } else { self.flush().await }
+    }
+
+    /// Sends the rest and closes the socket.
+    pub(crate) async fn close(mut self) {
+        let _ = self.flush().await;
+        let _ = tokio::time::timeout(Duration::from_secs(1), self.writer.shutdown()).await;
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+impl Interrupts {
+    /// Forgets cancels of earlier statements.
+    pub(crate) fn begin(&mut self) {
+        self.cancelled.mark_unchanged();
+    }
+
+    /// Waits for work, and drops it when the statement is to end.
+    ///
+    /// # Errors
+    /// That of the work; `57014` if it was cancelled, `57P01` if the server stops or the client has
+    /// left.
+    pub(crate) async fn guard<T, E: Into<PgError>>(
+        &mut self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T> {
+        tokio::select! {
+            biased;
+            Ok(()) = self.cancelled.changed() => {
+                Err(PgError::new(CANCELLED, "the statement was cancelled by its user"))
+            }
+            () = stopped(&mut self.stopping) => Err(stopping()),
+            () = stopped(&mut self.gone) => Err(PgError::fatal(STOPPING, "the client has left")),
+            done = work => done.map_err(Into::into),
+        }
+    }
+}
+
+/// Waits until a flag is set. A flag that nobody can set any more is not.
+async fn stopped(flag: &mut watch::Receiver<bool>) {
+    if flag.wait_for(|is_set| *is_set).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn stopping() -> PgError {
+    PgError::fatal(STOPPING, "the server stops; connect again in a moment")
+}
+
+async fn read_all(
+    mut reader: ReadHalf<Box<dyn Socket>>,
+    limits: FrameLimits,
+    sender: mpsc::Sender<io::Result<Received>>,
+    left: watch::Sender<bool>,
+) {
+    loop {
+        let received = frames::read(&mut reader, &limits).await;
+        let is_end = !matches!(received, Ok(Received::Frame(_) | Received::TooLarge(..)));
+        if is_end {
+            left.send_replace(true);
+        }
+        if sender.send(received).await.is_err() || is_end {
+            return;
+        }
+    }
+}

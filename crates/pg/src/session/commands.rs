@@ -1,0 +1,307 @@
+//! What the session's own statements do.
+
+use std::sync::Arc;
+
+use halite_sql::datafusion::arrow::array::{ArrayRef, RecordBatch, StringViewArray};
+use halite_sql::datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+
+use super::command::Command;
+use super::portal::{NOTICE, Portal, Ran, Source};
+use super::settings::{Set, read_ms, show_ms};
+use super::transaction::Writes;
+use super::{Failure, Session};
+use crate::connection::io::Channel;
+use crate::error::{
+    INVALID_PARAMETER, NO_SUCH_CURSOR, NO_SUCH_STATEMENT, NO_TRANSACTION, PgError, Result,
+};
+use crate::wire::Backend;
+use crate::wire::backend::{Severity, TransactionState};
+
+/// Code of a warning about a transaction that is open already.
+const OPEN_TRANSACTION: &str = "25001";
+const WARNING: &str = "01000";
+
+impl Session {
+    /// Runs a statement of the session's own, and returns its tag, or what has its rows.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) async fn command(
+        &mut self,
+        command: &Command,
+        channel: &mut Channel,
+    ) -> Result<Outcome, Failure> {
+        let tag = match command {
+            Command::Set { name, value } => {
+                self.set(name, value.as_deref(), &mut channel.out)?;
+                if value.is_some() { "SET" } else { "RESET" }.to_owned()
+            }
+            Command::Show(name) => return Ok(Outcome::Rows(Box::new(self.show(name)?))),
+            Command::ResetAll { tag, is_discard } => {
+                self.reset_all(*is_discard, &mut channel.out)?;
+                (*tag).to_owned()
+            }
+            Command::Begin => {
+                if !self.transaction.begin() {
+                    let text = "a transaction is open already";
+                    channel.out.report(Severity::Warning, OPEN_TRANSACTION, text, None);
+                }
+                "BEGIN".to_owned()
+            }
+            Command::Commit => self.end("COMMIT", &mut channel.out).to_owned(),
+            Command::Rollback => self.end("ROLLBACK", &mut channel.out).to_owned(),
+            Command::Save(name) => {
+                self.transaction.save(name)?;
+                "SAVEPOINT".to_owned()
+            }
+            Command::Release(name) => {
+                self.transaction.release(name)?;
+                "RELEASE".to_owned()
+            }
+            Command::GoBack(name) => {
+                let written = self.transaction.go_back(name)?;
+                warn_of_writes(written, &mut channel.out);
+                "ROLLBACK".to_owned()
+            }
+            Command::Deallocate(None) => {
+                self.statements.clear();
+                "DEALLOCATE ALL".to_owned()
+            }
+            Command::Deallocate(Some(name)) => {
+                self.statements.remove(name).ok_or_else(|| {
+                    let text = format!("there is no prepared statement {name}");
+                    PgError::new(NO_SUCH_STATEMENT, text)
+                })?;
+                "DEALLOCATE".to_owned()
+            }
+            // It is prepared as a statement of SQL.
+            Command::Declare { .. } => "DECLARE CURSOR".to_owned(),
+            Command::Fetch { name, rows } => {
+                return Ok(Outcome::Cursor { name: name.clone(), rows: *rows });
+            }
+            Command::Move { name, rows } => {
+                let most = rows.unwrap_or(usize::MAX);
+                let moved = self.cursor(name)?.skip(most, channel).await?;
+                format!("MOVE {moved}")
+            }
+            Command::Close(None) => {
+                self.portals.retain(|name, _| name.is_empty());
+                "CLOSE CURSOR ALL".to_owned()
+            }
+            Command::Close(Some(name)) => {
+                self.cursor(name)?;
+                self.portals.remove(name);
+                "CLOSE CURSOR".to_owned()
+            }
+            Command::Nothing(tag) => (*tag).to_owned(),
+        };
+        Ok(Outcome::Tag(tag))
+    }
+
+    /// Returns the columns of a statement of the session's own, if it has rows.
+    ///
+    /// # Errors
+    /// A setting or a cursor that there is not.
+    pub(super) fn command_fields(&mut self, command: &Command) -> Result<Vec<FieldRef>> {
+        match command {
+            Command::Show(name) => Ok(self.show(name)?.fields),
+            Command::Fetch { name, .. } => Ok(self.cursor(name)?.fields.clone()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns an open cursor.
+    ///
+    /// # Errors
+    /// `34000`.
+    pub(super) fn cursor(&mut self, name: &str) -> Result<&mut Portal> {
+        self.portals
+            .get_mut(name)
+            .ok_or_else(|| PgError::new(NO_SUCH_CURSOR, format!("there is no cursor {name}")))
+    }
+
+    /// Sends rows of a cursor, and returns the tag.
+    pub(super) async fn fetch(
+        &mut self,
+        name: &str,
+        rows: Option<usize>,
+        channel: &mut Channel,
+    ) -> Result<String, Failure> {
+        if rows == Some(0) {
+            return Ok("FETCH 0".to_owned());
+        }
+        let cursor = self.cursor(name)?;
+        match cursor.send(rows.unwrap_or(0), channel).await? {
+            Ran::Suspended => Ok(format!("FETCH {}", cursor.take_sent())),
+            // The tag of the statement tells how many rows there were.
+            Ran::Complete(tag) => {
+                let sent = tag.rsplit(' ').next().unwrap_or("0");
+                Ok(format!("FETCH {sent}"))
+            }
+        }
+    }
+
+    /// Ends the transaction.
+    fn end(&mut self, verb: &'static str, out: &mut Backend) -> &'static str {
+        if !self.transaction.is_open() {
+            out.report(Severity::Warning, NO_TRANSACTION, "no transaction is open", None);
+        }
+        let has_failed = self.transaction.state() == TransactionState::Failed;
+        let written = self.transaction.end();
+        self.portals.retain(|_, portal| portal.is_held);
+        let tag = if has_failed { "ROLLBACK" } else { verb };
+        if tag == "ROLLBACK" {
+            warn_of_writes(written, out);
+        }
+        tag
+    }
+
+    /// Sets the settings that the startup message names.
+    ///
+    /// # Errors
+    /// A value that does not hold here. Names that there are not are passed over, since drivers
+    /// send settings of their own.
+    pub(super) fn set_at_start(&mut self, parameters: &[(String, String)]) -> Result<()> {
+        // What is told at the start is told with all the others.
+        let mut out = Backend::default();
+        for (name, value) in parameters {
+            match name.as_str() {
+                "user" | "database" => {}
+                "replication" if matches!(value.as_str(), "false" | "off" | "no" | "0") => {}
+                "replication" => {
+                    let text = "there is no replication by this protocol";
+                    return Err(PgError::new(crate::error::NOT_SUPPORTED, text));
+                }
+                "options" => {
+                    for (name, value) in options(value) {
+                        self.set(&name, Some(&value), &mut out)?;
+                    }
+                }
+                name => match self.set(&name.to_ascii_lowercase(), Some(value), &mut out) {
+                    Err(error) if error.code == crate::error::UNKNOWN_SETTING => {}
+                    other => other?,
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets a setting; `None` for its default.
+    fn set(&mut self, name: &str, value: Option<&str>, out: &mut Backend) -> Result<()> {
+        match self.settings.set(name, value, out)? {
+            Set::Done => return Ok(()),
+            Set::Told(text) => {
+                out.report(Severity::Notice, NOTICE, text, None);
+                return Ok(());
+            }
+            Set::Unknown => {}
+        }
+        if name == "halite.transactions" {
+            self.transaction.writes = match value.unwrap_or("refuse") {
+                "refuse" => Writes::Refuse,
+                "statement" => Writes::Statement,
+                other => {
+                    let text = format!("halite.transactions is refuse or statement, not {other:?}");
+                    return Err(PgError::new(INVALID_PARAMETER, text));
+                }
+            };
+            return Ok(());
+        }
+        let value = match (name, value) {
+            (_, None) => self.defaults.get(name)?,
+            ("statement_timeout", Some(value)) => {
+                let ms = read_ms(value).ok_or_else(|| {
+                    let text = format!("{value:?} is no time such as 500ms, 5s or 5min");
+                    PgError::new(INVALID_PARAMETER, text)
+                })?;
+                ms.to_string()
+            }
+            (_, Some(value)) => value.to_owned(),
+        };
+        Ok(self.sql.change(|settings| settings.set(name, &value))?)
+    }
+
+    fn reset_all(&mut self, is_discard: bool, out: &mut Backend) -> Result<()> {
+        let names: Vec<&'static str> = self.settings.all().map(|(name, _)| name).collect();
+        for name in names {
+            // Those that cannot be set are as they were.
+            let _ = self.settings.set(name, None, out);
+        }
+        let defaults = self.defaults.clone();
+        self.sql.change(|settings| {
+            *settings = defaults;
+            Ok(())
+        })?;
+        self.transaction.writes = Writes::default();
+        if is_discard {
+            self.statements.clear();
+            self.portals.clear();
+        }
+        Ok(())
+    }
+
+    /// Answers SHOW of a setting.
+    fn show(&self, name: &str) -> Result<Portal> {
+        let value = match (self.settings.get(name), name) {
+            (Some(value), _) => value.to_owned(),
+            (None, "statement_timeout") => show_ms(self.sql.settings().statement_timeout),
+            (None, "halite.transactions") => match self.transaction.writes {
+                Writes::Refuse => "refuse".to_owned(),
+                Writes::Statement => "statement".to_owned(),
+            },
+            (None, name) => self.sql.settings().get(name)?,
+        };
+        let field = Arc::new(Field::new(name, DataType::Utf8View, false));
+        let column: ArrayRef = Arc::new(StringViewArray::from_iter_values([value]));
+        let batch = RecordBatch::try_from_iter([(name, column)])?;
+        Ok(Portal::new(Source::Known(Some(batch)), vec![field], "SHOW"))
+    }
+}
+
+/// What a statement of the session's own came to.
+pub(super) enum Outcome {
+    Tag(String),
+    Rows(Box<Portal>),
+    /// Rows of a cursor are to be sent.
+    Cursor {
+        name: String,
+        rows: Option<usize>,
+    },
+}
+
+/// Tells of what was not rolled back.
+fn warn_of_writes(written: u64, out: &mut Backend) {
+    if written > 0 {
+        let text = format!("{written} statement(s) that wrote were final, and stay");
+        out.report(Severity::Warning, WARNING, &text, None);
+    }
+}
+
+/// Reads `-c name=value` and `--name=value` of the startup parameter `options`.
+fn options(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut words = text.split_whitespace();
+    while let Some(word) = words.next() {
+        let setting = match word.strip_prefix("--").or_else(|| word.strip_prefix("-c")) {
+            Some("") => words.next(),
+            other => other,
+        };
+        if let Some((name, value)) = setting.and_then(|setting| setting.split_once('=')) {
+            found.push((name.replace('-', "_").to_ascii_lowercase(), value.to_owned()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_the_startup_are_read() {
+        let read = options("-c statement_timeout=5s --search-path=x -cjit=off nonsense");
+        let expected = [("statement_timeout", "5s"), ("search_path", "x"), ("jit", "off")];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(read, expected);
+    }
+}

@@ -1,0 +1,202 @@
+//! Session of a client: its statements, portals, settings and transaction.
+//!
+//! ```text
+//! command.rs      statements that are the session's own: SET, BEGIN, FETCH ..
+//! commands.rs     what they do                settings.rs   settings of PostgreSQL's clients
+//! statement.rs    a statement, prepared       portal.rs     a running one, and its rows
+//! simple.rs       Query                       extended.rs   Parse, Bind, Describe, Execute ..
+//! ```
+
+mod command;
+mod commands;
+mod extended;
+mod portal;
+mod settings;
+mod simple;
+mod statement;
+mod transaction;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use halite_sql::{Access, Settings as SqlSettings, SqlContext};
+
+use crate::catalog;
+use crate::config::Limits;
+use crate::connection::io::{Channel, Gone};
+use crate::connection::{CancelEntry, Shared};
+use crate::error::{LIMIT_EXCEEDED, PROTOCOL_VIOLATION, PgError, Result};
+use crate::wire::backend::Severity;
+use crate::wire::{Backend, Message};
+use portal::Portal;
+use settings::Settings;
+use statement::Statement;
+use transaction::Transaction;
+
+/// Version of PostgreSQL whose behaviour clients may expect.
+pub(crate) const SERVER_VERSION: &str = concat!("16.0 (Halite ", env!("CARGO_PKG_VERSION"), ")");
+
+/// Session after the login.
+pub(crate) struct Session {
+    sql: SqlContext,
+    limits: Limits,
+    /// Defaults of the settings of SQL, which RESET brings back.
+    defaults: SqlSettings,
+    settings: Settings,
+    transaction: Transaction,
+    statements: HashMap<String, Arc<Statement>>,
+    portals: HashMap<String, Portal>,
+    /// `true` after an error of the extended protocol, up to the next Sync.
+    is_skipping: bool,
+    entry: CancelEntry,
+}
+
+/// Why a message was not worked off.
+enum Failure {
+    Error(PgError),
+    Gone,
+}
+
+impl From<PgError> for Failure {
+    fn from(error: PgError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Gone> for Failure {
+    fn from(_: Gone) -> Self {
+        Self::Gone
+    }
+}
+
+impl Session {
+    /// Starts a session. What the client is told first is left in `out`.
+    ///
+    /// # Errors
+    /// A parameter of the startup that cannot be, with severity `Fatal`.
+    pub(crate) fn start(
+        shared: &Shared,
+        access: Access,
+        parameters: &[(String, String)],
+        entry: CancelEntry,
+        out: &mut Backend,
+    ) -> Result<Self> {
+        let limits = shared.limits.clone();
+        let user = parameters.iter().find(|(name, _)| name == "user");
+        let user = user.map_or("", |(_, user)| user.as_str());
+        let sql = shared.sql.another().with_access(access);
+        let sql = catalog::with_functions(sql, user, entry.number);
+        let change = |settings: &mut SqlSettings| {
+            settings.statement_timeout = limits.statement_timeout;
+            settings.max_rows_examined = limits.max_rows_examined;
+            Ok(())
+        };
+        sql.change(change)?;
+        let mut session = Self {
+            defaults: sql.settings(),
+            sql,
+            limits,
+            settings: Settings::new(user),
+            transaction: Transaction::default(),
+            statements: HashMap::new(),
+            portals: HashMap::new(),
+            is_skipping: false,
+            entry,
+        };
+        session.set_at_start(parameters).map_err(PgError::into_fatal)?;
+        session.settings.report_all(out);
+        out.key_data(session.entry.number, session.entry.secret);
+        out.ready(session.transaction.state());
+        Ok(session)
+    }
+
+    /// Works off messages to the end of the session.
+    pub(crate) async fn run(mut self, mut channel: Channel) {
+        if channel.flush().await.is_err() {
+            return;
+        }
+        loop {
+            let message = channel.next().await;
+            let done = match message {
+                Ok(Some(Message::Terminate)) | Ok(None) => break,
+                Ok(Some(message)) => self.work_off(message, &mut channel).await,
+                Err(error) => Err(error.into()),
+            };
+            match done {
+                Ok(()) => {}
+                Err(Failure::Gone) => return,
+                // The client is told that the session ends, and why.
+                Err(Failure::Error(error)) => {
+                    error.write(&mut channel.out, "", "");
+                    break;
+                }
+            }
+        }
+        // Scans end before the client is waited for.
+        self.portals.clear();
+        channel.close().await;
+    }
+
+    /// Works off a message. Errors of statements have been told already; what is returned ends the
+    /// session.
+    async fn work_off(&mut self, message: Message, channel: &mut Channel) -> Result<(), Failure> {
+        match message {
+            Message::Sync => {
+                self.is_skipping = false;
+                self.end_of_series();
+                channel.out.ready(self.transaction.state());
+                Ok(channel.flush().await?)
+            }
+            // The rest of a series after an error.
+            _ if self.is_skipping => Ok(()),
+            Message::TooLarge { kind, bytes } => self.too_large(kind, bytes, channel).await,
+            Message::Query(text) => {
+                self.query(&text, channel).await?;
+                self.end_of_series();
+                channel.out.ready(self.transaction.state());
+                Ok(channel.flush().await?)
+            }
+            Message::Flush => Ok(channel.flush().await?),
+            // Those of a COPY that has failed already.
+            Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => Ok(()),
+            Message::Password(_) | Message::Terminate => {
+                Err(PgError::fatal(PROTOCOL_VIOLATION, "the login is over").into())
+            }
+            message => match self.extended(message, channel).await {
+                Ok(()) => Ok(channel.flush_if_full().await?),
+                Err(Failure::Error(error)) if error.severity != Severity::Fatal => {
+                    self.is_skipping = true;
+                    Ok(())
+                }
+                Err(failure) => Err(failure),
+            },
+        }
+    }
+
+    /// Tells of a message that was passed over.
+    async fn too_large(
+        &mut self,
+        kind: u8,
+        bytes: usize,
+        channel: &mut Channel,
+    ) -> Result<(), Failure> {
+        let shown = char::from(kind).escape_default();
+        let text = format!("message {shown} has {bytes} bytes, which is over the limit");
+        PgError::new(LIMIT_EXCEEDED, text).write(&mut channel.out, "", "");
+        self.transaction.fail();
+        // A series goes on to its Sync; a Query is one by itself.
+        if kind == b'Q' {
+            channel.out.ready(self.transaction.state());
+        } else {
+            self.is_skipping = true;
+        }
+        Ok(channel.flush().await?)
+    }
+
+    /// Portals end with their transaction, which is the series of messages outside of BEGIN.
+    fn end_of_series(&mut self) {
+        if !self.transaction.is_open() {
+            self.portals.retain(|_, portal| portal.is_held);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Running statement: its columns, and its rows as far as the client asks for them.
+
+use std::sync::Arc;
+
+use halite_sql::Answer;
+use halite_sql::datafusion::arrow::array::RecordBatch;
+use halite_sql::datafusion::arrow::datatypes::{FieldRef, Schema};
+use halite_sql::datafusion::common::ScalarValue;
+
+use super::Failure;
+use super::statement::Statement;
+use crate::connection::io::Channel;
+use crate::error::{PROTOCOL_VIOLATION, PgError, Result};
+use crate::values::encode::Column;
+use crate::values::types;
+use crate::wire::backend::{ColumnDescription, Severity};
+
+/// Code of a notice.
+pub(super) const NOTICE: &str = "00000";
+
+/// Formats of the columns of a result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Formats(Vec<i16>);
+
+impl Formats {
+    /// Reads those of a message: none for text, one for all, or one each.
+    ///
+    /// # Errors
+    /// Formats that there are not.
+    pub(super) fn new(formats: Vec<i16>) -> Result<Self> {
+        match formats.iter().all(|format| matches!(format, 0 | 1)) {
+            true => Ok(Self(formats)),
+            false => Err(PgError::new(PROTOCOL_VIOLATION, "a format is 0 for text, 1 for binary")),
+        }
+    }
+
+    /// Returns the format of a column or a value.
+    pub(super) fn of(&self, at: usize) -> i16 {
+        match self.0.as_slice() {
+            [] => 0,
+            [all] => *all,
+            each => each.get(at).copied().unwrap_or(0),
+        }
+    }
+
+    /// Checks that there are none, one, or as many as there are columns or values.
+    ///
+    /// # Errors
+    /// `08P01`.
+    pub(super) fn check(&self, count: usize) -> Result<()> {
+        match self.0.len() {
+            0 | 1 => Ok(()),
+            formats if formats == count => Ok(()),
+            formats => {
+                let text = format!("{formats} formats came for {count} columns or values");
+                Err(PgError::new(PROTOCOL_VIOLATION, text))
+            }
+        }
+    }
+}
+
+/// Where the rows come from.
+pub(super) enum Source {
+    /// A statement that has not begun, with the values of its parameters.
+    Bound(Arc<Statement>, Vec<ScalarValue>),
+    /// Rows of SQL.
+    Answer(Box<Answer>),
+    /// Rows of the session's own.
+    Known(Option<RecordBatch>),
+    /// Nothing more.
+    Done,
+}
+
+/// Statement with values, and its rows.
+pub(super) struct Portal {
+    pub(super) source: Source,
+    pub(super) fields: Vec<FieldRef>,
+    pub(super) formats: Formats,
+    /// `true` to stay open after the transaction.
+    pub(super) is_held: bool,
+    /// First word of the tag of a statement with rows.
+    pub(super) verb: &'static str,
+    current: Option<Batch>,
+    /// Rows since the last tag.
+    sent: usize,
+}
+
+/// Rows that wait to be sent.
+struct Batch {
+    columns: Vec<Column>,
+    rows: usize,
+    at: usize,
+}
+
+/// What a run of a portal came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ran {
+    /// All rows were sent; the tag.
+    Complete(String),
+    /// The number of rows that was asked for was sent.
+    Suspended,
+}
+
+impl Portal {
+    pub(super) fn new(source: Source, fields: Vec<FieldRef>, verb: &'static str) -> Self {
+        Self {
+            source,
+            fields,
+            formats: Formats::default(),
+            is_held: false,
+            verb,
+            current: None,
+            sent: 0,
+        }
+    }
+
+    /// Portal of an answer of SQL.
+    pub(super) fn of_answer(answer: Answer, verb: &'static str) -> Self {
+        let fields = fields_of(answer.schema());
+        Self::new(Source::Answer(Box::new(answer)), fields, verb)
+    }
+
+    /// Returns `true` for a statement with rows, even of no columns.
+    pub(super) fn has_rows(&self) -> bool {
+        match &self.source {
+            Source::Answer(answer) => answer.tag().is_none(),
+            _ => true,
+        }
+    }
+
+    /// Returns what the client is told of the columns.
+    pub(super) fn columns(&self) -> Vec<ColumnDescription> {
+        let column =
+            |(at, field): (usize, &FieldRef)| types::description(field, self.formats.of(at));
+        self.fields.iter().enumerate().map(column).collect()
+    }
+
+    /// Sends up to `most` rows, 0 for all. The statement must have begun.
+    ///
+    /// # Errors
+    /// That of the statement.
+    pub(super) async fn send(
+        &mut self,
+        most: usize,
+        channel: &mut Channel,
+    ) -> Result<Ran, Failure> {
+        let mut left = if most == 0 { usize::MAX } else { most };
+        loop {
+            if let Some(batch) = &mut self.current {
+                while batch.at < batch.rows && left > 0 {
+                    let (row, columns, formats) = (batch.at, &batch.columns, &self.formats);
+                    channel.out.row(columns.len(), |at, out| {
+                        columns[at].write(row, formats.of(at) == 1, out)
+                    })?;
+                    batch.at += 1;
+                    left -= 1;
+                    self.sent += 1;
+                    channel.flush_if_full().await?;
+                }
+                if batch.at < batch.rows {
+                    return Ok(Ran::Suspended);
+                }
+            }
+            // Whether more rows follow is not looked up for those who have what they asked for.
+            if left == 0 {
+                return Ok(Ran::Suspended);
+            }
+            if !self.next_batch(channel).await? {
+                return Ok(Ran::Complete(self.tag()));
+            }
+        }
+    }
+
+    /// Passes over up to `most` rows, and returns how many there were.
+    ///
+    /// # Errors
+    /// That of the statement.
+    pub(super) async fn skip(
+        &mut self,
+        most: usize,
+        channel: &mut Channel,
+    ) -> Result<usize, Failure> {
+        let mut skipped = 0;
+        while skipped < most {
+            match &mut self.current {
+                Some(batch) if batch.at < batch.rows => {
+                    let step = (batch.rows - batch.at).min(most - skipped);
+                    batch.at += step;
+                    skipped += step;
+                }
+                _ => {
+                    if !self.next_batch(channel).await? {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(skipped)
+    }
+
+    /// Returns the rows since the last call.
+    pub(super) fn take_sent(&mut self) -> usize {
+        std::mem::take(&mut self.sent)
+    }
+
+    /// Fetches rows; `false` at the end.
+    async fn next_batch(&mut self, channel: &mut Channel) -> Result<bool, Failure> {
+        self.current = None;
+        let batch = match &mut self.source {
+            Source::Answer(answer) => {
+                let batch = channel.interrupts.guard(answer.next_batch()).await;
+                for notice in answer.take_notices() {
+                    channel.out.report(Severity::Notice, NOTICE, &notice, None);
+                }
+                batch?
+            }
+            Source::Known(batch) => batch.take().filter(|batch| batch.num_rows() > 0),
+            Source::Bound(..) | Source::Done => None,
+        };
+        let Some(batch) = batch else { return Ok(false) };
+        let columns = self.fields.iter().zip(batch.columns());
+        let columns = columns.map(|(field, column)| Column::new(field, column));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        self.current = Some(Batch { columns, rows: batch.num_rows(), at: 0 });
+        Ok(true)
+    }
+
+    /// Returns the tag of a statement that has ended, and lets go of it.
+    fn tag(&mut self) -> String {
+        let sent = self.take_sent();
+        let source = std::mem::replace(&mut self.source, Source::Done);
+        match source {
+            Source::Answer(answer) => match answer.tag() {
+                Some(tag) => tag.to_owned(),
+                None => tag_of(self.verb, sent),
+            },
+            _ => tag_of(self.verb, sent),
+        }
+    }
+}
+
+/// Returns the tag of a statement with rows.
+fn tag_of(verb: &str, rows: usize) -> String {
+    match verb {
+        "EXPLAIN" | "SHOW" => verb.to_owned(),
+        _ => format!("{verb} {rows}"),
+    }
+}
+
+/// Returns the columns of a schema.
+pub(super) fn fields_of(schema: &Schema) -> Vec<FieldRef> {
+    schema.fields().iter().map(Arc::clone).collect()
+}

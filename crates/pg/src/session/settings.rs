@@ -1,0 +1,245 @@
+//! Settings that clients of PostgreSQL set and show. Those of SQL are the session's of
+//! `halite-sql`.
+
+use std::time::Duration;
+
+use super::SERVER_VERSION;
+use crate::error::{INVALID_PARAMETER, NOT_PERMITTED, NOT_SUPPORTED, PgError, Result};
+use crate::wire::Backend;
+
+/// Setting of PostgreSQL.
+struct Known {
+    name: &'static str,
+    default: &'static str,
+    values: Values,
+    /// `true` to tell clients of its value, at the start and when it changes.
+    is_reported: bool,
+}
+
+/// Values that a setting takes.
+enum Values {
+    /// Any text, which changes nothing here.
+    Any,
+    /// Only these; what they say holds.
+    Only(&'static [&'static str]),
+    /// Anything else is told by a notice, and changes nothing.
+    Fixed(&'static str),
+    /// It cannot be set.
+    ReadOnly,
+}
+
+const fn known(
+    name: &'static str,
+    default: &'static str,
+    values: Values,
+    is_reported: bool,
+) -> Known {
+    Known { name, default, values, is_reported }
+}
+
+use Values::{Any, Fixed, Only, ReadOnly};
+
+const KNOWN: &[Known] = &[
+    known("application_name", "", Any, true),
+    known("bytea_output", "hex", Only(&["hex"]), false),
+    known("client_encoding", "UTF8", Only(&["utf8", "utf-8", "unicode"]), true),
+    known("client_min_messages", "notice", Any, false),
+    known("datestyle", "ISO, MDY", Fixed("dates are shown in ISO form"), true),
+    known("default_transaction_isolation", "read committed", Only(&["read committed"]), false),
+    known("default_transaction_read_only", "off", Only(&["off", "false", "0"]), true),
+    known("extra_float_digits", "1", Any, false),
+    known("idle_in_transaction_session_timeout", "0", Any, false),
+    known("in_hot_standby", "off", ReadOnly, true),
+    known("integer_datetimes", "on", ReadOnly, true),
+    known("intervalstyle", "postgres", Only(&["postgres"]), true),
+    known("is_superuser", "off", ReadOnly, true),
+    known("jit", "off", Any, false),
+    known("lc_collate", "C", ReadOnly, false),
+    known("lc_ctype", "C", ReadOnly, false),
+    known("lock_timeout", "0", Any, false),
+    known("max_identifier_length", "63", ReadOnly, false),
+    known("max_index_keys", "32", ReadOnly, false),
+    known("row_security", "on", Any, false),
+    known("scram_iterations", "4096", ReadOnly, true),
+    known("search_path", "public", Any, false),
+    known("server_encoding", "UTF8", ReadOnly, true),
+    known("server_version", SERVER_VERSION, ReadOnly, true),
+    known("server_version_num", "160000", ReadOnly, false),
+    known("session_authorization", "", ReadOnly, true),
+    known("standard_conforming_strings", "on", Only(&["on", "true", "1"]), true),
+    known("synchronous_commit", "on", Any, false),
+    known("timezone", "UTC", Fixed("times are shown in UTC"), true),
+    known("transaction_isolation", "read committed", Only(&["read committed"]), false),
+    known("transaction_read_only", "off", Only(&["off", "false", "0"]), false),
+];
+
+/// Name under which a setting is told, where that is not in lower case.
+fn reported_name(name: &'static str) -> &'static str {
+    match name {
+        "datestyle" => "DateStyle",
+        "intervalstyle" => "IntervalStyle",
+        "timezone" => "TimeZone",
+        other => other,
+    }
+}
+
+/// Values of the settings.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    values: Vec<String>,
+}
+
+/// What came of setting one.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Set {
+    Done,
+    /// Done, and something to know.
+    Told(&'static str),
+    /// It is none of these settings.
+    Unknown,
+}
+
+impl Settings {
+    pub(super) fn new(user: &str) -> Self {
+        let value = |known: &Known| match known.name {
+            "session_authorization" => user.to_owned(),
+            _ => known.default.to_owned(),
+        };
+        Self { values: KNOWN.iter().map(value).collect() }
+    }
+
+    /// Returns the value of a setting by its name in lower case.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let at = KNOWN.iter().position(|known| known.name == name)?;
+        self.values.get(at).map(String::as_str)
+    }
+
+    /// Returns names and values of all settings.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        KNOWN.iter().map(|known| known.name).zip(self.values.iter().map(String::as_str))
+    }
+
+    /// Sets a setting by its name in lower case, `None` to its default, and tells the client of the
+    /// value if clients want to know it.
+    ///
+    /// # Errors
+    /// A value that does not hold here, with the one that does.
+    pub(super) fn set(
+        &mut self,
+        name: &str,
+        value: Option<&str>,
+        out: &mut Backend,
+    ) -> Result<Set> {
+        if name.starts_with("datafusion.") {
+            let text = format!("{name} is a setting of the server; SHOW ALL lists the session's");
+            return Err(PgError::new(NOT_PERMITTED, text));
+        }
+        let Some(at) = KNOWN.iter().position(|known| known.name == name) else {
+            return Ok(Set::Unknown);
+        };
+        let known = &KNOWN[at];
+        let value = value.unwrap_or(known.default).trim();
+        let is_default = value.eq_ignore_ascii_case(known.default);
+        let mut told = None;
+        match known.values {
+            Any => value.clone_into(&mut self.values[at]),
+            _ if is_default => known.default.clone_into(&mut self.values[at]),
+            Only(values) if values.iter().any(|one| one.eq_ignore_ascii_case(value)) => {
+                known.default.clone_into(&mut self.values[at]);
+            }
+            Fixed(what) => told = Some(what),
+            Only(values) => {
+                let text = format!("{name} is always {} here, and not {value:?}", values[0]);
+                return Err(PgError::new(NOT_SUPPORTED, text));
+            }
+            ReadOnly => {
+                let text = format!("{name} cannot be set");
+                return Err(PgError::new(INVALID_PARAMETER, text));
+            }
+        }
+        if known.is_reported {
+            out.parameter_status(reported_name(known.name), &self.values[at]);
+        }
+        Ok(told.map_or(Set::Done, Set::Told))
+    }
+
+    /// Tells the client of the values that clients want to know.
+    pub(super) fn report_all(&self, out: &mut Backend) {
+        for (known, value) in KNOWN.iter().zip(&self.values) {
+            if known.is_reported {
+                out.parameter_status(reported_name(known.name), value);
+            }
+        }
+    }
+}
+
+/// Reads a time such as `5min` or `1500`, which are milliseconds.
+pub(super) fn read_ms(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..end].parse().ok()?;
+    let unit = match text[end..].trim() {
+        "" | "ms" => 1,
+        "us" => return Some(number / 1000),
+        "s" => 1000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}
+
+/// Writes a time in the largest unit that holds it, as PostgreSQL does.
+pub(super) fn show_ms(time: Duration) -> String {
+    let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    if ms == 0 {
+        return "0".to_owned();
+    }
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms")];
+    let unit = units.into_iter().find(|(unit, _)| ms.is_multiple_of(*unit));
+    unit.map_or_else(|| ms.to_string(), |(unit, name)| format!("{}{name}", ms / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(settings: &mut Settings, name: &str, value: &str) -> Result<Set> {
+        settings.set(name, Some(value), &mut Backend::default())
+    }
+
+    #[test]
+    fn values_that_do_not_hold_are_refused_or_told() {
+        let mut settings = Settings::new("ann");
+        assert_eq!(set(&mut settings, "client_encoding", "utf-8"), Ok(Set::Done));
+        assert_eq!(settings.get("client_encoding"), Some("UTF8"));
+        assert_eq!(
+            set(&mut settings, "client_encoding", "LATIN1").unwrap_err().code,
+            NOT_SUPPORTED
+        );
+        assert!(matches!(set(&mut settings, "timezone", "Europe/Berlin"), Ok(Set::Told(_))));
+        assert_eq!(settings.get("timezone"), Some("UTC"));
+        assert_eq!(set(&mut settings, "application_name", "psql"), Ok(Set::Done));
+        assert_eq!(settings.get("application_name"), Some("psql"));
+        assert_eq!(settings.get("session_authorization"), Some("ann"));
+        assert!(set(&mut settings, "server_version", "17").is_err());
+        assert_eq!(set(&mut settings, "halite.full_scan", "x"), Ok(Set::Unknown));
+        let error = set(&mut settings, "datafusion.execution.batch_size", "1").unwrap_err();
+        assert_eq!(error.code, NOT_PERMITTED);
+    }
+
+    #[test]
+    fn times_have_units() {
+        for (text, ms) in
+            [("0", 0), ("1500", 1500), ("2s", 2000), ("5 min", 300_000), ("1h", 3_600_000)]
+        {
+            assert_eq!(read_ms(text), Some(ms), "{text}");
+        }
+        for text in ["", "s", "-1", "1.5s", "99999999999999999999", "1y"] {
+            assert_eq!(read_ms(text), None, "{text}");
+        }
+        let shown = |ms| show_ms(Duration::from_millis(ms));
+        assert_eq!([shown(0), shown(300_000), shown(1500)], ["0", "5min", "1500ms"]);
+    }
+}

@@ -1,0 +1,129 @@
+//! Query: statements as text, run one after the other up to the first that fails.
+
+use halite_sql::split_statements;
+
+use super::command::{self, Command};
+use super::commands::Outcome;
+use super::portal::{Portal, Ran};
+use super::statement::verb;
+use super::{Failure, Session};
+use crate::connection::io::Channel;
+use crate::error::{CURSOR_EXISTS, LIMIT_EXCEEDED, NO_TRANSACTION, PgError, Result};
+use crate::wire::backend::Severity;
+
+impl Session {
+    /// Runs the statements of a text. Errors are told.
+    ///
+    /// # Errors
+    /// Only what ends the session.
+    pub(super) async fn query(&mut self, text: &str, channel: &mut Channel) -> Result<(), Failure> {
+        let statements = split_statements(text);
+        if statements.is_empty() {
+            channel.out.empty_query();
+        }
+        for statement in statements {
+            match self.run_text(statement.text, channel).await {
+                Ok(()) => {}
+                Err(Failure::Error(error)) if error.severity != Severity::Fatal => {
+                    error.write(&mut channel.out, statement.text, &text[..statement.start]);
+                    self.transaction.fail();
+                    break;
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    async fn run_text(&mut self, text: &str, channel: &mut Channel) -> Result<(), Failure> {
+        channel.interrupts.begin();
+        let command = command::read(text)?;
+        self.check_transaction(command.as_ref(), text)?;
+        match command {
+            Some(Command::Declare { name, is_held, query }) => {
+                let answer = channel.interrupts.guard(self.sql.run(&query)).await?;
+                self.open_cursor(name, is_held, Portal::of_answer(answer, "FETCH"))?;
+                channel.out.complete("DECLARE CURSOR");
+                Ok(())
+            }
+            Some(command) => match self.command(&command, channel).await? {
+                Outcome::Tag(tag) => {
+                    channel.out.complete(&tag);
+                    Ok(())
+                }
+                Outcome::Rows(portal) => send_all(*portal, channel).await,
+                Outcome::Cursor { name, rows } => {
+                    channel.out.row_description(&self.cursor(&name)?.columns());
+                    let tag = self.fetch(&name, rows, channel).await?;
+                    channel.out.complete(&tag);
+                    Ok(())
+                }
+            },
+            None => {
+                let answer = channel.interrupts.guard(self.sql.run(text)).await?;
+                send_all(Portal::of_answer(answer, verb(text)), channel).await
+            }
+        }
+    }
+
+    /// Checks that the transaction permits a statement.
+    pub(super) fn check_transaction(
+        &mut self,
+        command: Option<&Command>,
+        text: &str,
+    ) -> Result<()> {
+        match command {
+            Some(Command::Commit | Command::Rollback | Command::GoBack(_)) => Ok(()),
+            Some(_) => self.transaction.check(false),
+            None => self.transaction.check(command::is_write(text)),
+        }
+    }
+
+    /// Keeps a cursor.
+    ///
+    /// # Errors
+    /// A name that is taken, too many of them, a cursor that would end with its statement.
+    pub(super) fn open_cursor(
+        &mut self,
+        name: String,
+        is_held: bool,
+        mut cursor: Portal,
+    ) -> Result<()> {
+        if !is_held && !self.transaction.is_open() {
+            return Err(PgError::new(
+                NO_TRANSACTION,
+                "a cursor ends with its transaction: BEGIN first, or DECLARE .. WITH HOLD",
+            ));
+        }
+        if self.portals.contains_key(&name) {
+            return Err(PgError::new(CURSOR_EXISTS, format!("cursor {name} is open already")));
+        }
+        self.check_portals()?;
+        cursor.is_held = is_held;
+        self.portals.insert(name, cursor);
+        Ok(())
+    }
+
+    /// Checks that another portal may be opened.
+    pub(super) fn check_portals(&self) -> Result<()> {
+        let limit = self.limits.max_portals;
+        if self.portals.len() < limit {
+            return Ok(());
+        }
+        Err(PgError::new(LIMIT_EXCEEDED, format!("{limit} portals are open; close one first")))
+    }
+}
+
+/// Sends columns and rows, and the tag.
+async fn send_all(mut portal: Portal, channel: &mut Channel) -> Result<(), Failure> {
+    if !portal.fields.is_empty() || portal.has_rows() {
+        channel.out.row_description(&portal.columns());
+    }
+    if let Ran::Complete(tag) = portal.send(0, channel).await? {
+        match tag.as_str() {
+            "" => channel.out.empty_query(),
+            tag => channel.out.complete(tag),
+        }
+    }
+    Ok(())
+}

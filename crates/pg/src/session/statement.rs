@@ -1,0 +1,107 @@
+//! Statement: the session's own, or one of SQL, prepared.
+
+use halite_sql::datafusion::arrow::datatypes::{DataType, FieldRef};
+use halite_sql::{Prepared, SqlContext, split_statements};
+
+use super::command::{self, Command};
+use super::portal::fields_of;
+use crate::error::{PgError, Result, SYNTAX};
+use crate::values::types::{self, Oid};
+
+/// Statement that was parsed.
+#[derive(Debug)]
+pub(super) struct Statement {
+    pub(super) work: Work,
+    /// Numbers of the types of its parameters, as the client sends them.
+    pub(super) parameters: Vec<Oid>,
+    /// Text, for the places of errors.
+    pub(super) text: String,
+}
+
+/// What a statement does.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// Nothing: the text has no words.
+    Empty,
+    /// The session's own.
+    Command(Command),
+    /// A cursor over a statement of SQL.
+    Cursor {
+        /// Name of the cursor.
+        name: String,
+        /// `true` to stay open after the transaction.
+        is_held: bool,
+        /// The statement.
+        prepared: Prepared,
+    },
+    /// Statement of SQL.
+    Sql(Prepared),
+}
+
+impl Statement {
+    /// Reads a statement. `known` are types of its first parameters, 0 where the client does not
+    /// know.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) async fn new(sql: &SqlContext, text: String, known: &[Oid]) -> Result<Self> {
+        if split_statements(&text).len() > 1 {
+            return Err(PgError::new(SYNTAX, "only one statement can be prepared at a time"));
+        }
+        let work = match command::read(&text)? {
+            None if split_statements(&text).is_empty() => Work::Empty,
+            None => Work::Sql(prepare(sql, &text, known).await?),
+            Some(Command::Declare { name, is_held, query }) => {
+                let prepared = prepare(sql, &query, known).await?;
+                Work::Cursor { name, is_held, prepared }
+            }
+            Some(command) => Work::Command(command),
+        };
+        let parameters = match &work {
+            Work::Sql(prepared) | Work::Cursor { prepared, .. } => {
+                numbers(prepared.parameters(), known)
+            }
+            Work::Empty | Work::Command(_) => Vec::new(),
+        };
+        Ok(Self { work, parameters, text })
+    }
+
+    /// Returns the prepared statement of SQL.
+    pub(super) fn prepared(&self) -> Option<&Prepared> {
+        match &self.work {
+            Work::Sql(prepared) | Work::Cursor { prepared, .. } => Some(prepared),
+            Work::Empty | Work::Command(_) => None,
+        }
+    }
+
+    /// Returns the columns of the rows of a statement of SQL.
+    pub(super) fn fields(&self) -> Vec<FieldRef> {
+        match &self.work {
+            Work::Sql(prepared) => fields_of(prepared.schema()),
+            _ => Vec::new(),
+        }
+    }
+}
+
+async fn prepare(sql: &SqlContext, text: &str, known: &[Oid]) -> Result<Prepared> {
+    let known: Vec<Option<DataType>> = known.iter().map(|oid| types::arrow_of(*oid)).collect();
+    Ok(sql.prepare_typed(text, &known).await?)
+}
+
+/// Returns the types as which parameters come: those of the client, else those of the statement.
+fn numbers(parameters: &[FieldRef], known: &[Oid]) -> Vec<Oid> {
+    let number = |(at, field): (usize, &FieldRef)| match known.get(at) {
+        None | Some(0 | &types::UNKNOWN) => types::oid_of(field),
+        Some(given) => *given,
+    };
+    parameters.iter().enumerate().map(number).collect()
+}
+
+/// Returns the first word of the tag of a statement of SQL with rows.
+pub(super) fn verb(text: &str) -> &'static str {
+    match command::first_word(text).as_str() {
+        "EXPLAIN" => "EXPLAIN",
+        "SHOW" | "DESCRIBE" | "DESC" => "SHOW",
+        _ => "SELECT",
+    }
+}

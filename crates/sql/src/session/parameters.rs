@@ -1,0 +1,133 @@
+//! Parameters of a planned query: their types, and their values.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema};
+use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
+use datafusion::common::{ParamValues, ScalarValue};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::expr::{Cast, Placeholder};
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+use super::prepared::QueryShape;
+use crate::error::{Result, SqlError, SqlState};
+
+/// Parameters of a statement, as many as a message of PostgreSQL's protocol can count.
+const MAX_PARAMETERS: usize = 32_767;
+
+/// Types of the parameters by number; `None` where the statement does not tell.
+type Types = BTreeMap<usize, Option<FieldRef>>;
+
+/// Returns the parameters and the columns of a query. `known` are types that the caller gives.
+///
+/// # Errors
+/// `UndefinedParameter` for parameters that are not `$1` and so on; a query that is wrong with
+/// values of those types.
+pub(super) fn shape(
+    state: &SessionState,
+    logical: LogicalPlan,
+    known: &[Option<DataType>],
+) -> Result<QueryShape> {
+    let found = types_of(&logical)?;
+    let count = found.keys().next_back().copied().unwrap_or(0).max(known.len());
+    let parameters: Vec<FieldRef> = (1..=count)
+        .map(|number| {
+            let name = format!("${number}");
+            if let Some(Some(given)) = known.get(number - 1) {
+                return Arc::new(Field::new(name, given.clone(), true));
+            }
+            match found.get(&number) {
+                Some(Some(field)) => Arc::new(field.as_ref().clone().with_name(name)),
+                _ => Arc::new(Field::new(name, DataType::Utf8View, true)),
+            }
+        })
+        .collect();
+    let nulls = parameters.iter().map(|field| ScalarValue::try_from(field.data_type()));
+    let typed = bound(logical, nulls.collect::<DataFusionResult<_>>()?)?;
+    let analyzed = state.analyzer().execute_and_check(typed, state.config_options(), |_, _| {})?;
+    let schema: Schema = analyzed.schema().as_arrow().clone();
+    Ok(QueryShape { parameters, schema: Arc::new(schema) })
+}
+
+/// Returns a plan with values in place of its parameters.
+///
+/// # Errors
+/// `UndefinedParameter` for a parameter without a value.
+pub(super) fn bound(logical: LogicalPlan, values: Vec<ScalarValue>) -> Result<LogicalPlan> {
+    let found = types_of(&logical)?;
+    let Some(most) = found.keys().next_back() else { return Ok(logical) };
+    if *most > values.len() {
+        return Err(SqlError::new(
+            SqlState::UndefinedParameter,
+            format!("parameter ${most} has no value; {} were given", values.len()),
+        ));
+    }
+    let plan = logical.replace_params_with_values(&ParamValues::from(values))?;
+    // Numbers of rows are of one type, whatever a client sends them as.
+    let plan = plan.transform_up_with_subqueries(|plan| match plan {
+        LogicalPlan::Limit(mut limit) => {
+            limit.skip = limit.skip.map(as_rows).transpose()?;
+            limit.fetch = limit.fetch.map(as_rows).transpose()?;
+            Ok(Transformed::yes(LogicalPlan::Limit(limit)))
+        }
+        other => Ok(Transformed::no(other)),
+    })?;
+    Ok(plan.data)
+}
+
+fn as_rows(expr: Box<Expr>) -> DataFusionResult<Box<Expr>> {
+    match *expr {
+        Expr::Literal(value, _) if value.data_type() != DataType::Int64 => {
+            Ok(Box::new(Expr::Literal(value.cast_to(&DataType::Int64)?, None)))
+        }
+        other => Ok(Box::new(other)),
+    }
+}
+
+/// Returns the numbers of the parameters, with the types of what they meet first.
+fn types_of(logical: &LogicalPlan) -> Result<Types> {
+    let mut found = Types::new();
+    let mut wrong = None;
+    logical.apply_with_subqueries(|plan| {
+        let is_limit = matches!(plan, LogicalPlan::Limit(_));
+        plan.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                let (placeholder, context) = match expr {
+                    Expr::Placeholder(placeholder) => {
+                        let rows = Field::new("", DataType::Int64, true);
+                        (placeholder, is_limit.then(|| Arc::new(rows)))
+                    }
+                    Expr::Cast(Cast { expr, field }) => match expr.as_ref() {
+                        Expr::Placeholder(placeholder) => (placeholder, Some(Arc::clone(field))),
+                        _ => return Ok(TreeNodeRecursion::Continue),
+                    },
+                    _ => return Ok(TreeNodeRecursion::Continue),
+                };
+                match number(placeholder) {
+                    Some(number) => {
+                        let known = found.entry(number).or_default();
+                        if known.is_none() {
+                            *known = placeholder.field.clone().or(context);
+                        }
+                    }
+                    None => wrong = Some(placeholder.id.clone()),
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    match wrong {
+        None => Ok(found),
+        Some(id) => Err(SqlError::new(
+            SqlState::UndefinedParameter,
+            format!("{id} is no parameter; they are $1, $2 and so on up to ${MAX_PARAMETERS}"),
+        )),
+    }
+}
+
+fn number(placeholder: &Placeholder) -> Option<usize> {
+    let number = placeholder.id.strip_prefix('$')?.parse().ok()?;
+    (1..=MAX_PARAMETERS).contains(&number).then_some(number)
+}

@@ -1,0 +1,165 @@
+//! Statements with parameters: `$1`, `$2` .. wherever a value may stand.
+//!
+//! A query is planned again for each run with its values bound, since the ranges, salts and filters
+//! of its scans follow from them, and so that it sees tables and settings as they are then. What
+//! stays is the promise of `parameters` and `schema`.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use datafusion::common::ScalarValue;
+
+use super::answer::Answer;
+use super::context::SqlContext;
+use crate::error::{Result, SqlError, SqlState};
+use crate::parse::{Kind, kind_of, tokens_of};
+
+/// Statement of a session, ready to run with values for its parameters.
+///
+/// ```
+/// # use halite_sql::datafusion::common::ScalarValue;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+/// # runtime.block_on(async {
+/// let store = halite::open(directory.path())?;
+/// let sql = halite_sql::SqlContext::new(store.cluster().clone());
+/// sql.run("CREATE TABLE readings (v DOUBLE, ROW KEY (device STRING, ts TIMESTAMP DESC))").await?;
+/// let latest = sql.prepare("SELECT v FROM readings WHERE device = $1 LIMIT $2").await?;
+/// let values = [ScalarValue::from("d1"), ScalarValue::from(10i64)];
+/// assert!(sql.run_prepared(&latest, &values).await?.batches().await?.is_empty());
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    text: Arc<str>,
+    parameters: Vec<FieldRef>,
+    schema: SchemaRef,
+}
+
+impl Prepared {
+    /// Returns the text of the statement.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the parameters in the order of their numbers, named `$1`, `$2` .. . Each has the type
+    /// of the column that it meets, with its metadata, or else text.
+    pub fn parameters(&self) -> &[FieldRef] {
+        &self.parameters
+    }
+
+    /// Returns the columns of the rows; none for a command.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Returns the error of a result whose columns are no longer those that were promised.
+    pub(super) fn check_schema(&self, schema: &Schema) -> Result<()> {
+        let types = |schema: &Schema| -> Vec<DataType> {
+            schema.fields().iter().map(|field| field.data_type().clone()).collect()
+        };
+        if types(&self.schema) == types(schema) {
+            return Ok(());
+        }
+        Err(SqlError::unsupported(
+            "the table has changed, and the statement now has other columns; prepare it again",
+        ))
+    }
+}
+
+/// Parameters and columns of a query.
+pub(super) struct QueryShape {
+    pub(super) parameters: Vec<FieldRef>,
+    pub(super) schema: SchemaRef,
+}
+
+impl SqlContext {
+    /// Prepares one statement.
+    ///
+    /// # Errors
+    /// What is wrong with the statement, with its place in the text.
+    pub async fn prepare(&self, text: &str) -> Result<Prepared> {
+        self.prepare_typed(text, &[]).await
+    }
+
+    /// Prepares one statement whose first parameters have the given types, as far as they are given.
+    ///
+    /// # Errors
+    /// As [`Self::prepare`].
+    pub async fn prepare_typed(&self, text: &str, types: &[Option<DataType>]) -> Result<Prepared> {
+        let kind = kind_of(tokens_of(text)?)?;
+        self.access.check(&kind, text)?;
+        let shape = match kind {
+            Kind::Query(tokens) => self.query_shape(tokens, types).await?,
+            Kind::Explain(explain) => QueryShape {
+                parameters: self.query_shape(explain.query, types).await?.parameters,
+                schema: plan_lines(),
+            },
+            // They only read the catalog and the settings, so running one tells its columns.
+            Kind::ShowTables(_) | Kind::Describe(_) | Kind::Show(_) => {
+                self.shape_by_run(text).await?
+            }
+            Kind::Language if crate::parse::is_show_create(text) => self.shape_by_run(text).await?,
+            Kind::Language
+            | Kind::Nothing
+            | Kind::Set { .. }
+            | Kind::Reset(_)
+            | Kind::Transaction(_) => {
+                QueryShape { parameters: Vec::new(), schema: Arc::new(Schema::empty()) }
+            }
+        };
+        let QueryShape { parameters, schema } = shape;
+        Ok(Prepared { text: text.into(), parameters, schema })
+    }
+
+    async fn shape_by_run(&self, text: &str) -> Result<QueryShape> {
+        let schema = Arc::clone(self.run(text).await?.schema());
+        Ok(QueryShape { parameters: Vec::new(), schema })
+    }
+
+    /// Runs a prepared statement with a value for each parameter.
+    ///
+    /// # Errors
+    /// As [`Self::run`]. `UndefinedParameter` unless each parameter has a value, `NotSupported` if
+    /// the columns have changed meanwhile.
+    pub async fn run_prepared(
+        &self,
+        prepared: &Prepared,
+        values: &[ScalarValue],
+    ) -> Result<Answer> {
+        let wanted = prepared.parameters.len();
+        if values.len() != wanted {
+            return Err(SqlError::new(
+                SqlState::UndefinedParameter,
+                format!("the statement has {wanted} parameters, and {} values came", values.len()),
+            ));
+        }
+        let values = values.iter().zip(&prepared.parameters);
+        let values = values.map(|(value, field)| fitting(value, field.data_type())).collect();
+        let answer = self.run_with(&prepared.text, values).await?;
+        prepared.check_schema(answer.schema())?;
+        Ok(answer)
+    }
+}
+
+/// Returns a value as the type of its parameter where that loses nothing; a value beyond the type
+/// is compared as it is, and matches nothing.
+fn fitting(value: &ScalarValue, ty: &DataType) -> ScalarValue {
+    if value.data_type() == *ty {
+        return value.clone();
+    }
+    match value.cast_to(ty) {
+        Ok(cast) if value.is_null() => cast,
+        Ok(cast) if cast.cast_to(&value.data_type()).is_ok_and(|back| back == *value) => cast,
+        _ => value.clone(),
+    }
+}
+
+/// Columns of EXPLAIN.
+fn plan_lines() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("plan", DataType::Utf8View, false)]))
+}

@@ -1,0 +1,123 @@
+//! Prepared statements, and sessions beside each other.
+
+use halite_sql::datafusion::arrow::datatypes::DataType;
+use halite_sql::datafusion::common::ScalarValue;
+use halite_sql::{Access, SqlState};
+
+use crate::store::TestStore;
+
+fn store() -> TestStore {
+    let store = TestStore::new();
+    store
+        .run("CREATE TABLE t (v I32, u UUID, ROW KEY (SALT(4 BY d), d STRING, n I64))")
+        .expect("t");
+    let values: Vec<String> = (0..100).map(|n| format!("('d{}', {n}, {n})", n % 10)).collect();
+    store.run(&format!("INSERT INTO t (d, n, v) VALUES {}", values.join(", "))).expect("rows");
+    store
+}
+
+fn count(store: &TestStore, text: &str, values: &[ScalarValue]) -> Result<usize, SqlState> {
+    store.runtime.block_on(async {
+        let prepared = store.sql.prepare(text).await.map_err(|error| error.state)?;
+        let answer = store.sql.run_prepared(&prepared, values).await;
+        let batches = answer.map_err(|error| error.state)?.batches().await;
+        Ok(batches.map_err(|error| error.state)?.iter().map(|batch| batch.num_rows()).sum())
+    })
+}
+
+fn types(store: &TestStore, text: &str) -> Vec<DataType> {
+    let prepared = store.runtime.block_on(store.sql.prepare(text)).expect(text);
+    prepared.parameters().iter().map(|field| field.data_type().clone()).collect()
+}
+
+#[test]
+fn parameters_have_the_types_of_what_they_meet() {
+    let store = store();
+    let text = "SELECT v FROM t WHERE d = $2 AND n IN ($1, $3) AND u = $4 LIMIT $5 OFFSET $6";
+    let uuid = DataType::FixedSizeBinary(16);
+    let expected = [
+        DataType::Int64,
+        DataType::Utf8View,
+        DataType::Int64,
+        uuid,
+        DataType::Int64,
+        DataType::Int64,
+    ];
+    assert_eq!(types(&store, text), expected);
+    assert_eq!(types(&store, "SELECT $1, $2::int"), [DataType::Utf8View, DataType::Int32]);
+    assert_eq!(types(&store, "SELECT v + $1 FROM t"), [DataType::Int32]);
+    assert_eq!(types(&store, "EXPLAIN SELECT v FROM t WHERE n = $1"), [DataType::Int64]);
+    assert_eq!(types(&store, "SELECT 1"), []);
+}
+
+#[test]
+fn values_are_bound_before_the_scan_is_planned() {
+    let store = store();
+    let text = "SELECT v FROM t WHERE d = $1 AND n >= $2 ORDER BY n LIMIT $3";
+    let values = |d: &str, n: i64, limit: i64| [d.into(), n.into(), limit.into()];
+    let before = store.examined("t");
+    assert_eq!(count(&store, text, &values("d3", 50, 2)), Ok(2));
+    assert!(store.examined("t") - before <= 3, "{}", store.examined("t") - before);
+    assert_eq!(count(&store, text, &values("d3", 0, 100)), Ok(10));
+    assert_eq!(count(&store, text, &values("none", 0, 100)), Ok(0));
+    // Values of other types, as drivers send them.
+    let others = ["d3".into(), 50i32.into(), 2i16.into()];
+    assert_eq!(count(&store, text, &others), Ok(2));
+    // A value that the column's type cannot hold.
+    let beyond = [i64::MAX.into()];
+    assert_eq!(count(&store, "SELECT v FROM t WHERE v = $1", &beyond), Ok(0));
+    let null = [ScalarValue::Int64(None)];
+    assert_eq!(count(&store, "SELECT v FROM t WHERE n = $1", &null), Ok(0));
+}
+
+#[test]
+fn missing_and_wrong_parameters_are_errors() {
+    let store = store();
+    let text = "SELECT v FROM t WHERE n = $1";
+    assert_eq!(count(&store, text, &[]), Err(SqlState::UndefinedParameter));
+    assert_eq!(count(&store, text, &[1i64.into(), 2i64.into()]), Err(SqlState::UndefinedParameter));
+    assert!(count(&store, "SELECT $0", &[]).is_err());
+    assert_eq!(count(&store, "SELECT $32768", &[]), Err(SqlState::UndefinedParameter));
+    assert_eq!(store.run(text).expect_err("no value").state, SqlState::UndefinedParameter);
+}
+
+#[test]
+fn schema_is_that_of_the_rows() {
+    let store = store();
+    store.runtime.block_on(async {
+        for text in [
+            "SELECT d, n, v, u, n + v AS s FROM t WHERE n < $1",
+            "SELECT CASE WHEN v > $1 THEN 'a' ELSE d END FROM t",
+            "SELECT d, count(*), sum(v), avg(n) FROM t GROUP BY d HAVING count(*) > $1",
+        ] {
+            let prepared = store.sql.prepare(text).await.expect(text);
+            let mut answer = store.sql.run_prepared(&prepared, &[1i64.into()]).await.expect(text);
+            for batch in answer.batches().await.expect(text) {
+                for (field, column) in prepared.schema().fields().iter().zip(batch.columns()) {
+                    assert_eq!(field.data_type(), column.data_type(), "{text}");
+                }
+            }
+        }
+        for (text, columns) in [("SHOW TABLES", 3), ("DESCRIBE t", 4), ("EXPLAIN SELECT 1", 1)] {
+            let prepared = store.sql.prepare(text).await.expect(text);
+            assert_eq!(prepared.schema().fields().len(), columns, "{text}");
+        }
+    });
+}
+
+#[test]
+fn sessions_have_settings_and_rights_of_their_own() {
+    let store = store();
+    let reader = store.sql.another().with_access(Access::Read);
+    store.runtime.block_on(async {
+        reader.run("SET halite.bad_cells = 'null'").await.expect("a setting");
+        assert_ne!(reader.settings(), store.sql.settings());
+        assert_eq!(reader.run("SELECT v FROM t").await.expect("rows").schema().fields().len(), 1);
+        for text in ["CREATE TABLE u (ROW KEY (k I64))", "ALTER TABLE t ADOPT ROW KEY (k I64)"] {
+            let error = reader.run(text).await.err().expect("no right");
+            assert_eq!(error.state, SqlState::NotPermitted, "{text}");
+            let error = reader.prepare(text).await.expect_err("no right");
+            assert_eq!(error.state, SqlState::NotPermitted, "{text}");
+        }
+    });
+}
