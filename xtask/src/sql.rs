@@ -6,9 +6,18 @@ use std::process::Command;
 use crate::Result;
 use crate::command::{Background, cargo, target_dir};
 
+/// Packages with tests, which one command builds: apart, each would choose other features of
+/// DataFusion and compile it again.
+const PACKAGES: [&str; 2] = ["halite-sql", "halite-pg"];
+const FEATURES: &str = "halite-sql/sqllogictest,halite-pg/clients";
+
 /// Returns the command of the tests.
 pub(crate) fn tests() -> Command {
-    cargo(["test", "--no-fail-fast", "--package", "halite-sql", "--features", "sqllogictest"])
+    let mut command = cargo(["test", "--no-fail-fast", "--features", FEATURES]);
+    PACKAGES.iter().for_each(|package| {
+        command.args(["--package", package]);
+    });
+    command
 }
 
 /// Starts to build the tests beside other work.
