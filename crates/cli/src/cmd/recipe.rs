@@ -124,7 +124,7 @@ impl RecipeArgs {
         let mut out = std::io::stdout();
         match step {
             Step::Init => self.init(recipe, &site),
-            Step::Gen => self.generate(recipe, &site),
+            Step::Gen => self.generate(recipe, &site, backend),
             Step::Run => {
                 let load = existing_load(recipe, &site)?;
                 recipe.open(&site, load)?.answer(&mut out)
@@ -133,7 +133,7 @@ impl RecipeArgs {
                 let load = load_of(&site)?.map_or_else(|| self.load(recipe), |(load, _)| load);
                 explain(&*recipe.open(&site, load)?, &site, &mut out)
             }
-            Step::Bench => self.bench(recipe, &site),
+            Step::Bench => self.bench(recipe, &site, backend),
             Step::Writer => self.write_until_killed(recipe, &site),
             Step::Check => Ok(()),
         }
@@ -155,7 +155,7 @@ impl RecipeArgs {
         init(recipe, site, &mut out)
     }
 
-    fn generate(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
+    fn generate(&self, recipe: &dyn Recipe, site: &Site, backend: &Backend) -> anyhow::Result<()> {
         let load = self.load(recipe);
         let bar = progress(load.items, recipe.about().items);
         let generated = generate(recipe, site, load, &mut |written| bar.set_position(written))?;
@@ -168,10 +168,10 @@ impl RecipeArgs {
             grouped(generated.existing),
             load.seed
         )?;
-        print_size(recipe, site, load)
+        print_size(recipe, site, load, backend)
     }
 
-    fn bench(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
+    fn bench(&self, recipe: &dyn Recipe, site: &Site, backend: &Backend) -> anyhow::Result<()> {
         let load = existing_load(recipe, site)?;
         let application = recipe.open(site, load)?;
         let config = BenchConfig {
@@ -188,7 +188,7 @@ impl RecipeArgs {
             self.backend.name(),
             config.threads
         )?;
-        print_size(recipe, site, load)?;
+        print_size(recipe, site, load, backend)?;
         let report = run_bench(recipe, &*application, site, config)?;
         report.write(&mut out)?;
         Ok(())
@@ -269,8 +269,17 @@ fn existing_load(recipe: &dyn Recipe, site: &Site) -> anyhow::Result<Load> {
     Ok(load)
 }
 
-/// Prints the bytes of the tables in store files, and those of an item.
-fn print_size(recipe: &dyn Recipe, site: &Site, load: Load) -> anyhow::Result<()> {
+/// Prints the bytes of the tables in store files, and those of an item. Clusters report whole
+/// megabytes of each region, from which those of an item do not follow.
+fn print_size(
+    recipe: &dyn Recipe,
+    site: &Site,
+    load: Load,
+    backend: &Backend,
+) -> anyhow::Result<()> {
+    if backend.store().is_none() {
+        return Ok(());
+    }
     let bytes = stored_bytes(site)?;
     #[expect(clippy::cast_precision_loss, reason = "it is rounded to one decimal")]
     let each = bytes as f64 / load.items as f64;

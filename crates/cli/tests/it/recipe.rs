@@ -74,3 +74,20 @@ fn unknown_recipes_and_missing_steps_are_refused() {
     let (code, _, error) = step(data, &["messages", "check", "--scale", "3"]);
     assert!(code == Some(2) && error.contains("4..="), "{error}");
 }
+
+#[test]
+fn tables_of_recipes_have_no_lint_warnings() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    for recipe in halite_recipes::recipes() {
+        let (code, out, error) = step(data.to_str().unwrap(), &[recipe.about().name, "init"]);
+        assert_eq!(code, Some(0), "{error}");
+        let statements: Vec<&str> =
+            out.lines().filter(|line| !line.starts_with("table ")).collect();
+        let file = folder.path().join("tables.sql");
+        std::fs::write(&file, statements.join("\n")).unwrap();
+        let lint = output(halite().args(["key", "lint", "--fail-on", "warning"]).arg(file));
+        let found = String::from_utf8(lint.stdout).unwrap();
+        assert!(lint.status.success(), "{found}");
+    }
+}

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::recipe::Site;
 
 /// Flushes the tables of a namespace, and returns the bytes of their store files. A remote cluster
-/// reports them every few seconds, so its answer may be that old.
+/// reports whole megabytes of each region, which may be some seconds old.
 ///
 /// # Errors
 /// Errors of the cluster.
