@@ -111,13 +111,13 @@ fn exists_as_declared(cluster: &BlockingCluster, declaration: &TableDeclaration)
 /// Creates a table and its namespace. Returns `false` if another program created it meanwhile.
 fn create(cluster: &BlockingCluster, declaration: &TableDeclaration) -> Result<bool> {
     let name = declaration.descriptor.name();
+    let splits = split_keys(cluster, declaration)?;
     if name.namespace() != DEFAULT_NAMESPACE {
         match cluster.create_namespace(name.namespace(), Attributes::new()) {
             Err(error) if error.kind() != ErrorKind::NamespaceExists => return Err(error),
             _ => {}
         }
     }
-    let splits = split_keys(cluster, declaration)?;
     let splits: Vec<&[u8]> = splits.iter().map(|key| &**key).collect();
     match cluster.create_table(declaration.described(), &splits) {
         Ok(()) => Ok(true),

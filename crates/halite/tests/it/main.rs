@@ -14,6 +14,7 @@ mod bulk_load;
 mod check;
 mod concurrency;
 mod damage;
+mod declared_tables;
 mod hbase_files;
 mod held_table;
 mod log_damage;
