@@ -1,6 +1,6 @@
 //! `halite recipe`: applications of the tutorials that run, are checked and are measured.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -224,14 +224,17 @@ impl RecipeArgs {
         Ok(())
     }
 
-    /// Writes items and prints the number of acknowledged ones, until it is killed.
+    /// Writes items and prints the number of acknowledged ones, until it is killed. After the last
+    /// one it waits for that; it ends if the check has ended, which closes its input.
     fn write_until_killed(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
         let site = Site { namespace: format!("{}_check", site.namespace), ..site.clone() };
         let mut out = std::io::stdout().lock();
         write_items(recipe, &site, self.load(recipe), 0..self.until, &mut |acknowledged| {
             writeln!(out, "{acknowledged}")?;
             Ok(out.flush()?)
-        })
+        })?;
+        std::io::stdin().read_to_end(&mut Vec::new())?;
+        Ok(())
     }
 }
 

@@ -1,6 +1,9 @@
 //! Users with a ring of orders: the table equals the model, and the check fails for rings without a
 //! condition.
 
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
 use anyhow::Result;
 use halite::{Append, BlockingTable, FamilyDescriptor, Get, Put, Row, TableDescriptor};
 use halite_recipes::wide_user::{Design, WIDE_USER, WideUserRecipe};
@@ -10,6 +13,8 @@ use wide_user::{Order, RING_ORDERS, User, Users};
 use crate::backends;
 
 const LOAD: Load = Load { seed: 5, items: 400 };
+/// User to whom several writers add orders.
+const CONTENDED: &str = "contended";
 /// Names of the first users.
 const NAMES: u64 = 3;
 
@@ -41,6 +46,28 @@ enum Mistake {
 struct Naive {
     mistake: Mistake,
     table: BlockingTable,
+    meeting: Meeting,
+}
+
+/// Makes writers of one user wait for each other in pairs, between their read and their write.
+#[derive(Default)]
+struct Meeting {
+    arrived: Mutex<u64>,
+    changed: Condvar,
+}
+
+impl Meeting {
+    /// Maximum wait of a writer without another one, which is the last.
+    const LIMIT: Duration = Duration::from_secs(2);
+
+    fn meet(&self) {
+        let mut arrived = self.arrived.lock().unwrap();
+        *arrived += 1;
+        let own = *arrived;
+        self.changed.notify_all();
+        let is_alone = |arrived: &mut u64| own % 2 == 1 && *arrived == own;
+        drop(self.changed.wait_timeout_while(arrived, Self::LIMIT, is_alone).unwrap());
+    }
 }
 
 impl Naive {
@@ -51,7 +78,8 @@ impl Naive {
             let table = TableDescriptor::new(name.parse()?).family(FamilyDescriptor::new("o"));
             site.cluster.create_table(table, &[])?;
         }
-        Ok(Box::new(Self { mistake, table: site.cluster.table(&name)? }))
+        let meeting = Meeting::default();
+        Ok(Box::new(Self { mistake, table: site.cluster.table(&name)?, meeting }))
     }
 }
 
@@ -95,6 +123,9 @@ impl Design for Naive {
         let current = user(&self.table.get(Get::new(row.clone()))?);
         if current.last_orders.first().is_some_and(|newest| newest.id >= order.id) {
             return Ok(false);
+        }
+        if self.mistake == Mistake::NoCondition && name == CONTENDED {
+            self.meeting.meet();
         }
         let next = current.order_count;
         let place = [b'r', u8::try_from(next % RING_ORDERS).unwrap()];
