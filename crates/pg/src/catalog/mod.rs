@@ -2,10 +2,11 @@
 //! that go with it.
 //!
 //! `columns.rs` lists the tables and their columns, `rows.rs` computes the rows of those that have
-//! any, `table.rs` shows them to DataFusion, `functions.rs` has functions, and `rewrite/` brings
-//! queries into a form that DataFusion plans.
+//! any, `table.rs` shows them to DataFusion, `functions.rs` and `expand.rs` have functions, and
+//! `rewrite/` brings queries into a form that DataFusion plans.
 
 mod columns;
+mod expand;
 mod functions;
 mod oids;
 mod rewrite;
@@ -42,5 +43,6 @@ pub(crate) fn with_functions(sql: SqlContext, user: &str, connection: u32) -> Sq
     for function in functions::all(user, connection) {
         sql.session().register_udf(function);
     }
+    sql.session().register_udf(expand::expand());
     sql.with_rewrite(Arc::new(rewrite::rewrite))
 }

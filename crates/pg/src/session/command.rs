@@ -275,18 +275,18 @@ fn words(text: &str, most: usize) -> Vec<Word> {
 mod tests {
     use super::*;
 
-    fn set(name: &str, value: &str) -> Option<Command> {
-        Some(Command::Set { name: name.into(), value: Some(value.into()) })
+    fn set(name: &str, value: &str) -> Command {
+        Command::Set { name: name.into(), value: Some(value.into()) }
     }
 
     #[test]
     fn settings_are_read() {
         for (text, expected) in [
-            ("SET DateStyle = 'ISO, MDY'", set("datestyle", "ISO, MDY")),
-            ("set session halite.full_scan to refuse", set("halite.full_scan", "refuse")),
-            ("SET LOCAL x = 5", set("x", "5")),
-            ("SET TIME ZONE 'UTC'", set("timezone", "UTC")),
-            ("SET NAMES 'utf8'", set("client_encoding", "utf8")),
+            ("SET DateStyle = 'ISO, MDY'", Some(set("datestyle", "ISO, MDY"))),
+            ("set session halite.full_scan to refuse", Some(set("halite.full_scan", "refuse"))),
+            ("SET LOCAL x = 5", Some(set("x", "5"))),
+            ("SET TIME ZONE 'UTC'", Some(set("timezone", "UTC"))),
+            ("SET NAMES 'utf8'", Some(set("client_encoding", "utf8"))),
             ("SET x TO DEFAULT", Some(Command::Set { name: "x".into(), value: None })),
             ("RESET x", Some(Command::Set { name: "x".into(), value: None })),
             ("SHOW server_version;", Some(Command::Show("server_version".into()))),

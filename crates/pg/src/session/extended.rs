@@ -6,7 +6,7 @@ use bytes::Bytes;
 use halite_sql::datafusion::common::ScalarValue;
 
 use super::commands::Outcome;
-use super::portal::{Formats, Portal, Ran, Source, fields_of};
+use super::portal::{Formats, Portal, Ran, Source};
 use super::statement::{Statement, Work, verb};
 use super::{Failure, Session};
 use crate::connection::io::Channel;
@@ -143,9 +143,10 @@ impl Session {
             }
             Target::Portal(name) => self.portal(name)?.columns(),
         };
-        match columns.is_empty() {
-            true => channel.out.no_data(),
-            false => channel.out.row_description(&columns),
+        if columns.is_empty() {
+            channel.out.no_data();
+        } else {
+            channel.out.row_description(&columns);
         }
         Ok(())
     }
@@ -206,8 +207,7 @@ impl Session {
             Work::Cursor { name: cursor, is_held, prepared } => {
                 let run = self.sql.run_prepared(prepared, values);
                 let answer = channel.interrupts.guard(run).await?;
-                let mut portal = Portal::of_answer(answer, "FETCH");
-                portal.fields = fields_of(prepared.schema());
+                let portal = Portal::of_answer(answer, "FETCH", prepared.text());
                 self.open_cursor(cursor.clone(), *is_held, portal)?;
                 channel.out.complete("DECLARE CURSOR");
                 Ok(true)

@@ -5,11 +5,13 @@
 //! commands.rs     what they do                settings.rs   settings of PostgreSQL's clients
 //! statement.rs    a statement, prepared       portal.rs     a running one, and its rows
 //! simple.rs       Query                       extended.rs   Parse, Bind, Describe, Execute ..
+//! labels.rs       names of columns            transaction.rs  BEGIN, COMMIT, savepoints
 //! ```
 
 mod command;
 mod commands;
 mod extended;
+mod labels;
 mod portal;
 mod settings;
 mod simple;
@@ -118,7 +120,7 @@ impl Session {
         loop {
             let message = channel.next().await;
             let done = match message {
-                Ok(Some(Message::Terminate)) | Ok(None) => break,
+                Ok(Some(Message::Terminate) | None) => break,
                 Ok(Some(message)) => self.work_off(message, &mut channel).await,
                 Err(error) => Err(error.into()),
             };

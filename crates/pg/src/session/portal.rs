@@ -8,6 +8,7 @@ use halite_sql::datafusion::arrow::datatypes::{FieldRef, Schema};
 use halite_sql::datafusion::common::ScalarValue;
 
 use super::Failure;
+use super::labels::labelled;
 use super::statement::Statement;
 use crate::connection::io::Channel;
 use crate::error::{PROTOCOL_VIOLATION, PgError, Result};
@@ -28,10 +29,10 @@ impl Formats {
     /// # Errors
     /// Formats that there are not.
     pub(super) fn new(formats: Vec<i16>) -> Result<Self> {
-        match formats.iter().all(|format| matches!(format, 0 | 1)) {
-            true => Ok(Self(formats)),
-            false => Err(PgError::new(PROTOCOL_VIOLATION, "a format is 0 for text, 1 for binary")),
+        if formats.iter().all(|format| matches!(format, 0 | 1)) {
+            return Ok(Self(formats));
         }
+        Err(PgError::new(PROTOCOL_VIOLATION, "a format is 0 for text, 1 for binary"))
     }
 
     /// Returns the format of a column or a value.
@@ -114,9 +115,9 @@ impl Portal {
         }
     }
 
-    /// Portal of an answer of SQL.
-    pub(super) fn of_answer(answer: Answer, verb: &'static str) -> Self {
-        let fields = fields_of(answer.schema());
+    /// Portal of an answer of SQL to a text.
+    pub(super) fn of_answer(answer: Answer, verb: &'static str, text: &str) -> Self {
+        let fields = labelled(fields_of(answer.schema()), text);
         Self::new(Source::Answer(Box::new(answer)), fields, verb)
     }
 

@@ -42,7 +42,7 @@ impl Session {
         match command {
             Some(Command::Declare { name, is_held, query }) => {
                 let answer = channel.interrupts.guard(self.sql.run(&query)).await?;
-                self.open_cursor(name, is_held, Portal::of_answer(answer, "FETCH"))?;
+                self.open_cursor(name, is_held, Portal::of_answer(answer, "FETCH", &query))?;
                 channel.out.complete("DECLARE CURSOR");
                 Ok(())
             }
@@ -61,7 +61,7 @@ impl Session {
             },
             None => {
                 let answer = channel.interrupts.guard(self.sql.run(text)).await?;
-                send_all(Portal::of_answer(answer, verb(text)), channel).await
+                send_all(Portal::of_answer(answer, verb(text), text), channel).await
             }
         }
     }

@@ -4,6 +4,7 @@ use halite_sql::datafusion::arrow::datatypes::{DataType, FieldRef};
 use halite_sql::{Prepared, SqlContext, split_statements};
 
 use super::command::{self, Command};
+use super::labels::labelled;
 use super::portal::fields_of;
 use crate::error::{PgError, Result, SYNTAX};
 use crate::values::types::{self, Oid};
@@ -77,7 +78,7 @@ impl Statement {
     /// Returns the columns of the rows of a statement of SQL.
     pub(super) fn fields(&self) -> Vec<FieldRef> {
         match &self.work {
-            Work::Sql(prepared) => fields_of(prepared.schema()),
+            Work::Sql(prepared) => labelled(fields_of(prepared.schema()), &self.text),
             _ => Vec::new(),
         }
     }

@@ -9,6 +9,7 @@ use halite_sql::datafusion::sql::sqlparser::ast::{
 };
 
 use super::super::SCHEMA;
+use super::super::expand::EXPAND;
 use crate::values::types;
 
 /// Changes one expression, whose parts have been changed.
@@ -20,6 +21,12 @@ pub(super) fn change(expr: &mut Expr) {
                 && let Some(plain) = operator(parts)
             {
                 *op = plain;
+            }
+        }
+        Expr::Function(function) if last(&function.name) == "_pg_expandarray" => {
+            if let Some(list) = arguments(function).first_mut() {
+                let list = take(list);
+                *expr = call("unnest", vec![call(EXPAND, vec![list])]);
             }
         }
         Expr::Function(function) => without_schema(&mut function.name),
