@@ -17,7 +17,7 @@ use crate::connection::{Shared, listener};
 
 /// How much less the threads of statements get than others of the process, as `nice` counts.
 const NICE: i32 = 5;
-/// Time in which statements end once they are told to.
+/// Time in which statements end after the stop was requested.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Entry point for starting the port.

@@ -12,9 +12,9 @@ use halite_sql::datafusion::logical_expr::{
     Volatility,
 };
 
-use super::{DATABASE, OWNER};
-use crate::session::SERVER_VERSION;
+use super::names::{DATABASE, OWNER};
 use crate::values::types;
+use crate::version::SERVER_VERSION;
 
 /// Arguments that a function takes at most.
 const MAX_ARGUMENTS: usize = 4;

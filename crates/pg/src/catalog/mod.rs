@@ -1,13 +1,14 @@
 //! What clients ask about tables: the schema `pg_catalog`, and the functions and forms of queries
 //! that go with it.
 //!
-//! `columns.rs` lists the tables and their columns, `rows.rs` computes the rows of those that have
+//! `names.rs` has the names of the database and the schema, `columns.rs` lists the tables and their columns, `rows.rs` computes the rows of those that have
 //! any, `table.rs` shows them to DataFusion, `functions.rs` and `expand.rs` have functions, and
 //! `rewrite/` brings queries into a form that DataFusion plans.
 
 mod columns;
 mod expand;
 mod functions;
+mod names;
 mod oids;
 mod rewrite;
 mod rows;
@@ -18,14 +19,8 @@ use std::sync::Arc;
 use halite_sql::SqlContext;
 use halite_types::Cluster;
 
+use names::{DATABASE, SCHEMA};
 use table::CatalogTable;
-
-/// Schema of the tables.
-pub(crate) const SCHEMA: &str = "pg_catalog";
-/// Name of the one database.
-pub(crate) const DATABASE: &str = "halite";
-/// Name of the owner of everything.
-pub(crate) const OWNER: &str = "halite";
 
 /// Registers the tables with a session and all that are made from it.
 pub(crate) fn register(sql: &SqlContext, cluster: &Arc<dyn Cluster>) {

@@ -157,7 +157,7 @@ impl Interrupts {
     }
 }
 
-/// Waits until a flag is set. A flag that nobody can set any more is not.
+/// Waits until a flag is set. A flag without a sender is never set.
 async fn stopped(flag: &mut watch::Receiver<bool>) {
     if flag.wait_for(|is_set| *is_set).await.is_err() {
         std::future::pending::<()>().await;

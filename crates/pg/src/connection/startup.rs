@@ -120,7 +120,7 @@ async fn requested(socket: TcpStream, shared: &Shared) -> io::Result<Option<Requ
                 return Ok(Some(Requested { socket, minor, parameters }));
             }
             Ok(Startup::Tls | Startup::Gss) => {
-                let text = "encryption was asked for twice";
+                let text = "encryption was requested twice";
                 PgError::fatal(PROTOCOL_VIOLATION, text).write(&mut out, "", "");
                 return refuse(socket, out).await.map(|()| None);
             }

@@ -44,7 +44,7 @@ pub(super) enum Command {
 struct Word {
     /// Text: of words without quotes in upper case.
     upper: String,
-    /// As it stands, without quotes.
+    /// As it is written, without quotes.
     plain: String,
     /// Line and column.
     place: (u64, u64),
@@ -234,10 +234,10 @@ fn offset_of(text: &str, (line, column): (u64, u64)) -> Option<usize> {
     Some(before + offset)
 }
 
-/// Returns the first words and signs of a statement. Text that has none that can be told apart has
-/// no words.
+/// Returns the first words and signs of a statement. Text that has no
+/// tokens has no words.
 fn words(text: &str, most: usize) -> Vec<Word> {
-    // What goes on after the words that matter is not looked at, and may be long.
+    // What follows the words that matter is not read, and may be long.
     const MAX_BYTES: usize = 4096;
     let mut end = text.len().min(MAX_BYTES);
     while !text.is_char_boundary(end) {

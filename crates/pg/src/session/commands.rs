@@ -5,11 +5,12 @@ use std::sync::Arc;
 use halite_sql::datafusion::arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use halite_sql::datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 
+use super::Session;
 use super::command::Command;
+use super::failure::Failure;
 use super::portal::{NOTICE, Portal, Ran, Source};
 use super::settings::{Set, read_ms, show_ms};
 use super::transaction::Writes;
-use super::{Failure, Session};
 use crate::connection::io::Channel;
 use crate::error::{
     INVALID_PARAMETER, NO_SUCH_CURSOR, NO_SUCH_STATEMENT, NO_TRANSACTION, PgError, Result,
@@ -162,7 +163,7 @@ impl Session {
     /// A value that does not hold here. Names that there are not are passed over, since drivers
     /// send settings of their own.
     pub(super) fn set_at_start(&mut self, parameters: &[(String, String)]) -> Result<()> {
-        // What is told at the start is told with all the others.
+        // What the client receives at the start is sent with all the others.
         let mut out = Backend::default();
         for (name, value) in parameters {
             match name.as_str() {

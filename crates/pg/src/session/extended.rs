@@ -5,10 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use halite_sql::datafusion::common::ScalarValue;
 
+use super::Session;
 use super::commands::Outcome;
+use super::failure::Failure;
 use super::portal::{Formats, Portal, Ran, Source};
 use super::statement::{Statement, Work, verb};
-use super::{Failure, Session};
 use crate::connection::io::Channel;
 use crate::error::{
     CURSOR_EXISTS, LIMIT_EXCEEDED, NO_SUCH_CURSOR, NO_SUCH_STATEMENT, PROTOCOL_VIOLATION, PgError,

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use halite_sql::datafusion::arrow::datatypes::FieldRef;
+use halite_sql::datafusion::arrow::datatypes::{FieldRef, Schema};
 use halite_sql::datafusion::sql::sqlparser::ast::{Expr, SelectItem, SetExpr, Statement};
 use halite_sql::datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use halite_sql::datafusion::sql::sqlparser::parser::Parser;
 
-/// Bytes of a statement whose columns are looked at.
+/// Bytes of a statement whose columns are examined.
 const MAX_BYTES: usize = 16 << 10;
 /// Depth of the parser, which is that of its own default: the thread's stack is a usual one.
 const PARSER_DEPTH: usize = 50;
@@ -27,6 +27,11 @@ pub(super) fn labelled(fields: Vec<FieldRef>, text: &str) -> Vec<FieldRef> {
         }
         _ => fields,
     }
+}
+
+/// Returns the columns of a schema.
+pub(super) fn fields_of(schema: &Schema) -> Vec<FieldRef> {
+    schema.fields().iter().map(Arc::clone).collect()
 }
 
 /// Returns the names of the columns, `None` for each that the query names.

@@ -6,11 +6,13 @@
 //! statement.rs    a statement, prepared       portal.rs     a running one, and its rows
 //! simple.rs       Query                       extended.rs   Parse, Bind, Describe, Execute ..
 //! labels.rs       names of columns            transaction.rs  BEGIN, COMMIT, savepoints
+//! failure.rs      why a message failed
 //! ```
 
 mod command;
 mod commands;
 mod extended;
+mod failure;
 mod labels;
 mod portal;
 mod settings;
@@ -25,18 +27,16 @@ use halite_sql::{Access, Settings as SqlSettings, SqlContext};
 
 use crate::catalog;
 use crate::config::Limits;
-use crate::connection::io::{Channel, Gone};
+use crate::connection::io::Channel;
 use crate::connection::{CancelEntry, Shared};
 use crate::error::{LIMIT_EXCEEDED, PROTOCOL_VIOLATION, PgError, Result};
 use crate::wire::backend::Severity;
 use crate::wire::{Backend, Message};
+use failure::Failure;
 use portal::Portal;
 use settings::Settings;
 use statement::Statement;
 use transaction::Transaction;
-
-/// Version of PostgreSQL whose behaviour clients may expect.
-pub(crate) const SERVER_VERSION: &str = concat!("16.0 (Halite ", env!("CARGO_PKG_VERSION"), ")");
 
 /// Session after the login.
 pub(crate) struct Session {
@@ -53,26 +53,8 @@ pub(crate) struct Session {
     entry: CancelEntry,
 }
 
-/// Why a message was not worked off.
-enum Failure {
-    Error(PgError),
-    Gone,
-}
-
-impl From<PgError> for Failure {
-    fn from(error: PgError) -> Self {
-        Self::Error(error)
-    }
-}
-
-impl From<Gone> for Failure {
-    fn from(_: Gone) -> Self {
-        Self::Gone
-    }
-}
-
 impl Session {
-    /// Starts a session. What the client is told first is left in `out`.
+    /// Starts a session. The first messages to the client are left in `out`.
     ///
     /// # Errors
     /// A parameter of the startup that cannot be, with severity `Fatal`.
@@ -127,7 +109,7 @@ impl Session {
             match done {
                 Ok(()) => {}
                 Err(Failure::Gone) => return,
-                // The client is told that the session ends, and why.
+                // The client receives the reason why the session ends.
                 Err(Failure::Error(error)) => {
                     error.write(&mut channel.out, "", "");
                     break;
@@ -186,7 +168,7 @@ impl Session {
         let text = format!("message {shown} has {bytes} bytes, which is over the limit");
         PgError::new(LIMIT_EXCEEDED, text).write(&mut channel.out, "", "");
         self.transaction.fail();
-        // A series goes on to its Sync; a Query is one by itself.
+        // A series continues to its Sync; a Query is one by itself.
         if kind == b'Q' {
             channel.out.ready(self.transaction.state());
         } else {

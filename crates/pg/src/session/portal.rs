@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use halite_sql::Answer;
 use halite_sql::datafusion::arrow::array::RecordBatch;
-use halite_sql::datafusion::arrow::datatypes::{FieldRef, Schema};
+use halite_sql::datafusion::arrow::datatypes::FieldRef;
 use halite_sql::datafusion::common::ScalarValue;
 
-use super::Failure;
-use super::labels::labelled;
+use super::failure::Failure;
+use super::labels::{fields_of, labelled};
 use super::statement::Statement;
 use crate::connection::io::Channel;
 use crate::error::{PROTOCOL_VIOLATION, PgError, Result};
@@ -98,7 +98,7 @@ struct Batch {
 pub(super) enum Ran {
     /// All rows were sent; the tag.
     Complete(String),
-    /// The number of rows that was asked for was sent.
+    /// The number of rows that was requested was sent.
     Suspended,
 }
 
@@ -129,7 +129,7 @@ impl Portal {
         }
     }
 
-    /// Returns what the client is told of the columns.
+    /// Returns the description of the columns.
     pub(super) fn columns(&self) -> Vec<ColumnDescription> {
         let column =
             |(at, field): (usize, &FieldRef)| types::description(field, self.formats.of(at));
@@ -162,7 +162,7 @@ impl Portal {
                     return Ok(Ran::Suspended);
                 }
             }
-            // Whether more rows follow is not looked up for those who have what they asked for.
+            // A client that has the rows it wanted does not wait to learn whether more follow.
             if left == 0 {
                 return Ok(Ran::Suspended);
             }
@@ -246,9 +246,4 @@ fn tag_of(verb: &str, rows: usize) -> String {
         "EXPLAIN" | "SHOW" => verb.to_owned(),
         _ => format!("{verb} {rows}"),
     }
-}
-
-/// Returns the columns of a schema.
-pub(super) fn fields_of(schema: &Schema) -> Vec<FieldRef> {
-    schema.fields().iter().map(Arc::clone).collect()
 }

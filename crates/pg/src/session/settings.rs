@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::SERVER_VERSION;
 use crate::error::{INVALID_PARAMETER, NOT_PERMITTED, NOT_SUPPORTED, PgError, Result};
+use crate::version::SERVER_VERSION;
 use crate::wire::Backend;
 
 /// Setting of PostgreSQL.
@@ -22,7 +22,7 @@ enum Values {
     Any,
     /// Only these; what they say holds.
     Only(&'static [&'static str]),
-    /// Anything else is told by a notice, and changes nothing.
+    /// Anything else is answered by a notice, and changes nothing.
     Fixed(&'static str),
     /// It cannot be set.
     ReadOnly,
@@ -73,7 +73,7 @@ const KNOWN: &[Known] = &[
     known("transaction_read_only", "off", Only(&["off", "false", "0"]), false),
 ];
 
-/// Name under which a setting is told, where that is not in lower case.
+/// Name under which a setting is reported, where that is not in lower case.
 fn reported_name(name: &'static str) -> &'static str {
     match name {
         "datestyle" => "DateStyle",
@@ -89,7 +89,7 @@ pub(super) struct Settings {
     values: Vec<String>,
 }
 
-/// What came of setting one.
+/// Result of a change.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Set {
     Done,

@@ -2,17 +2,18 @@
 
 use halite_sql::split_statements;
 
+use super::Session;
 use super::command::{self, Command};
 use super::commands::Outcome;
+use super::failure::Failure;
 use super::portal::{Portal, Ran};
 use super::statement::verb;
-use super::{Failure, Session};
 use crate::connection::io::Channel;
 use crate::error::{CURSOR_EXISTS, LIMIT_EXCEEDED, NO_TRANSACTION, PgError, Result};
 use crate::wire::backend::Severity;
 
 impl Session {
-    /// Runs the statements of a text. Errors are told.
+    /// Runs the statements of a text. Errors are sent.
     ///
     /// # Errors
     /// Only what ends the session.

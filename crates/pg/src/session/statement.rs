@@ -4,8 +4,7 @@ use halite_sql::datafusion::arrow::datatypes::{DataType, FieldRef};
 use halite_sql::{Prepared, SqlContext, split_statements};
 
 use super::command::{self, Command};
-use super::labels::labelled;
-use super::portal::fields_of;
+use super::labels::{fields_of, labelled};
 use crate::error::{PgError, Result, SYNTAX};
 use crate::values::types::{self, Oid};
 

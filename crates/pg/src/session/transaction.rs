@@ -6,7 +6,7 @@ use crate::error::{
 };
 use crate::wire::backend::TransactionState;
 
-/// What becomes of writes between BEGIN and COMMIT.
+/// Treatment of writes between BEGIN and COMMIT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Writes {
     /// They are refused, as they could not be undone.

@@ -48,7 +48,7 @@ fn prepared_statement_has_the_types_of_its_columns() {
         // A value that no row has, as it is beyond the type.
         let error = client.prepare("SELECT nothing FROM t").await.expect_err("no such column");
         assert_eq!(code(&error), "42703");
-        // The session goes on after an error.
+        // The session continues after an error.
         assert_eq!(client.query("SELECT 1", &[]).await.expect("a row").len(), 1);
     });
 }
