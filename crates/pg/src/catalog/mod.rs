@@ -2,10 +2,12 @@
 //! that go with it.
 //!
 //! `names.rs` has the names of the database and the schema, `columns.rs` lists the tables and their columns, `rows.rs` computes the rows of those that have
-//! any, `table.rs` shows them to DataFusion, `functions.rs` and `expand.rs` have functions, and
+//! any, `table.rs` shows them to DataFusion, `functions.rs`, `expand.rs` and
+//! `current_setting.rs` have functions, and
 //! `rewrite/` brings queries into a form that DataFusion plans.
 
 mod columns;
+mod current_setting;
 mod expand;
 mod functions;
 mod names;
@@ -14,11 +16,12 @@ mod rewrite;
 mod rows;
 mod table;
 
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use halite_sql::SqlContext;
 use halite_types::Cluster;
 
+use crate::session::settings::Settings;
 use names::{DATABASE, SCHEMA};
 use table::CatalogTable;
 
@@ -34,10 +37,16 @@ pub(crate) fn register(sql: &SqlContext, cluster: &Arc<dyn Cluster>) {
 }
 
 /// Gives a session the functions, and the change of its queries.
-pub(crate) fn with_functions(sql: SqlContext, user: &str, connection: u32) -> SqlContext {
+pub(crate) fn with_functions(
+    sql: SqlContext,
+    user: &str,
+    connection: u32,
+    settings: &Arc<RwLock<Settings>>,
+) -> SqlContext {
     for function in functions::all(user, connection) {
         sql.session().register_udf(function);
     }
     sql.session().register_udf(expand::expand());
+    sql.session().register_udf(current_setting::current_setting(settings));
     sql.with_rewrite(Arc::new(rewrite::rewrite))
 }

@@ -189,7 +189,8 @@ impl Session {
 
     /// Sets a setting; `None` for its default.
     fn set(&mut self, name: &str, value: Option<&str>, out: &mut Backend) -> Result<()> {
-        match self.settings.set(name, value, out)? {
+        let set = self.settings().set(name, value, out)?;
+        match set {
             Set::Done => return Ok(()),
             Set::Told(text) => {
                 out.report(Severity::Notice, NOTICE, text, None);
@@ -223,11 +224,7 @@ impl Session {
     }
 
     fn reset_all(&mut self, is_discard: bool, out: &mut Backend) -> Result<()> {
-        let names: Vec<&'static str> = self.settings.all().map(|(name, _)| name).collect();
-        for name in names {
-            // Those that cannot be set are as they were.
-            let _ = self.settings.set(name, None, out);
-        }
+        self.settings().reset_all(out);
         let defaults = self.defaults.clone();
         self.sql.change(|settings| {
             *settings = defaults;
@@ -243,8 +240,9 @@ impl Session {
 
     /// Answers SHOW of a setting.
     fn show(&self, name: &str) -> Result<Portal> {
-        let value = match (self.settings.get(name), name) {
-            (Some(value), _) => value.to_owned(),
+        let own = self.settings().get(name).map(ToOwned::to_owned);
+        let value = match (own, name) {
+            (Some(value), _) => value,
             (None, "statement_timeout") => show_ms(self.sql.settings().statement_timeout),
             (None, "halite.transactions") => match self.transaction.writes {
                 Writes::Refuse => "refuse".to_owned(),

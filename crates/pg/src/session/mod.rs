@@ -15,13 +15,13 @@ mod extended;
 mod failure;
 mod labels;
 mod portal;
-mod settings;
+pub(crate) mod settings;
 mod simple;
 mod statement;
 mod transaction;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use halite_sql::{Access, Settings as SqlSettings, SqlContext};
 
@@ -44,7 +44,7 @@ pub(crate) struct Session {
     limits: Limits,
     /// Defaults of the settings of SQL, which RESET brings back.
     defaults: SqlSettings,
-    settings: Settings,
+    settings: Arc<RwLock<Settings>>,
     transaction: Transaction,
     statements: HashMap<String, Arc<Statement>>,
     portals: HashMap<String, Portal>,
@@ -69,7 +69,8 @@ impl Session {
         let user = parameters.iter().find(|(name, _)| name == "user");
         let user = user.map_or("", |(_, user)| user.as_str());
         let sql = shared.sql.another().with_access(access);
-        let sql = catalog::with_functions(sql, user, entry.number);
+        let settings = Arc::new(RwLock::new(Settings::new(user)));
+        let sql = catalog::with_functions(sql, user, entry.number, &settings);
         let change = |settings: &mut SqlSettings| {
             settings.statement_timeout = limits.statement_timeout;
             settings.max_rows_examined = limits.max_rows_examined;
@@ -80,7 +81,7 @@ impl Session {
             defaults: sql.settings(),
             sql,
             limits,
-            settings: Settings::new(user),
+            settings,
             transaction: Transaction::default(),
             statements: HashMap::new(),
             portals: HashMap::new(),
@@ -88,10 +89,15 @@ impl Session {
             entry,
         };
         session.set_at_start(parameters).map_err(PgError::into_fatal)?;
-        session.settings.report_all(out);
+        session.settings().report_all(out);
         out.key_data(session.entry.number, session.entry.secret);
         out.ready(session.transaction.state());
         Ok(session)
+    }
+
+    /// Returns the settings of PostgreSQL.
+    fn settings(&self) -> RwLockWriteGuard<'_, Settings> {
+        self.settings.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Works off messages to the end of the session.

@@ -246,6 +246,17 @@ fn clients_find_tables_and_their_keys() {
     assert!(rows(policies).is_empty());
     assert_eq!(rows("SELECT count(*) FROM pg_catalog.pg_policy"), ["0"]);
     assert_eq!(rows("SELECT to_regtype('uuid'), 'int8'::regtype"), ["2950|20"]);
+    let schemas = "SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg/_%' ESCAPE '/' \
+                   ORDER BY 1";
+    assert_eq!(rows(schemas), ["halite", "information_schema", "public"]);
+    let position = "SELECT a.attname, (k.keys).n FROM pg_attribute a JOIN (SELECT indrelid, \
+                    information_schema._pg_expandarray(indkey) AS keys FROM pg_index) k \
+                    ON a.attrelid = k.indrelid AND a.attnum = (k.keys).x";
+    assert_eq!(rows(position), ["n|1"]);
+    rows("SET application_name = 'x'");
+    assert_eq!(rows("SELECT current_setting('application_name')"), ["x"]);
+    assert_eq!(rows("SELECT current_setting('none', true)"), ["NULL"]);
+    assert_eq!(door.error(&client, "SELECT current_setting('none')"), "42704");
 }
 
 #[test]

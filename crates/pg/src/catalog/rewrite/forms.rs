@@ -46,11 +46,16 @@ pub(super) fn change(expr: &mut Expr) {
             }
         }
         Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
-            if let (Some(Value::SingleQuotedString(escape)), Some(old)) =
-                (escape_char.as_ref().map(|escape| &escape.value), literal(pattern))
-                && let Some(new) = with_backslashes(&old, escape)
+            if let Some(Value::SingleQuotedString(escape)) =
+                escape_char.as_ref().map(|escape| &escape.value)
+                && escape.chars().count() == 1
+                && escape != "\\"
             {
-                **pattern = text(&new);
+                let changed = match literal(pattern) {
+                    Some(pattern) => with_backslashes(&pattern, escape).map(|new| text(&new)),
+                    None => Some(computed_with_backslashes(take(pattern), escape)),
+                };
+                **pattern = changed.unwrap_or_else(null);
                 *escape_char = None;
             }
         }
@@ -87,6 +92,17 @@ fn with_backslashes(pattern: &str, escape: &str) -> Option<String> {
         }
     }
     Some(changed)
+}
+
+/// Returns the same for a pattern that is not known yet. A letter for private use holds the place
+/// of an escaped escape.
+fn computed_with_backslashes(pattern: Expr, escape: &str) -> Expr {
+    const PLACE: &str = "\u{e000}";
+    let doubled = escape.repeat(2);
+    let steps = [("\\", "\\\\"), (doubled.as_str(), PLACE), (escape, "\\"), (PLACE, escape)];
+    let replaced =
+        |of: Expr, (from, to): (&str, &str)| call("replace", vec![of, text(from), text(to)]);
+    steps.into_iter().fold(pattern, replaced)
 }
 
 /// Returns the operator that `OPERATOR(pg_catalog.~)` is.
