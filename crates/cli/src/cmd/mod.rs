@@ -10,9 +10,9 @@ mod hfile;
 mod import;
 pub(crate) mod key;
 mod lab;
-mod recipe;
 #[cfg(feature = "pg")]
 mod pg_user;
+mod recipe;
 mod repair;
 pub(crate) mod series;
 mod serve;

@@ -27,7 +27,7 @@ pub(super) fn start(store: &Store, settings: &ServeConfig) -> anyhow::Result<Opt
         }
         None => None,
     };
-    let tls = match (&pg.tls_cert, &pg.tls_key) {
+    let tls = match (&pg.certificate, &pg.key) {
         (Some(certificate), Some(key)) => {
             Some(TlsFiles { certificate: certificate.clone(), key: key.clone() })
         }
