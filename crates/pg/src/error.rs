@@ -1,4 +1,4 @@
-//! Errors that a client is told of.
+//! Errors that a client receives.
 
 use halite_sql::datafusion::arrow::error::ArrowError;
 use halite_sql::datafusion::error::DataFusionError;

@@ -19,6 +19,7 @@ mod server;
 mod session;
 mod users;
 mod values;
+mod version;
 mod wire;
 
 pub use config::{Config, Limits, TlsFiles};

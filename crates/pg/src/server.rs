@@ -17,7 +17,7 @@ use crate::connection::{Shared, listener};
 
 /// How much less the threads of statements get than others of the process, as `nice` counts.
 const NICE: i32 = 5;
-/// Time in which statements end once they are told to.
+/// Time in which statements end after the stop was requested.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Entry point for starting the port.
@@ -39,10 +39,10 @@ impl Server {
     /// # Errors
     /// `InvalidRequest` for a configuration that cannot be, files for TLS that cannot be read, and
     /// an address of other machines without users and TLS; `Io` for a port that cannot be bound.
-    pub fn start(cluster: Arc<dyn Cluster>, config: &Config) -> Result<ServerHandle> {
+    pub fn start(cluster: &Arc<dyn Cluster>, config: &Config) -> Result<ServerHandle> {
         let (stop, stopping) = watch::channel(false);
-        let sql = SqlContext::new(Arc::clone(&cluster));
-        catalog::register(&sql, &cluster);
+        let sql = SqlContext::new(Arc::clone(cluster));
+        catalog::register(&sql, cluster);
         let shared = Shared::new(sql, config, stopping).map_err(Error::invalid)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(config.threads)

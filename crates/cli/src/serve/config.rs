@@ -55,9 +55,9 @@ pub(crate) struct PgSettings {
     /// File with the users.
     pub(crate) users: Option<PathBuf>,
     /// File with the certificates.
-    pub(crate) tls_cert: Option<PathBuf>,
+    pub(crate) certificate: Option<PathBuf>,
     /// File with the private key.
-    pub(crate) tls_key: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
 }
 
 impl Default for ServeConfig {

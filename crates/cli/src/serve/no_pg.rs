@@ -24,7 +24,7 @@ impl ServerHandle {
 /// Refuses to start the port.
 ///
 /// # Errors
-/// The mend, if the port is wanted.
+/// What to do, if the port is wanted.
 pub(super) fn start(_: &Store, settings: &ServeConfig) -> anyhow::Result<Option<ServerHandle>> {
     match settings.pg.port {
         None => Ok(None),

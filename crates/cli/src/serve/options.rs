@@ -178,8 +178,8 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
         "pg-tls-cert",
         "PATH",
         Other(
-            |s, text| set_file(&mut s.pg.tls_cert, text),
-            |s| format_file(s.pg.tls_cert.as_deref()),
+            |s, text| set_file(&mut s.pg.certificate, text),
+            |s| format_file(s.pg.certificate.as_deref()),
         ),
         "Certificates of the SQL port for TLS, a PEM file with the server's first; needed on an \
          address that other machines reach",
@@ -187,10 +187,7 @@ pub(crate) const OPTIONS: &[ServeOption] = &[
     option(
         "pg-tls-key",
         "PATH",
-        Other(
-            |s, text| set_file(&mut s.pg.tls_key, text),
-            |s| format_file(s.pg.tls_key.as_deref()),
-        ),
+        Other(|s, text| set_file(&mut s.pg.key, text), |s| format_file(s.pg.key.as_deref())),
         "Private key of that certificate, a PEM file",
     ),
     option(

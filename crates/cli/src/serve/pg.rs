@@ -27,7 +27,7 @@ pub(super) fn start(store: &Store, settings: &ServeConfig) -> anyhow::Result<Opt
         }
         None => None,
     };
-    let tls = match (&pg.tls_cert, &pg.tls_key) {
+    let tls = match (&pg.certificate, &pg.key) {
         (Some(certificate), Some(key)) => {
             Some(TlsFiles { certificate: certificate.clone(), key: key.clone() })
         }
@@ -39,5 +39,5 @@ pub(super) fn start(store: &Store, settings: &ServeConfig) -> anyhow::Result<Opt
     };
     let address = SocketAddr::new(settings.server.listen_addr, port);
     let config = Config { address, users, tls, ..Config::default() };
-    Ok(Some(Server::start(std::sync::Arc::clone(store.cluster()), &config)?))
+    Ok(Some(Server::start(store.cluster(), &config)?))
 }

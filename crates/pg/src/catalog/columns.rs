@@ -4,6 +4,10 @@
 //! booleans, `t` for text, names and single letters, `a` for lists of text, `n` for lists of
 //! numbers.
 
+use halite_sql::datafusion::sql::sqlparser::ast::ObjectName;
+
+use super::names::SCHEMA;
+
 /// Tables by name. `rows.rs` has the rows; those that it does not name are empty.
 pub(super) const TABLES: &[(&str, &str)] = &[
     ("pg_aggregate", "aggfnoid:i aggkind:t aggnumdirectargs:i"),
@@ -151,4 +155,17 @@ pub(super) fn is_empty(table: &str) -> bool {
 pub(super) fn is_null_list(column: &str) -> bool {
     let columns = TABLES.iter().flat_map(|(_, columns)| columns.split_whitespace());
     columns.into_iter().any(|known| known.strip_suffix(":a") == Some(column))
+}
+
+/// Returns the table of the catalog that a name means.
+pub(super) fn catalog_table(name: &ObjectName) -> Option<&'static str> {
+    let mut parts = name.0.iter().filter_map(|part| part.as_ident());
+    let (first, second) = (parts.next()?, parts.next());
+    let table = match second {
+        None => &first.value,
+        Some(table) if first.value.eq_ignore_ascii_case(SCHEMA) => &table.value,
+        Some(_) => return None,
+    };
+    let known = TABLES.iter().map(|(name, _)| *name);
+    known.into_iter().find(|name| name.eq_ignore_ascii_case(table))
 }

@@ -12,9 +12,9 @@ use halite_sql::datafusion::logical_expr::{
     Volatility,
 };
 
-use super::{DATABASE, OWNER};
-use crate::session::SERVER_VERSION;
+use super::names::{DATABASE, OWNER};
 use crate::values::types;
+use crate::version::SERVER_VERSION;
 
 /// Arguments that a function takes at most.
 const MAX_ARGUMENTS: usize = 4;
@@ -37,7 +37,7 @@ enum Kind {
 }
 
 impl Function {
-    fn new(name: &'static str, result: Kind) -> ScalarUDF {
+    fn udf(name: &'static str, result: Kind) -> ScalarUDF {
         let any = (1..=MAX_ARGUMENTS).map(TypeSignature::Any);
         let shapes = std::iter::once(TypeSignature::Nullary).chain(any).collect();
         let signature = Signature::one_of(shapes, Volatility::Stable);
@@ -45,7 +45,7 @@ impl Function {
     }
 
     fn constant(name: &'static str, value: ScalarValue) -> ScalarUDF {
-        Self::new(name, Kind::Constant(value))
+        Self::udf(name, Kind::Constant(value))
     }
 }
 
@@ -89,7 +89,7 @@ fn type_names(oids: &ArrayRef, details: Option<&ArrayRef>) -> Result<ArrayRef> {
         details.is_valid(row).then(|| details.value(row)).filter(|detail| *detail >= 0)
     };
     let name = |row: usize| oids.is_valid(row).then(|| type_name(oids.value(row), detail(row)));
-    Ok(Arc::new(StringArray::from_iter((0..oids.len()).map(name))))
+    Ok(Arc::new((0..oids.len()).map(name).collect::<StringArray>()))
 }
 
 fn type_name(oid: i64, detail: Option<i64>) -> String {
@@ -128,7 +128,7 @@ pub(super) fn all(user: &str, connection: u32) -> Vec<ScalarUDF> {
         Function::constant("pg_backend_pid", ScalarValue::Int64(Some(i64::from(connection)))),
         Function::constant("pg_get_userbyid", text(OWNER)),
         Function::constant("pg_encoding_to_char", text("UTF8")),
-        Function::new("format_type", Kind::TypeName),
+        Function::udf("format_type", Kind::TypeName),
     ];
     for name in ["current_user", "session_user", "user", "current_role"] {
         found.push(Function::constant(name, text(user)));
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn types_have_their_names() {
         assert_eq!(type_name(20, None), "bigint");
-        assert_eq!(type_name(1700, Some(((38 << 16) | 10) + 4)), "numeric(38,10)");
+        assert_eq!(type_name(1700, Some(38 * 65_536 + 10 + 4)), "numeric(38,10)");
         assert_eq!(type_name(1042, Some(7)), "character(3)");
         assert_eq!(type_name(1009, Some(-1)), "text[]");
         assert_eq!([type_name(0, None), type_name(1, None)], ["-", "???"]);

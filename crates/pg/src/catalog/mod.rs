@@ -1,30 +1,29 @@
 //! What clients ask about tables: the schema `pg_catalog`, and the functions and forms of queries
 //! that go with it.
 //!
-//! `columns.rs` lists the tables and their columns, `rows.rs` computes the rows of those that have
-//! any, `table.rs` shows them to DataFusion, `functions.rs` has functions, and `rewrite/` brings
-//! queries into a form that DataFusion plans.
+//! `names.rs` has the names of the database and the schema, `columns.rs` lists the tables and their columns, `rows.rs` computes the rows of those that have
+//! any, `table.rs` shows them to DataFusion, `functions.rs`, `expand.rs` and
+//! `current_setting.rs` have functions, and
+//! `rewrite/` brings queries into a form that DataFusion plans.
 
 mod columns;
+mod current_setting;
+mod expand;
 mod functions;
+mod names;
 mod oids;
 mod rewrite;
 mod rows;
 mod table;
 
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use halite_sql::SqlContext;
 use halite_types::Cluster;
 
+use crate::session::settings::Settings;
+use names::{DATABASE, SCHEMA};
 use table::CatalogTable;
-
-/// Schema of the tables.
-pub(crate) const SCHEMA: &str = "pg_catalog";
-/// Name of the one database.
-pub(crate) const DATABASE: &str = "halite";
-/// Name of the owner of everything.
-pub(crate) const OWNER: &str = "halite";
 
 /// Registers the tables with a session and all that are made from it.
 pub(crate) fn register(sql: &SqlContext, cluster: &Arc<dyn Cluster>) {
@@ -38,9 +37,16 @@ pub(crate) fn register(sql: &SqlContext, cluster: &Arc<dyn Cluster>) {
 }
 
 /// Gives a session the functions, and the change of its queries.
-pub(crate) fn with_functions(sql: SqlContext, user: &str, connection: u32) -> SqlContext {
+pub(crate) fn with_functions(
+    sql: SqlContext,
+    user: &str,
+    connection: u32,
+    settings: &Arc<RwLock<Settings>>,
+) -> SqlContext {
     for function in functions::all(user, connection) {
         sql.session().register_udf(function);
     }
+    sql.session().register_udf(expand::expand());
+    sql.session().register_udf(current_setting::current_setting(settings));
     sql.with_rewrite(Arc::new(rewrite::rewrite))
 }

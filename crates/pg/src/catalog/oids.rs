@@ -72,7 +72,7 @@ impl Oids {
     /// Returns all schemas with their numbers.
     pub(super) fn schemas(&self) -> Vec<(i64, String)> {
         let known = [
-            (PG_CATALOG, super::SCHEMA),
+            (PG_CATALOG, super::names::SCHEMA),
             (PUBLIC, "public"),
             (INFORMATION_SCHEMA, "information_schema"),
             (SYSTEM, "halite"),

@@ -3,9 +3,10 @@
 use halite_sql::TableInfo;
 use halite_sql::datafusion::arrow::datatypes::Field;
 
+use super::columns;
+use super::names::{DATABASE, OWNER};
 use super::oids::{self, Oids, schema_of};
 use super::table::{Row, Value};
-use super::{DATABASE, OWNER, columns};
 use crate::values::types::{self, PgType};
 
 /// Row of names and values.
@@ -144,7 +145,7 @@ fn key_columns(table: &TableInfo) -> Value {
     Value::Numbers(table.key_columns.iter().map(|column| number(*column) + 1).collect())
 }
 
-/// What stands in the parentheses of `ROW KEY (..)`.
+/// Returns what is in the parentheses of `ROW KEY (..)`.
 fn key_parts(table: &TableInfo) -> &str {
     let key = table.row_key.as_deref().unwrap_or_default();
     key.strip_prefix("ROW KEY ").unwrap_or(key)

@@ -76,7 +76,6 @@ impl Channel {
             () = stopped(&mut self.interrupts.stopping) => return Err(stopping()),
         };
         match received {
-            None | Some(Ok(Received::End)) => Ok(None),
             Some(Ok(Received::TooLarge(kind, bytes))) => {
                 Ok(Some(Message::TooLarge { kind, bytes }))
             }
@@ -91,7 +90,7 @@ impl Channel {
             Some(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
                 Err(PgError::fatal(PROTOCOL_VIOLATION, error.to_string()))
             }
-            Some(Err(_)) => Ok(None),
+            None | Some(Ok(Received::End) | Err(_)) => Ok(None),
         }
     }
 
@@ -158,7 +157,7 @@ impl Interrupts {
     }
 }
 
-/// Waits until a flag is set. A flag that nobody can set any more is not.
+/// Waits until a flag is set. A flag without a sender is never set.
 async fn stopped(flag: &mut watch::Receiver<bool>) {
     if flag.wait_for(|is_set| *is_set).await.is_err() {
         std::future::pending::<()>().await;

@@ -85,24 +85,23 @@ async fn log_in(socket: TcpStream, shared: &Shared) -> io::Result<Option<(Channe
 /// Reads first messages up to the one that starts a session; `None` if there is none to start.
 async fn requested(socket: TcpStream, shared: &Shared) -> io::Result<Option<Requested>> {
     let mut socket: Box<dyn Socket> = Box::new(socket);
-    let (mut is_encrypted, mut has_asked_gss) = (false, false);
+    let (mut is_encrypted, mut has_asked_tls, mut has_asked_gss) = (false, false, false);
     loop {
         let Some(body) = frames::read_startup(&mut socket).await? else { return Ok(None) };
         let mut out = Backend::default();
         match Startup::read(body) {
-            Ok(Startup::Tls) if !is_encrypted => match &shared.tls {
-                Some(tls) => {
+            Ok(Startup::Tls) if !has_asked_tls => {
+                has_asked_tls = true;
+                if let Some(tls) = &shared.tls {
                     out.accepted();
                     socket.write_all(out.buffer()).await?;
                     socket = Box::new(tls.accept(socket).await?);
                     is_encrypted = true;
-                }
-                None => {
-                    // Asking again is of no use, and ends by the time for the login.
+                } else {
                     out.refused();
                     socket.write_all(out.buffer()).await?;
                 }
-            },
+            }
             Ok(Startup::Gss) if !has_asked_gss => {
                 has_asked_gss = true;
                 out.refused();
@@ -121,7 +120,7 @@ async fn requested(socket: TcpStream, shared: &Shared) -> io::Result<Option<Requ
                 return Ok(Some(Requested { socket, minor, parameters }));
             }
             Ok(Startup::Tls | Startup::Gss) => {
-                let text = "encryption was asked for twice";
+                let text = "encryption was requested twice";
                 PgError::fatal(PROTOCOL_VIOLATION, text).write(&mut out, "", "");
                 return refuse(socket, out).await.map(|()| None);
             }

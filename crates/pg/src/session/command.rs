@@ -44,7 +44,7 @@ pub(super) enum Command {
 struct Word {
     /// Text: of words without quotes in upper case.
     upper: String,
-    /// As it stands, without quotes.
+    /// As it is written, without quotes.
     plain: String,
     /// Line and column.
     place: (u64, u64),
@@ -234,10 +234,10 @@ fn offset_of(text: &str, (line, column): (u64, u64)) -> Option<usize> {
     Some(before + offset)
 }
 
-/// Returns the first words and signs of a statement. Text that has none that can be told apart has
-/// no words.
+/// Returns the first words and signs of a statement. Text that has no
+/// tokens has no words.
 fn words(text: &str, most: usize) -> Vec<Word> {
-    // What goes on after the words that matter is not looked at, and may be long.
+    // What follows the words that matter is not read, and may be long.
     const MAX_BYTES: usize = 4096;
     let mut end = text.len().min(MAX_BYTES);
     while !text.is_char_boundary(end) {
@@ -275,18 +275,18 @@ fn words(text: &str, most: usize) -> Vec<Word> {
 mod tests {
     use super::*;
 
-    fn set(name: &str, value: &str) -> Option<Command> {
-        Some(Command::Set { name: name.into(), value: Some(value.into()) })
+    fn set(name: &str, value: &str) -> Command {
+        Command::Set { name: name.into(), value: Some(value.into()) }
     }
 
     #[test]
     fn settings_are_read() {
         for (text, expected) in [
-            ("SET DateStyle = 'ISO, MDY'", set("datestyle", "ISO, MDY")),
-            ("set session halite.full_scan to refuse", set("halite.full_scan", "refuse")),
-            ("SET LOCAL x = 5", set("x", "5")),
-            ("SET TIME ZONE 'UTC'", set("timezone", "UTC")),
-            ("SET NAMES 'utf8'", set("client_encoding", "utf8")),
+            ("SET DateStyle = 'ISO, MDY'", Some(set("datestyle", "ISO, MDY"))),
+            ("set session halite.full_scan to refuse", Some(set("halite.full_scan", "refuse"))),
+            ("SET LOCAL x = 5", Some(set("x", "5"))),
+            ("SET TIME ZONE 'UTC'", Some(set("timezone", "UTC"))),
+            ("SET NAMES 'utf8'", Some(set("client_encoding", "utf8"))),
             ("SET x TO DEFAULT", Some(Command::Set { name: "x".into(), value: None })),
             ("RESET x", Some(Command::Set { name: "x".into(), value: None })),
             ("SHOW server_version;", Some(Command::Show("server_version".into()))),

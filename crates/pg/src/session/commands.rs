@@ -5,11 +5,12 @@ use std::sync::Arc;
 use halite_sql::datafusion::arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use halite_sql::datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 
+use super::Session;
 use super::command::Command;
+use super::failure::Failure;
 use super::portal::{NOTICE, Portal, Ran, Source};
 use super::settings::{Set, read_ms, show_ms};
 use super::transaction::Writes;
-use super::{Failure, Session};
 use crate::connection::io::Channel;
 use crate::error::{
     INVALID_PARAMETER, NO_SUCH_CURSOR, NO_SUCH_STATEMENT, NO_TRANSACTION, PgError, Result,
@@ -162,7 +163,7 @@ impl Session {
     /// A value that does not hold here. Names that there are not are passed over, since drivers
     /// send settings of their own.
     pub(super) fn set_at_start(&mut self, parameters: &[(String, String)]) -> Result<()> {
-        // What is told at the start is told with all the others.
+        // What the client receives at the start is sent with all the others.
         let mut out = Backend::default();
         for (name, value) in parameters {
             match name.as_str() {
@@ -188,7 +189,8 @@ impl Session {
 
     /// Sets a setting; `None` for its default.
     fn set(&mut self, name: &str, value: Option<&str>, out: &mut Backend) -> Result<()> {
-        match self.settings.set(name, value, out)? {
+        let set = self.settings().set(name, value, out)?;
+        match set {
             Set::Done => return Ok(()),
             Set::Told(text) => {
                 out.report(Severity::Notice, NOTICE, text, None);
@@ -222,11 +224,7 @@ impl Session {
     }
 
     fn reset_all(&mut self, is_discard: bool, out: &mut Backend) -> Result<()> {
-        let names: Vec<&'static str> = self.settings.all().map(|(name, _)| name).collect();
-        for name in names {
-            // Those that cannot be set are as they were.
-            let _ = self.settings.set(name, None, out);
-        }
+        self.settings().reset_all(out);
         let defaults = self.defaults.clone();
         self.sql.change(|settings| {
             *settings = defaults;
@@ -242,8 +240,9 @@ impl Session {
 
     /// Answers SHOW of a setting.
     fn show(&self, name: &str) -> Result<Portal> {
-        let value = match (self.settings.get(name), name) {
-            (Some(value), _) => value.to_owned(),
+        let own = self.settings().get(name).map(ToOwned::to_owned);
+        let value = match (own, name) {
+            (Some(value), _) => value,
             (None, "statement_timeout") => show_ms(self.sql.settings().statement_timeout),
             (None, "halite.transactions") => match self.transaction.writes {
                 Writes::Refuse => "refuse".to_owned(),

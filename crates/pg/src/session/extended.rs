@@ -5,10 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use halite_sql::datafusion::common::ScalarValue;
 
+use super::Session;
 use super::commands::Outcome;
-use super::portal::{Formats, Portal, Ran, Source, fields_of};
+use super::failure::Failure;
+use super::portal::{Formats, Portal, Ran, Source};
 use super::statement::{Statement, Work, verb};
-use super::{Failure, Session};
 use crate::connection::io::Channel;
 use crate::error::{
     CURSOR_EXISTS, LIMIT_EXCEEDED, NO_SUCH_CURSOR, NO_SUCH_STATEMENT, PROTOCOL_VIOLATION, PgError,
@@ -143,9 +144,10 @@ impl Session {
             }
             Target::Portal(name) => self.portal(name)?.columns(),
         };
-        match columns.is_empty() {
-            true => channel.out.no_data(),
-            false => channel.out.row_description(&columns),
+        if columns.is_empty() {
+            channel.out.no_data();
+        } else {
+            channel.out.row_description(&columns);
         }
         Ok(())
     }
@@ -206,8 +208,7 @@ impl Session {
             Work::Cursor { name: cursor, is_held, prepared } => {
                 let run = self.sql.run_prepared(prepared, values);
                 let answer = channel.interrupts.guard(run).await?;
-                let mut portal = Portal::of_answer(answer, "FETCH");
-                portal.fields = fields_of(prepared.schema());
+                let portal = Portal::of_answer(answer, "FETCH", prepared.text());
                 self.open_cursor(cursor.clone(), *is_held, portal)?;
                 channel.out.complete("DECLARE CURSOR");
                 Ok(true)

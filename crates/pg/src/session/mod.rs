@@ -5,36 +5,38 @@
 //! commands.rs     what they do                settings.rs   settings of PostgreSQL's clients
 //! statement.rs    a statement, prepared       portal.rs     a running one, and its rows
 //! simple.rs       Query                       extended.rs   Parse, Bind, Describe, Execute ..
+//! labels.rs       names of columns            transaction.rs  BEGIN, COMMIT, savepoints
+//! failure.rs      why a message failed
 //! ```
 
 mod command;
 mod commands;
 mod extended;
+mod failure;
+mod labels;
 mod portal;
-mod settings;
+pub(crate) mod settings;
 mod simple;
 mod statement;
 mod transaction;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use halite_sql::{Access, Settings as SqlSettings, SqlContext};
 
 use crate::catalog;
 use crate::config::Limits;
-use crate::connection::io::{Channel, Gone};
+use crate::connection::io::Channel;
 use crate::connection::{CancelEntry, Shared};
 use crate::error::{LIMIT_EXCEEDED, PROTOCOL_VIOLATION, PgError, Result};
 use crate::wire::backend::Severity;
 use crate::wire::{Backend, Message};
+use failure::Failure;
 use portal::Portal;
 use settings::Settings;
 use statement::Statement;
 use transaction::Transaction;
-
-/// Version of PostgreSQL whose behaviour clients may expect.
-pub(crate) const SERVER_VERSION: &str = concat!("16.0 (Halite ", env!("CARGO_PKG_VERSION"), ")");
 
 /// Session after the login.
 pub(crate) struct Session {
@@ -42,7 +44,7 @@ pub(crate) struct Session {
     limits: Limits,
     /// Defaults of the settings of SQL, which RESET brings back.
     defaults: SqlSettings,
-    settings: Settings,
+    settings: Arc<RwLock<Settings>>,
     transaction: Transaction,
     statements: HashMap<String, Arc<Statement>>,
     portals: HashMap<String, Portal>,
@@ -51,26 +53,8 @@ pub(crate) struct Session {
     entry: CancelEntry,
 }
 
-/// Why a message was not worked off.
-enum Failure {
-    Error(PgError),
-    Gone,
-}
-
-impl From<PgError> for Failure {
-    fn from(error: PgError) -> Self {
-        Self::Error(error)
-    }
-}
-
-impl From<Gone> for Failure {
-    fn from(_: Gone) -> Self {
-        Self::Gone
-    }
-}
-
 impl Session {
-    /// Starts a session. What the client is told first is left in `out`.
+    /// Starts a session. The first messages to the client are left in `out`.
     ///
     /// # Errors
     /// A parameter of the startup that cannot be, with severity `Fatal`.
@@ -85,7 +69,8 @@ impl Session {
         let user = parameters.iter().find(|(name, _)| name == "user");
         let user = user.map_or("", |(_, user)| user.as_str());
         let sql = shared.sql.another().with_access(access);
-        let sql = catalog::with_functions(sql, user, entry.number);
+        let settings = Arc::new(RwLock::new(Settings::new(user)));
+        let sql = catalog::with_functions(sql, user, entry.number, &settings);
         let change = |settings: &mut SqlSettings| {
             settings.statement_timeout = limits.statement_timeout;
             settings.max_rows_examined = limits.max_rows_examined;
@@ -96,7 +81,7 @@ impl Session {
             defaults: sql.settings(),
             sql,
             limits,
-            settings: Settings::new(user),
+            settings,
             transaction: Transaction::default(),
             statements: HashMap::new(),
             portals: HashMap::new(),
@@ -104,10 +89,15 @@ impl Session {
             entry,
         };
         session.set_at_start(parameters).map_err(PgError::into_fatal)?;
-        session.settings.report_all(out);
+        session.settings().report_all(out);
         out.key_data(session.entry.number, session.entry.secret);
         out.ready(session.transaction.state());
         Ok(session)
+    }
+
+    /// Returns the settings of PostgreSQL.
+    fn settings(&self) -> RwLockWriteGuard<'_, Settings> {
+        self.settings.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Works off messages to the end of the session.
@@ -118,14 +108,14 @@ impl Session {
         loop {
             let message = channel.next().await;
             let done = match message {
-                Ok(Some(Message::Terminate)) | Ok(None) => break,
+                Ok(Some(Message::Terminate) | None) => break,
                 Ok(Some(message)) => self.work_off(message, &mut channel).await,
                 Err(error) => Err(error.into()),
             };
             match done {
                 Ok(()) => {}
                 Err(Failure::Gone) => return,
-                // The client is told that the session ends, and why.
+                // The client receives the reason why the session ends.
                 Err(Failure::Error(error)) => {
                     error.write(&mut channel.out, "", "");
                     break;
@@ -184,7 +174,7 @@ impl Session {
         let text = format!("message {shown} has {bytes} bytes, which is over the limit");
         PgError::new(LIMIT_EXCEEDED, text).write(&mut channel.out, "", "");
         self.transaction.fail();
-        // A series goes on to its Sync; a Query is one by itself.
+        // A series continues to its Sync; a Query is one by itself.
         if kind == b'Q' {
             channel.out.ready(self.transaction.state());
         } else {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use halite_sql::Answer;
 use halite_sql::datafusion::arrow::array::RecordBatch;
-use halite_sql::datafusion::arrow::datatypes::{FieldRef, Schema};
+use halite_sql::datafusion::arrow::datatypes::FieldRef;
 use halite_sql::datafusion::common::ScalarValue;
 
-use super::Failure;
+use super::failure::Failure;
+use super::labels::{fields_of, labelled};
 use super::statement::Statement;
 use crate::connection::io::Channel;
 use crate::error::{PROTOCOL_VIOLATION, PgError, Result};
@@ -28,10 +29,10 @@ impl Formats {
     /// # Errors
     /// Formats that there are not.
     pub(super) fn new(formats: Vec<i16>) -> Result<Self> {
-        match formats.iter().all(|format| matches!(format, 0 | 1)) {
-            true => Ok(Self(formats)),
-            false => Err(PgError::new(PROTOCOL_VIOLATION, "a format is 0 for text, 1 for binary")),
+        if formats.iter().all(|format| matches!(format, 0 | 1)) {
+            return Ok(Self(formats));
         }
+        Err(PgError::new(PROTOCOL_VIOLATION, "a format is 0 for text, 1 for binary"))
     }
 
     /// Returns the format of a column or a value.
@@ -97,7 +98,7 @@ struct Batch {
 pub(super) enum Ran {
     /// All rows were sent; the tag.
     Complete(String),
-    /// The number of rows that was asked for was sent.
+    /// The number of rows that was requested was sent.
     Suspended,
 }
 
@@ -114,9 +115,9 @@ impl Portal {
         }
     }
 
-    /// Portal of an answer of SQL.
-    pub(super) fn of_answer(answer: Answer, verb: &'static str) -> Self {
-        let fields = fields_of(answer.schema());
+    /// Portal of an answer of SQL to a text.
+    pub(super) fn of_answer(answer: Answer, verb: &'static str, text: &str) -> Self {
+        let fields = labelled(fields_of(answer.schema()), text);
         Self::new(Source::Answer(Box::new(answer)), fields, verb)
     }
 
@@ -128,7 +129,7 @@ impl Portal {
         }
     }
 
-    /// Returns what the client is told of the columns.
+    /// Returns the description of the columns.
     pub(super) fn columns(&self) -> Vec<ColumnDescription> {
         let column =
             |(at, field): (usize, &FieldRef)| types::description(field, self.formats.of(at));
@@ -161,7 +162,7 @@ impl Portal {
                     return Ok(Ran::Suspended);
                 }
             }
-            // Whether more rows follow is not looked up for those who have what they asked for.
+            // A client that has the rows it wanted does not wait to learn whether more follow.
             if left == 0 {
                 return Ok(Ran::Suspended);
             }
@@ -245,9 +246,4 @@ fn tag_of(verb: &str, rows: usize) -> String {
         "EXPLAIN" | "SHOW" => verb.to_owned(),
         _ => format!("{verb} {rows}"),
     }
-}
-
-/// Returns the columns of a schema.
-pub(super) fn fields_of(schema: &Schema) -> Vec<FieldRef> {
-    schema.fields().iter().map(Arc::clone).collect()
 }

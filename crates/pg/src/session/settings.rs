@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::SERVER_VERSION;
 use crate::error::{INVALID_PARAMETER, NOT_PERMITTED, NOT_SUPPORTED, PgError, Result};
+use crate::version::SERVER_VERSION;
 use crate::wire::Backend;
 
 /// Setting of PostgreSQL.
@@ -22,7 +22,7 @@ enum Values {
     Any,
     /// Only these; what they say holds.
     Only(&'static [&'static str]),
-    /// Anything else is told by a notice, and changes nothing.
+    /// Anything else is answered by a notice, and changes nothing.
     Fixed(&'static str),
     /// It cannot be set.
     ReadOnly,
@@ -47,6 +47,7 @@ const KNOWN: &[Known] = &[
     known("datestyle", "ISO, MDY", Fixed("dates are shown in ISO form"), true),
     known("default_transaction_isolation", "read committed", Only(&["read committed"]), false),
     known("default_transaction_read_only", "off", Only(&["off", "false", "0"]), true),
+    known("default_table_access_method", "halite", ReadOnly, false),
     known("extra_float_digits", "1", Any, false),
     known("idle_in_transaction_session_timeout", "0", Any, false),
     known("in_hot_standby", "off", ReadOnly, true),
@@ -73,7 +74,7 @@ const KNOWN: &[Known] = &[
     known("transaction_read_only", "off", Only(&["off", "false", "0"]), false),
 ];
 
-/// Name under which a setting is told, where that is not in lower case.
+/// Name under which a setting is reported, where that is not in lower case.
 fn reported_name(name: &'static str) -> &'static str {
     match name {
         "datestyle" => "DateStyle",
@@ -85,11 +86,11 @@ fn reported_name(name: &'static str) -> &'static str {
 
 /// Values of the settings.
 #[derive(Clone, Debug)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     values: Vec<String>,
 }
 
-/// What came of setting one.
+/// Result of a change.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Set {
     Done,
@@ -109,14 +110,17 @@ impl Settings {
     }
 
     /// Returns the value of a setting by its name in lower case.
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let at = KNOWN.iter().position(|known| known.name == name)?;
         self.values.get(at).map(String::as_str)
     }
 
-    /// Returns names and values of all settings.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        KNOWN.iter().map(|known| known.name).zip(self.values.iter().map(String::as_str))
+    /// Sets all to their defaults, as far as they can be set.
+    pub(super) fn reset_all(&mut self, out: &mut Backend) {
+        for known in KNOWN.iter().filter(|known| !matches!(known.values, ReadOnly)) {
+            // A default always holds.
+            let _ = self.set(known.name, None, out);
+        }
     }
 
     /// Sets a setting by its name in lower case, `None` to its default, and tells the client of the

@@ -2,17 +2,18 @@
 
 use halite_sql::split_statements;
 
+use super::Session;
 use super::command::{self, Command};
 use super::commands::Outcome;
+use super::failure::Failure;
 use super::portal::{Portal, Ran};
 use super::statement::verb;
-use super::{Failure, Session};
 use crate::connection::io::Channel;
 use crate::error::{CURSOR_EXISTS, LIMIT_EXCEEDED, NO_TRANSACTION, PgError, Result};
 use crate::wire::backend::Severity;
 
 impl Session {
-    /// Runs the statements of a text. Errors are told.
+    /// Runs the statements of a text. Errors are sent.
     ///
     /// # Errors
     /// Only what ends the session.
@@ -42,7 +43,7 @@ impl Session {
         match command {
             Some(Command::Declare { name, is_held, query }) => {
                 let answer = channel.interrupts.guard(self.sql.run(&query)).await?;
-                self.open_cursor(name, is_held, Portal::of_answer(answer, "FETCH"))?;
+                self.open_cursor(name, is_held, Portal::of_answer(answer, "FETCH", &query))?;
                 channel.out.complete("DECLARE CURSOR");
                 Ok(())
             }
@@ -61,7 +62,7 @@ impl Session {
             },
             None => {
                 let answer = channel.interrupts.guard(self.sql.run(text)).await?;
-                send_all(Portal::of_answer(answer, verb(text)), channel).await
+                send_all(Portal::of_answer(answer, verb(text), text), channel).await
             }
         }
     }

@@ -4,7 +4,7 @@ use halite_sql::datafusion::arrow::datatypes::{DataType, FieldRef};
 use halite_sql::{Prepared, SqlContext, split_statements};
 
 use super::command::{self, Command};
-use super::portal::fields_of;
+use super::labels::{fields_of, labelled};
 use crate::error::{PgError, Result, SYNTAX};
 use crate::values::types::{self, Oid};
 
@@ -77,7 +77,7 @@ impl Statement {
     /// Returns the columns of the rows of a statement of SQL.
     pub(super) fn fields(&self) -> Vec<FieldRef> {
         match &self.work {
-            Work::Sql(prepared) => fields_of(prepared.schema()),
+            Work::Sql(prepared) => labelled(fields_of(prepared.schema()), &self.text),
             _ => Vec::new(),
         }
     }

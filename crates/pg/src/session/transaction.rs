@@ -6,7 +6,7 @@ use crate::error::{
 };
 use crate::wire::backend::TransactionState;
 
-/// What becomes of writes between BEGIN and COMMIT.
+/// Treatment of writes between BEGIN and COMMIT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Writes {
     /// They are refused, as they could not be undone.
@@ -105,10 +105,10 @@ impl Transaction {
     }
 
     fn check_open(&self, what: &str) -> Result<()> {
-        match self.is_open() {
-            true => Ok(()),
-            false => Err(PgError::new(NO_TRANSACTION, format!("{what} needs a BEGIN first"))),
+        if self.is_open() {
+            return Ok(());
         }
+        Err(PgError::new(NO_TRANSACTION, format!("{what} needs a BEGIN first")))
     }
 
     /// Checks that a statement may be run. `is_write` is `true` if it changes something.

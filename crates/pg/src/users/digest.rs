@@ -54,7 +54,7 @@ pub(super) fn is_same(one: &Digest, other: &Digest) -> bool {
     one.iter().zip(other).fold(0, |differs, (byte, other)| differs | (byte ^ other)) == 0
 }
 
-/// Returns bytes that nobody can guess.
+/// Returns bytes that cannot be guessed.
 ///
 /// # Errors
 /// A system without randomness.
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Exchange {
         if nonce != Some(self.nonce.as_str()) {
             return Err(Refused::Protocol("the last message has another nonce"));
         }
-        // A proof is as long as a digest; bytes behind it are none of it.
+        // A proof is as long as a digest; bytes after it are not part of it.
         let proof: Digest = BASE64
             .decode(proof)
             .ok()

@@ -59,7 +59,7 @@ impl Verifier {
         Self {
             iterations: ITERATIONS,
             salt: of(b"salt")[..SALT_BYTES].to_vec(),
-            // Nobody knows bytes whose digest this is.
+            // Bytes whose digest this is are not known.
             stored_key: of(b"stored"),
             server_key: of(b"server"),
         }

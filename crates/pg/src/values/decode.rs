@@ -29,10 +29,8 @@ pub(crate) fn value(
     field: &Field,
 ) -> Result<ScalarValue> {
     let Some(bytes) = value else { return Ok(ScalarValue::try_from(field.data_type())?) };
-    let read = match is_binary {
-        true => binary(bytes, oid, field),
-        false => from_text(utf8(bytes)?, oid, field),
-    };
+    let read =
+        if is_binary { binary(bytes, oid, field) } else { from_text(utf8(bytes)?, oid, field) };
     read.map_err(|error| {
         let message = format!("parameter {}: {}", field.name(), error.message);
         PgError::new(error.code, message)
@@ -63,9 +61,10 @@ fn from_text(value: &str, oid: Oid, field: &Field) -> Result<ScalarValue> {
     match oid {
         types::BOOL => boolean(value).map(ScalarValue::from).ok_or_else(wrong),
         types::BYTEA => {
-            let bytes = match value.contains('\\') {
-                true => text::read_bytea(value).ok_or_else(wrong)?,
-                false => value.as_bytes().to_vec(),
+            let bytes = if value.contains('\\') {
+                text::read_bytea(value).ok_or_else(wrong)?
+            } else {
+                value.as_bytes().to_vec()
             };
             Ok(ScalarValue::BinaryView(Some(bytes)))
         }
@@ -257,9 +256,8 @@ mod tests {
     #[test]
     fn binary_form_is_read_as_its_type() {
         let number = field(DataType::Int64, "I64");
-        let read = |bytes: &'static [u8], oid| {
-            super::value(Some(&Bytes::from_static(bytes)), true, oid, &number)
-        };
+        let read =
+            |bytes: &'static [u8], oid| value(Some(&Bytes::from_static(bytes)), true, oid, &number);
         assert_eq!(read(&[0, 0, 0, 5], types::INT4), Ok(ScalarValue::from(5i32)));
         assert_eq!(read(&[0, 0, 0], types::INT4).unwrap_err().code, PROTOCOL_VIOLATION);
         assert_eq!(read(&[0; 5], types::INT4).unwrap_err().code, PROTOCOL_VIOLATION);
@@ -267,7 +265,7 @@ mod tests {
         assert_eq!(read(b"7", types::TEXT), Ok(ScalarValue::from(7i64)));
         assert_eq!(read(&[0xff], types::TEXT).unwrap_err().code, NOT_IN_ENCODING);
         assert_eq!(read(&[0; 8], 600).unwrap_err().code, NOT_SUPPORTED);
-        let null = super::value(None, true, types::INT8, &number);
+        let null = value(None, true, types::INT8, &number);
         assert_eq!(null, Ok(ScalarValue::Int64(None)));
     }
 }

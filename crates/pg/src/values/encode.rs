@@ -312,9 +312,10 @@ fn list_text(array: &ListArray, items: &Column, row: usize) -> Result<String> {
             && !item.contains(|letter: char| {
                 letter.is_whitespace() || matches!(letter, '{' | '}' | ',' | '"' | '\\')
             });
-        parts.push(match is_plain {
-            true => item,
-            false => format!("\"{}\"", item.replace('\\', "\\\\").replace('"', "\\\"")),
+        parts.push(if is_plain {
+            item
+        } else {
+            format!("\"{}\"", item.replace('\\', "\\\\").replace('"', "\\\""))
         });
     }
     Ok(format!("{{{}}}", parts.join(",")))

@@ -1,5 +1,7 @@
 //! `numeric`: decimal digits, as text and as groups of four.
 
+use std::fmt::Write as _;
+
 use bytes::{BufMut, Bytes};
 
 use crate::wire::Malformed;
@@ -92,10 +94,15 @@ pub(super) fn read(value: Bytes) -> Result<String, Malformed> {
         let at = usize::try_from(i32::from(weight) - weight_of).ok();
         at.and_then(|at| groups.get(at)).copied().unwrap_or(0)
     };
-    let whole: String =
-        (0..=i32::from(weight).max(0)).rev().map(|at| format!("{:04}", group_at(at))).collect();
-    let groups_behind = i32::from(digits_behind.div_ceil(4));
-    let part: String = (1..=groups_behind).map(|at| format!("{:04}", group_at(-at))).collect();
+    let mut whole = String::new();
+    for at in (0..=i32::from(weight).max(0)).rev() {
+        // Writing to a string cannot fail.
+        let _ = write!(whole, "{:04}", group_at(at));
+    }
+    let mut part = String::new();
+    for at in 1..=i32::from(digits_behind.div_ceil(4)) {
+        let _ = write!(part, "{:04}", group_at(-at));
+    }
     let whole = whole.trim_start_matches('0');
     let whole = if whole.is_empty() { "0" } else { whole };
     let sign = if sign == NEGATIVE { "-" } else { "" };

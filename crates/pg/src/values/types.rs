@@ -145,7 +145,7 @@ pub(crate) fn arrow_of(oid: Oid) -> Option<DataType> {
     })
 }
 
-/// Returns what a client is told of a column.
+/// Returns the description of a column for clients.
 pub(crate) fn description(field: &Field, format: i16) -> ColumnDescription {
     let type_oid = oid_of(field);
     let declared = field.metadata().get(TYPE_KEY).map_or("", String::as_str);

@@ -96,6 +96,6 @@ impl Cursor {
         if self.rest.is_empty() {
             return Ok(());
         }
-        Err(Malformed("the message goes on behind its last field"))
+        Err(Malformed("the message continues after its last field"))
     }
 }

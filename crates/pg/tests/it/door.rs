@@ -1,7 +1,6 @@
 //! Embedded store with the port, for one test.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use halite::Store;
 use halite_pg::{Config, Limits, Server, ServerHandle};
@@ -31,7 +30,7 @@ impl Door {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let store = halite::open(directory.path()).expect("an empty store");
         config.address.set_port(0);
-        let server = Server::start(Arc::clone(store.cluster()), &config).expect("a port");
+        let server = Server::start(store.cluster(), &config).expect("a port");
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -61,7 +60,7 @@ impl Door {
             let key = (n.cast_unsigned() ^ (1 << 63)).to_be_bytes();
             let put = halite::Put::new(key.to_vec())
                 .add(family.clone(), "name", format!("row {n}"))
-                .add(family.clone(), "v", (10 * n).to_be_bytes().to_vec());
+                .add(family.clone(), "v", (10 * n).to_be_bytes());
             table.put(put).expect("a row");
         }
     }

@@ -88,7 +88,7 @@ fn every_beginning_and_every_changed_byte_of_a_series_is_survived() {
 fn statement_and_message_have_limits() {
     let door = Door::new();
     let mut raw = Raw::session(&door);
-    // Over the limit of a statement: told, and the session goes on.
+    // Over the limit of a statement: an error, and the session continues.
     let long = format!("SELECT '{}'\0", "x".repeat((1 << 20) + 1));
     raw.send(&message(b'Q', long.as_bytes()));
     assert_eq!(codes(&raw.until(b'Z')), ["54000"]);

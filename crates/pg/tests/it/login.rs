@@ -28,7 +28,7 @@ fn only_the_password_lets_in() {
     let client = door.try_client("ann", Some("secret of ann")).expect("a session");
     assert_eq!(door.rows(&client, "SELECT current_user"), ["ann"]);
     for (user, password) in [("ann", "secret of rob"), ("ann", ""), ("eve", "secret of eve")] {
-        let error = door.try_client(user, Some(password)).err().expect("no session");
+        let error = door.try_client(user, Some(password)).expect_err("no session");
         assert_eq!(code(&error), "28P01", "{user}");
     }
     // Without one, the client does not even ask.
@@ -96,7 +96,7 @@ fn other_machines_need_users_and_tls() {
     let start = |users: Option<Users>, tls: Option<TlsFiles>| {
         let address = "0.0.0.0:0".parse().expect("an address");
         let config = Config { address, users, tls, ..Config::default() };
-        Server::start(Arc::clone(store.cluster()), &config)
+        Server::start(store.cluster(), &config)
     };
     for users in [None, Some(users())] {
         let error = start(users, None).expect_err("an open door");

@@ -48,7 +48,7 @@ fn prepared_statement_has_the_types_of_its_columns() {
         // A value that no row has, as it is beyond the type.
         let error = client.prepare("SELECT nothing FROM t").await.expect_err("no such column");
         assert_eq!(code(&error), "42703");
-        // The session goes on after an error.
+        // The session continues after an error.
         assert_eq!(client.query("SELECT 1", &[]).await.expect("a row").len(), 1);
     });
 }
@@ -190,7 +190,73 @@ fn transactions_are_accepted_around_reads() {
     assert_eq!(door.error(&client, "CREATE TABLE u (ROW KEY (k I64))"), "0A000");
     door.rows(&client, "ROLLBACK");
     assert_eq!(door.error(&client, "BEGIN ISOLATION LEVEL SERIALIZABLE"), "0A000");
-    assert_eq!(door.error(&client, "SAVEPOINT a"), "0A000");
+}
+
+#[test]
+fn error_after_a_savepoint_fails_what_follows_it_only() {
+    let door = Door::new();
+    let client = door.client();
+    assert_eq!(door.error(&client, "SAVEPOINT a"), "25P01");
+    door.rows(&client, "BEGIN; SAVEPOINT a");
+    assert_eq!(door.error(&client, "SELECT * FROM missing"), "42P01");
+    assert_eq!(door.error(&client, "RELEASE a"), "25P02");
+    assert_eq!(door.rows(&client, "ROLLBACK TO a; SELECT 1; RELEASE a; COMMIT"), ["1"]);
+}
+
+#[test]
+fn clients_find_tables_and_their_keys() {
+    let door = Door::with_rows(1);
+    let client = door.client();
+    let rows = |text: &str| door.rows(&client, text);
+    let shown = "SELECT n.nspname, c.relname FROM pg_catalog.pg_class c \
+                 LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+                 WHERE c.relkind IN ('r', 'p', '') AND n.nspname !~ '^pg_toast' \
+                 AND pg_catalog.pg_table_is_visible(c.oid) ORDER BY 1, 2";
+    assert_eq!(rows(shown), ["public|t"]);
+    let oid = rows(
+        "SELECT c.oid FROM pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(t)$' \
+         COLLATE pg_catalog.default",
+    );
+    let [oid] = oid.as_slice() else { panic!("one table: {oid:?}") };
+    assert_eq!(&rows("SELECT 't'::regclass")[0], oid);
+    assert_eq!(rows(&format!("SELECT {oid}::bigint::regclass")), ["t"]);
+    let columns = format!(
+        "SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), \
+         (SELECT pg_catalog.pg_get_expr(d.adbin, d.adrelid, true) FROM pg_catalog.pg_attrdef d \
+         WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum AND a.atthasdef), a.attnotnull \
+         FROM pg_catalog.pg_attribute a WHERE a.attrelid = '{oid}' AND a.attnum > 0 \
+         ORDER BY a.attnum"
+    );
+    let expected = ["n|bigint|NULL|t", "name|text|NULL|f", "v|bigint|NULL|f"];
+    assert_eq!(rows(&columns), expected);
+    let key = format!(
+        "SELECT c2.relname, i.indisprimary, pg_catalog.pg_get_indexdef(i.indexrelid, 0, true), \
+         pg_catalog.pg_get_constraintdef(con.oid, true) FROM pg_catalog.pg_class c, \
+         pg_catalog.pg_class c2, pg_catalog.pg_index i LEFT JOIN pg_catalog.pg_constraint con ON \
+         (conrelid = i.indrelid AND conindid = i.indexrelid AND contype IN ('p', 'u', 'x')) \
+         WHERE c.oid = '{oid}' AND c.oid = i.indrelid AND i.indexrelid = c2.oid"
+    );
+    let definition = "CREATE UNIQUE INDEX t_key ON public.t USING row_key (n I64)";
+    assert_eq!(rows(&key), [format!("t_key|t|{definition}|PRIMARY KEY (n)")]);
+    // Tables that hold nothing, whatever is asked of them.
+    let policies = "SELECT pol.polname, array(select rolname from pg_catalog.pg_roles where oid = \
+                    any (pol.polroles) order by 1), pg_get_anything(pol.oid) FROM \
+                    pg_catalog.pg_policy pol UNION SELECT a, b, c FROM pg_catalog.pg_publication \
+                    ORDER BY 1";
+    assert!(rows(policies).is_empty());
+    assert_eq!(rows("SELECT count(*) FROM pg_catalog.pg_policy"), ["0"]);
+    assert_eq!(rows("SELECT to_regtype('uuid'), 'int8'::regtype"), ["2950|20"]);
+    let schemas = "SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg/_%' ESCAPE '/' \
+                   ORDER BY 1";
+    assert_eq!(rows(schemas), ["halite", "information_schema", "public"]);
+    let position = "SELECT a.attname, (k.keys).n FROM pg_attribute a JOIN (SELECT indrelid, \
+                    information_schema._pg_expandarray(indkey) AS keys FROM pg_index) k \
+                    ON a.attrelid = k.indrelid AND a.attnum = (k.keys).x";
+    assert_eq!(rows(position), ["n|1"]);
+    rows("SET application_name = 'x'");
+    assert_eq!(rows("SELECT current_setting('application_name')"), ["x"]);
+    assert_eq!(rows("SELECT current_setting('none', true)"), ["NULL"]);
+    assert_eq!(door.error(&client, "SELECT current_setting('none')"), "42704");
 }
 
 #[test]
@@ -208,7 +274,7 @@ fn errors_have_codes_and_places() {
         ("COPY t TO '/tmp/x'", "0A000"),
         ("COPY t FROM '/etc/passwd'", "0A000"),
         ("CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '/etc/passwd'", "0A000"),
-        ("SELECT * FROM '/etc/passwd'", "42601"),
+        ("SELECT * FROM '/etc/passwd'", "42P01"),
         ("SELECT * FROM \"/etc/passwd\"", "42P01"),
         ("SET datafusion.execution.batch_size = 1", "42501"),
     ] {

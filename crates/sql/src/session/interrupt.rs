@@ -1,4 +1,4 @@
-//! Statements that end when nobody waits for them any more.
+//! Statements that end when their reader is gone.
 //!
 //! A plan runs in a task of its own, so that who waits for its rows can stop waiting at any moment.
 //! Joins without a key can compute for minutes before they give a row, or anyone else a turn; their

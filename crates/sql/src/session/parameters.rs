@@ -68,8 +68,9 @@ pub(super) fn bound(logical: LogicalPlan, values: Vec<ScalarValue>) -> Result<Lo
     // Numbers of rows are of one type, whatever a client sends them as.
     let plan = plan.transform_up_with_subqueries(|plan| match plan {
         LogicalPlan::Limit(mut limit) => {
-            limit.skip = limit.skip.map(as_rows).transpose()?;
-            limit.fetch = limit.fetch.map(as_rows).transpose()?;
+            for rows in [&mut limit.skip, &mut limit.fetch].into_iter().flatten() {
+                as_rows(rows)?;
+            }
             Ok(Transformed::yes(LogicalPlan::Limit(limit)))
         }
         other => Ok(Transformed::no(other)),
@@ -77,13 +78,13 @@ pub(super) fn bound(logical: LogicalPlan, values: Vec<ScalarValue>) -> Result<Lo
     Ok(plan.data)
 }
 
-fn as_rows(expr: Box<Expr>) -> DataFusionResult<Box<Expr>> {
-    match *expr {
-        Expr::Literal(value, _) if value.data_type() != DataType::Int64 => {
-            Ok(Box::new(Expr::Literal(value.cast_to(&DataType::Int64)?, None)))
-        }
-        other => Ok(Box::new(other)),
+fn as_rows(expr: &mut Expr) -> DataFusionResult<()> {
+    if let Expr::Literal(value, _) = expr
+        && value.data_type() != DataType::Int64
+    {
+        *value = value.cast_to(&DataType::Int64)?;
     }
+    Ok(())
 }
 
 /// Returns the numbers of the parameters, with the types of what they meet first.

@@ -86,7 +86,8 @@ impl SqlContext {
         self.prepare_typed(text, &[]).await
     }
 
-    /// Prepares one statement whose first parameters have the given types, as far as they are given.
+    /// Prepares one statement whose first parameters have the types that are given; `None` where the
+    /// statement decides.
     ///
     /// # Errors
     /// As [`Self::prepare`].

@@ -27,12 +27,12 @@ impl StatementContext {
         context.session_config().get_extension::<Self>().unwrap_or_default()
     }
 
-    /// Remembers that nobody waits for the rows any more.
+    /// Remembers that the reader of the rows is gone.
     pub(crate) fn end(&self) {
         self.has_ended.store(true, Ordering::Relaxed);
     }
 
-    /// Returns `true` once nobody waits for the rows any more.
+    /// Returns `true` once the reader of the rows is gone.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
     }

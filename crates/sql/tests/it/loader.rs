@@ -35,17 +35,16 @@ pub(crate) fn load(store: &Store, text: &str) -> usize {
 
 fn put_of(declaration: Option<&TableDeclaration>, columns: &[&str], row: &[Literal]) -> Put {
     let given = |name: &str| columns.iter().position(|column| *column == name).map(|at| &row[at]);
-    let key = match given("_row") {
-        Some(literal) => literal.bytes(),
-        None => {
-            let key = &declaration.expect("a declared key").key;
-            let values: Vec<Value<'static>> = key
-                .fields()
-                .iter()
-                .map(|field| given(&field.name).expect("every field").value(field.ty))
-                .collect();
-            key.encode(&values).expect("a key").to_vec()
-        }
+    let key = if let Some(literal) = given("_row") {
+        literal.bytes()
+    } else {
+        let key = &declaration.expect("a declared key").key;
+        let values: Vec<Value<'static>> = key
+            .fields()
+            .iter()
+            .map(|field| given(&field.name).expect("every field").value(field.ty))
+            .collect();
+        key.encode(&values).expect("a key").to_vec()
     };
     let mut put = Put::new(key);
     for (name, literal) in columns.iter().zip(row) {
@@ -53,7 +52,7 @@ fn put_of(declaration: Option<&TableDeclaration>, columns: &[&str], row: &[Liter
             continue;
         }
         if let Some((family, qualifier)) = name.split_once(':') {
-            put = put.add(family.to_owned(), qualifier.to_owned(), literal.bytes());
+            put = put.add(family, qualifier, literal.bytes());
             continue;
         }
         let column =

@@ -1,5 +1,6 @@
 //! Prepared statements, and sessions beside each other.
 
+use halite_sql::datafusion::arrow::array::RecordBatch;
 use halite_sql::datafusion::arrow::datatypes::DataType;
 use halite_sql::datafusion::common::ScalarValue;
 use halite_sql::{Access, SqlState};
@@ -21,7 +22,7 @@ fn count(store: &TestStore, text: &str, values: &[ScalarValue]) -> Result<usize,
         let prepared = store.sql.prepare(text).await.map_err(|error| error.state)?;
         let answer = store.sql.run_prepared(&prepared, values).await;
         let batches = answer.map_err(|error| error.state)?.batches().await;
-        Ok(batches.map_err(|error| error.state)?.iter().map(|batch| batch.num_rows()).sum())
+        Ok(batches.map_err(|error| error.state)?.iter().map(RecordBatch::num_rows).sum())
     })
 }
 

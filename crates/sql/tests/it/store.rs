@@ -64,6 +64,7 @@ impl TestStore {
 
 /// Answer of a statement as text.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_field_names, reason = "the rows of an answer are its rows")]
 pub(crate) struct Rows {
     pub(crate) tag: Option<String>,
     pub(crate) columns: Vec<String>,

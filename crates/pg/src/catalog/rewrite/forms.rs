@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 
 use halite_sql::datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
+    AccessExpr, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, ObjectName,
     Query, Select, SelectItem, SetExpr, Value, Visit, Visitor,
 };
 
-use super::super::SCHEMA;
+use super::super::expand::EXPAND;
+use super::super::names::SCHEMA;
 use crate::values::types;
 
 /// Changes one expression, whose parts have been changed.
@@ -22,7 +23,42 @@ pub(super) fn change(expr: &mut Expr) {
                 *op = plain;
             }
         }
+        Expr::Function(function) if last(&function.name) == "_pg_expandarray" => {
+            if let Some(list) = arguments(function).first_mut() {
+                let list = take(list);
+                *expr = call("unnest", vec![call(EXPAND, vec![list])]);
+            }
+        }
+        Expr::Function(function) if last(&function.name) == "generate_subscripts" => {
+            if let Some(list) = arguments(function).first_mut() {
+                let length = call("array_length", vec![take(list)]);
+                let length = cast(length, DataType::BigInt(None));
+                let positions = call("generate_series", vec![number(1), length]);
+                *expr = call("unnest", vec![positions]);
+            }
+        }
         Expr::Function(function) => without_schema(&mut function.name),
+        // A field of a value: (x).n
+        Expr::CompoundFieldAccess { root, access_chain } => {
+            if let [AccessExpr::Dot(Expr::Identifier(name))] = access_chain.as_slice() {
+                let name = text(&name.value);
+                *expr = call("get_field", vec![take(root), name]);
+            }
+        }
+        Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
+            if let Some(Value::SingleQuotedString(escape)) =
+                escape_char.as_ref().map(|escape| &escape.value)
+                && escape.chars().count() == 1
+                && escape != "\\"
+            {
+                let changed = match literal(pattern) {
+                    Some(pattern) => with_backslashes(&pattern, escape).map(|new| text(&new)),
+                    None => Some(computed_with_backslashes(take(pattern), escape)),
+                };
+                **pattern = changed.unwrap_or_else(null);
+                *escape_char = None;
+            }
+        }
         Expr::Cast { data_type, expr: inner, .. } => {
             if let DataType::Custom(name, _) = data_type {
                 match cast_of(&last(name)) {
@@ -37,6 +73,36 @@ pub(super) fn change(expr: &mut Expr) {
         }
         _ => {}
     }
+}
+
+/// Returns a pattern of LIKE whose escapes are backslashes; `None` unless the escape is one letter.
+fn with_backslashes(pattern: &str, escape: &str) -> Option<String> {
+    let mut letters = escape.chars();
+    let (Some(escape), None) = (letters.next(), letters.next()) else { return None };
+    let mut changed = String::new();
+    let mut letters = pattern.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            letter if letter == escape => {
+                changed.push('\\');
+                changed.extend(letters.next());
+            }
+            '\\' => changed.push_str("\\\\"),
+            other => changed.push(other),
+        }
+    }
+    Some(changed)
+}
+
+/// Returns the same for a pattern that is not known yet. A letter for private use holds the place
+/// of an escaped escape.
+fn computed_with_backslashes(pattern: Expr, escape: &str) -> Expr {
+    const PLACE: &str = "\u{e000}";
+    let doubled = escape.repeat(2);
+    let steps = [("\\", "\\\\"), (doubled.as_str(), PLACE), (escape, "\\"), (PLACE, escape)];
+    let replaced =
+        |of: Expr, (from, to): (&str, &str)| call("replace", vec![of, text(from), text(to)]);
+    steps.into_iter().fold(pattern, replaced)
 }
 
 /// Returns the operator that `OPERATOR(pg_catalog.~)` is.
@@ -196,13 +262,12 @@ pub(super) fn null() -> Expr {
 
 /// Returns a list of text that is null.
 pub(super) fn null_list() -> Expr {
-    Expr::Cast {
-        kind: CastKind::Cast,
-        expr: Box::new(null()),
-        data_type: DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(DataType::Text), None)),
-        array: false,
-        format: None,
-    }
+    cast(null(), DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(DataType::Text), None)))
+}
+
+fn cast(expr: Expr, data_type: DataType) -> Expr {
+    let (kind, expr) = (CastKind::Cast, Box::new(expr));
+    Expr::Cast { kind, expr, data_type, array: false, format: None }
 }
 
 pub(super) fn number(number: i64) -> Expr {
@@ -250,4 +315,16 @@ pub(super) fn arguments(function: &mut Function) -> Vec<&mut Expr> {
 /// Returns a query in parentheses as an expression.
 pub(super) fn subquery(query: Query) -> Expr {
     Expr::Subquery(Box::new(query))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_become_backslashes() {
+        assert_eq!(with_backslashes("pg/_%", "/").as_deref(), Some("pg\\_%"));
+        assert_eq!(with_backslashes("a\\//b/", "/").as_deref(), Some("a\\\\\\/b\\"));
+        assert_eq!(with_backslashes("a", "xy"), None);
+    }
 }

@@ -2,16 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use super::super::SCHEMA;
+use super::super::names::SCHEMA;
 use super::super::oids::of_catalog;
 use super::forms::{arguments, last, literal, number, subquery, take, text};
 use halite_sql::datafusion::sql::sqlparser::ast::{
-    DataType, Expr, Ident, Query, Statement, VisitMut as _, VisitorMut,
+    DataType, Expr, Ident, Query, Statement, Value, VisitMut as _, VisitorMut,
 };
 use halite_sql::datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use halite_sql::datafusion::sql::sqlparser::parser::Parser;
 
-/// Name in the queries below that stands for what is looked up.
+/// Name in the queries below for what is looked up.
 const WANTED: &str = "halite_wanted";
 
 const INDEX_DEFINITION: &str =
@@ -67,6 +67,7 @@ pub(super) fn change(expr: &mut Expr) {
                         None => query(TABLE_NUMBER, text(plain(&name))),
                     }
                 }
+                ("regclass", None) if is_text(inner) => query(TABLE_NUMBER, take(inner)),
                 ("regclass", None) => query(TABLE_NAME, take(inner)),
                 ("regnamespace", Some(name)) => query(SCHEMA_NUMBER, text(plain(&name))),
                 ("regnamespace", None) => query(SCHEMA_NAME, take(inner)),
@@ -77,6 +78,18 @@ pub(super) fn change(expr: &mut Expr) {
     };
     if let Some(changed) = changed {
         *expr = changed;
+    }
+}
+
+/// Returns `true` for what is a name, and not a number.
+fn is_text(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(value) => matches!(value.value, Value::Placeholder(_)),
+        Expr::Cast { data_type, .. } => {
+            matches!(data_type, DataType::Text | DataType::Varchar(_) | DataType::String(_))
+        }
+        Expr::Nested(inner) => is_text(inner),
+        _ => false,
     }
 }
 

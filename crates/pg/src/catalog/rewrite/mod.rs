@@ -12,11 +12,11 @@ mod nothing;
 use std::ops::ControlFlow;
 
 use halite_sql::datafusion::sql::sqlparser::ast::{
-    Expr, ObjectName, Query, Statement, TableFactor, Visit, VisitMut as _, Visitor, VisitorMut,
+    Expr, Query, Statement, TableFactor, Visit, VisitMut as _, Visitor, VisitorMut,
 };
 use halite_sql::{Result, SqlError};
 
-use super::{SCHEMA, columns};
+use super::columns::catalog_table;
 
 /// Changes a query of a client.
 ///
@@ -48,19 +48,6 @@ fn reads_catalog(query: &Query) -> bool {
     let mut relations = Relations(false);
     let _ = Visit::visit(query, &mut relations);
     relations.0
-}
-
-/// Returns the table of the catalog that a name means.
-fn catalog_table(name: &ObjectName) -> Option<&'static str> {
-    let mut parts = name.0.iter().filter_map(|part| part.as_ident());
-    let (first, second) = (parts.next()?, parts.next());
-    let table = match second {
-        None => &first.value,
-        Some(table) if first.value.eq_ignore_ascii_case(SCHEMA) => &table.value,
-        Some(_) => return None,
-    };
-    let known = columns::TABLES.iter().map(|(name, _)| *name);
-    known.into_iter().find(|name| name.eq_ignore_ascii_case(table))
 }
 
 /// Reads queries of tables without rows.

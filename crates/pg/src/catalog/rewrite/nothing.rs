@@ -7,8 +7,8 @@ use halite_sql::datafusion::sql::sqlparser::ast::{
     SelectItem, SetExpr, TableFactor, TableWithJoins, Value,
 };
 
+use super::super::columns::{self, catalog_table};
 use super::forms::{has_aggregate, last, null, null_list};
-use super::{catalog_table, columns};
 
 /// Replaces what has no rows by a query of nothing with as many columns.
 pub(super) fn simplify_query(query: &mut Query) {
