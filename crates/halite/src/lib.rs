@@ -132,7 +132,6 @@ mod cluster;
 mod declared_tables;
 #[cfg(feature = "heat")]
 pub mod heat;
-mod move_row;
 mod pool;
 mod store;
 
@@ -149,13 +148,13 @@ pub use halite_engine::{
     StoreState, WalRecovery, WalSync, WalTruncation,
 };
 pub use halite_rowkey as rowkey;
+pub use halite_rowkey::move_row::{MoveResult, move_row};
 #[cfg(feature = "derive")]
 pub use halite_rowkey_derive::RowKey;
 #[cfg(feature = "sql")]
 pub use halite_sql::{self as sql, SqlContext};
 pub use halite_types::key::{to_bytes_binary, to_string_binary};
 pub use halite_types::*;
-pub use move_row::{MoveResult, move_row};
 pub use store::{Builder, Store};
 
 /// Opens the store in a directory, or creates one in an empty or new directory, with the default

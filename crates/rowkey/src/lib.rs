@@ -21,6 +21,7 @@ pub mod internals;
 pub mod language;
 pub mod literal;
 mod mistake;
+pub mod move_row;
 pub mod plan;
 pub mod record;
 pub mod scatter;

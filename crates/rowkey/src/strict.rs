@@ -1,4 +1,5 @@
-//! Tables that reject rows whose keys do not match the declaration: the attribute `ROW_KEY_STRICT`.
+//! Tables that reject rows whose keys do not match the declaration: the attribute `ROW_KEY_STRICT`;
+//! and the attribute `ROW_MARKER`.
 
 use std::sync::Arc;
 
@@ -9,6 +10,10 @@ use crate::schema::KeySchema;
 /// Attribute of a table that rejects rows whose keys do not match its
 /// [`ROW_KEY`](crate::language::ROW_KEY): `true` or `false`.
 pub const ROW_KEY_STRICT: &str = "ROW_KEY_STRICT";
+
+/// Table attribute with the family of the marker: a cell with an empty qualifier and the value `01`
+/// that every row written by column has, which tells that the row is there.
+pub const ROW_MARKER: &str = "ROW_MARKER";
 
 /// Row checks for tables with `ROW_KEY_STRICT`.
 #[derive(Clone, Copy, Debug, Default)]

@@ -44,8 +44,20 @@ pub enum SqlState {
     InvalidValue,
     /// `22023`: a value that a setting or a key does not permit.
     InvalidParameter,
+    /// `22026`: text or bytes of another length than `CHAR(n)` or `BYTES(n)`.
+    WrongLength,
     /// `22012`: division by zero.
     DivisionByZero,
+    /// `23502`: null in a field of the key or a NOT NULL column.
+    NotNull,
+    /// `23505`: the row that INSERT writes is there.
+    RowExists,
+    /// `40001`: a row changed each time that it was to be written.
+    Contention,
+    /// `40003`: the answer to a write was lost; it may have been done.
+    OutcomeUnknown,
+    /// `42P10`: ON CONFLICT names other columns than the key.
+    WrongConflictTarget,
     /// `0A000`: SQL has it, this dialect does not.
     NotSupported,
     /// `54000`: a limit on statements, or a guard.
@@ -77,14 +89,20 @@ impl SqlState {
             Self::UndefinedFunction => "42883",
             Self::UndefinedObject => "42704",
             Self::Ambiguous => "42702",
-            Self::UndefinedParameter => "42P02",
             Self::NotPermitted => "42501",
             Self::DuplicateTable => "42P07",
             Self::WrongType => "42804",
             Self::OutOfRange => "22003",
             Self::InvalidValue => "22P02",
             Self::InvalidParameter => "22023",
+            Self::WrongLength => "22026",
             Self::DivisionByZero => "22012",
+            Self::NotNull => "23502",
+            Self::RowExists => "23505",
+            Self::Contention => "40001",
+            Self::OutcomeUnknown => "40003",
+            Self::UndefinedParameter => "42P02",
+            Self::WrongConflictTarget => "42P10",
             Self::NotSupported => "0A000",
             Self::LimitExceeded => "54000",
             Self::OutOfMemory => "53200",

@@ -22,6 +22,7 @@ mod pushdown;
 mod scan;
 mod session;
 mod types;
+mod write;
 
 pub use catalog::listing::{TableInfo, list_tables};
 pub use datafusion;

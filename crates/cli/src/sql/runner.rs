@@ -93,7 +93,7 @@ impl Runner {
 
     async fn write(&self, answer: &mut Answer) -> Result<(), Failure> {
         let mut out = io::BufWriter::new(io::stdout());
-        if let Some(tag) = answer.tag() {
+        if let Some(tag) = answer.tag().filter(|_| answer.schema().fields().is_empty()) {
             // Results are on standard output; a tag is none.
             if !tag.is_empty() && io::stdout().is_terminal() {
                 writeln!(out, "{tag}").map_err(anyhow::Error::from)?;

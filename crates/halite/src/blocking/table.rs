@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
+use halite_rowkey::move_row::{MoveResult, move_row};
 use halite_types::table::only_result;
 use halite_types::{
     Append, Bytes, CheckAndMutate, Delete, Get, Increment, OpResult, Put, RegionInfo, Result, Row,
     RowMutations, RowOp, RowStream, Scan, Table, TableDescriptor, TableName, block_on,
 };
-
-use crate::move_row::{MoveResult, move_row};
 
 /// Table with synchronous calls, of an embedded store or a remote cluster. Cheap to clone. Every
 /// write returns when it has reached the requested durability.
@@ -152,6 +151,23 @@ impl BlockingTable {
     }
 
     /// Moves a row to another key, with all families and versions.
+    ///
+    /// ```
+    /// # fn main() -> halite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// use halite::{FamilyDescriptor, Get, Put, TableDescriptor};
+    ///
+    /// let store = halite::open(directory.path())?;
+    /// store.create_table(TableDescriptor::new("users".parse()?).family(FamilyDescriptor::new("u")), &[])?;
+    /// let users = store.table("users")?;
+    /// users.put(Put::new("ada").add("u", "born", "1815"))?;
+    /// let moved = users.move_row("ada", "lovelace", false)?;
+    /// assert_eq!((moved.cells, moved.remaining), (1, 0));
+    /// assert_eq!(users.get(Get::new("lovelace"))?.value("u", "born"), Some(&b"1815"[..]));
+    /// assert!(users.get(Get::new("ada"))?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`crate::move_row`].

@@ -18,6 +18,7 @@ mod declared_tables;
 mod hbase_files;
 mod held_table;
 mod log_damage;
+mod move_row;
 mod nonces;
 mod older_directory;
 mod older_manifest;

@@ -124,7 +124,9 @@ impl Portal {
     /// Returns `true` for a statement with rows, even of no columns.
     pub(super) fn has_rows(&self) -> bool {
         match &self.source {
-            Source::Answer(answer) => answer.tag().is_none(),
+            Source::Answer(answer) => {
+                answer.tag().is_none() || !answer.schema().fields().is_empty()
+            }
             _ => true,
         }
     }

@@ -6,7 +6,7 @@
 use halite_types::schema::{family_attribute as fam, table_attribute as tab};
 use halite_types::{FamilyDescriptor, TableDescriptor};
 
-use crate::strict::ROW_KEY_STRICT;
+use crate::strict::{ROW_KEY_STRICT, ROW_MARKER};
 
 use super::cursor::{Cursor, Name};
 use super::error::{LanguageError, Span};
@@ -57,6 +57,7 @@ const TABLE: &[&str] = &[
     tab::MERGE_ENABLED,
     tab::SPLIT_POLICY,
     ROW_KEY_STRICT,
+    ROW_MARKER,
 ];
 
 /// Options about the key or the columns; `create.rs` and `dialects.rs` process them.

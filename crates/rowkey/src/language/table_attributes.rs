@@ -137,7 +137,12 @@ impl KeySchema {
         }
         declaration.key = self.clone();
         let dropped = declaration.drop_unfit();
-        // The parser of statements decides, so that the output of SHOW CREATE TABLE can be parsed.
+        // The parser of statements decides, so that the output of SHOW CREATE TABLE can be parsed. No
+        // attribute concerns the key: a cluster has some that statements do not know.
+        let families =
+            descriptor.families().map(|family| FamilyDescriptor::new(family.name().clone()));
+        declaration.descriptor =
+            families.fold(TableDescriptor::new(descriptor.name().clone()), TableDescriptor::family);
         if let Err(error) = declaration.to_string().parse::<Statement>() {
             return Err(Error::invalid(format!(
                 "the columns of table {} do not go with this key: {}",

@@ -495,3 +495,17 @@ fn standalone_key_is_recognized_after_comments_and_blanks() {
             && !super::begins_with_key("ROW")
     );
 }
+
+#[test]
+fn a_key_is_adopted_whatever_attributes_the_cluster_adds() {
+    let Ok(Statement::CreateTable(table)) =
+        "CREATE TABLE t (v F64, ROW KEY (device STRING, ts TIMESTAMP))".parse()
+    else {
+        panic!("a table");
+    };
+    let descriptor = table.described().set("IS_META", "false").set("OWNER", "ada");
+    let key: KeySchema = "ROW KEY (sensor STRING, ts TIMESTAMP)".parse().unwrap();
+    let adopted = key.adopted_in(&descriptor).unwrap();
+    assert_eq!(adopted.descriptor.attributes.get("OWNER").map(String::as_str), Some("ada"));
+    assert_eq!(KeySchema::from_descriptor(&adopted.descriptor), Some(Ok(key)));
+}

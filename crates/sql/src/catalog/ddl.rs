@@ -6,11 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use halite_rowkey::KeySchema;
 use halite_rowkey::language::{SplitClause, Statement, TableDeclaration};
 use halite_rowkey::split::{DEFAULT_WIDTHS_AHEAD, Rolling, Splits};
+use halite_rowkey::strict::ROW_MARKER;
 use halite_types::key::to_string_binary;
 use halite_types::{Bytes, Filter, RegionInfo, Scan, Table, TableDescriptor, TableName};
 
 use super::HaliteCatalog;
 use crate::error::{Result, SqlError, SqlState};
+use crate::write::marker_family;
 
 /// Keys that ADOPT ROW KEY compares with the key, and the regions they are of.
 const SAMPLED_KEYS: usize = 1000;
@@ -63,7 +65,13 @@ async fn create(
         Some(clause) => split_keys(catalog, clause, &declaration.key).await?,
         None => Vec::new(),
     };
-    let descriptor = declaration.described();
+    let mut descriptor = declaration.described();
+    // Tells INSERT and UPDATE whether a row is there, where no column does.
+    if !descriptor.attributes.contains_key(ROW_MARKER)
+        && let Some(family) = marker_family(declaration, &descriptor)
+    {
+        descriptor = descriptor.set(ROW_MARKER, family);
+    }
     descriptor.check()?;
     Ok(catalog.cluster.admin().create_table(descriptor, splits).await?)
 }

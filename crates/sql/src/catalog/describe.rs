@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringViewArray};
 use datafusion::error::DataFusionError;
+use halite_rowkey::cell::CellEncoding;
 use halite_rowkey::language::TableDeclaration;
 use halite_types::{TableDescriptor, TableName};
 
@@ -27,7 +28,7 @@ pub(crate) fn column_lines(shape: &TableShape) -> Vec<ColumnLine> {
         let (ty, place) = match &column.source {
             Source::Key(field) => (column.ty.to_string(), format!("key {}", field + 1)),
             Source::Cell { family, qualifier } => (
-                column.ty.to_string(),
+                declared_type(column),
                 format!(
                     "{}:{}",
                     String::from_utf8_lossy(family),
@@ -42,6 +43,17 @@ pub(crate) fn column_lines(shape: &TableShape) -> Vec<ColumnLine> {
         ColumnLine { name: column.name.clone(), ty, nullable: column.field.is_nullable(), place }
     };
     shape.columns.iter().map(line).collect()
+}
+
+/// Returns the type of a column with cells, as it is declared.
+fn declared_type(column: &super::shape::ShapeColumn) -> String {
+    match &column.cell {
+        Some(cell) if cell.is_counter => format!("{} COUNTER", column.ty),
+        Some(cell) if cell.encoding != CellEncoding::Java => {
+            format!("{} ENCODING {}", column.ty, cell.encoding)
+        }
+        _ => column.ty.to_string(),
+    }
 }
 
 /// Answers DESCRIBE.

@@ -1,4 +1,4 @@
-//! Table of a cluster as DataFusion's `TableProvider`: reads only.
+//! Table of a cluster as DataFusion's `TableProvider`: reads only; `write/` writes.
 //!
 //! Nothing is written through DataFusion: its planner loses conditions of DELETE and UPDATE on the
 //! way to these hooks, so each of them is an error.
@@ -101,8 +101,7 @@ impl HaliteTable {
     fn refused<T>(&self, verb: &str) -> DataFusionResult<T> {
         let name = self.table.name();
         Err(SqlError::unsupported(format!(
-            "{verb} of table {name}: SQL only reads yet; write through the API, halite shell or \
-             the HBase port"
+            "{verb} of table {name} through DataFusion loses conditions; run it by SqlContext::run"
         ))
         .into())
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use halite_rowkey::cell::CellEncoding;
+use halite_rowkey::cell::{CellCodec, CellEncoding};
 use halite_rowkey::language::{Column, ColumnType, TableDeclaration};
-use halite_rowkey::value::FieldType;
+use halite_rowkey::strict::ROW_MARKER;
+use halite_rowkey::value::{FieldType, Value};
 use halite_rowkey::{FieldId, KeySchema, SegmentKind};
 use halite_types::{Bytes, TableDescriptor};
 
@@ -103,13 +104,44 @@ pub(crate) enum Source {
         /// Qualifier.
         qualifier: Bytes,
     },
-    /// Cells that SQL does not read yet, with their declared type: `SERIES`, `MAP`, counters, and
-    /// encodings other than `JAVA`.
+    /// Cells that SQL does not read yet, with their declared type: `SERIES` and `MAP`.
     Unread(String),
     /// Pseudo-column.
     Pseudo(Pseudo),
     /// Part of a cell.
     Part(CellPart),
+}
+
+/// What is declared of the cells of a column.
+#[derive(Clone, Debug)]
+pub(crate) struct CellDeclaration {
+    /// Values to bytes and back.
+    pub(crate) codec: CellCodec,
+    /// Encoding.
+    pub(crate) encoding: CellEncoding,
+    /// `true` for a counter: a missing cell reads as 0.
+    pub(crate) is_counter: bool,
+    /// `true` if every row has a cell.
+    pub(crate) not_null: bool,
+    /// Value that is written where none is given.
+    pub(crate) default: Option<Value<'static>>,
+}
+
+impl CellDeclaration {
+    fn of(column: &Column) -> Option<Self> {
+        Some(Self {
+            codec: column.codec().ok()?,
+            encoding: column.encoding,
+            is_counter: column.ty == ColumnType::Counter,
+            not_null: column.not_null,
+            default: column.default.clone(),
+        })
+    }
+
+    /// Returns `true` if equal values have equal bytes, those of Java's `Bytes.toBytes`.
+    pub(crate) fn is_java(&self) -> bool {
+        matches!(self.encoding, CellEncoding::Java | CellEncoding::Raw)
+    }
 }
 
 /// Column of a table.
@@ -123,6 +155,15 @@ pub(crate) struct ShapeColumn {
     pub(crate) source: Source,
     /// Arrow field.
     pub(crate) field: Field,
+    /// Declaration of its cells; `None` for fields of the key, `SERIES`, `MAP`, pseudo-columns.
+    pub(crate) cell: Option<Arc<CellDeclaration>>,
+}
+
+impl ShapeColumn {
+    /// Returns `true` for a counter.
+    pub(crate) fn is_counter(&self) -> bool {
+        self.cell.as_ref().is_some_and(|cell| cell.is_counter)
+    }
 }
 
 /// Columns of a table, and its key.
@@ -138,6 +179,8 @@ pub(crate) struct TableShape {
     pub(crate) is_cells: bool,
     /// Columns in the order of `*`, then the pseudo-columns that the statement names.
     pub(crate) columns: Vec<ShapeColumn>,
+    /// Family of the marker, a cell with an empty qualifier that every row written by SQL has.
+    pub(crate) marker: Option<Bytes>,
 }
 
 impl TableShape {
@@ -149,7 +192,13 @@ impl TableShape {
     pub(crate) fn of(descriptor: &TableDescriptor, null_keys: bool) -> Result<Self> {
         match TableDeclaration::from_descriptor(descriptor) {
             None => Self::undeclared(),
-            Some(Ok(declaration)) => Ok(Self::declared(&declaration, null_keys)),
+            Some(Ok(declaration)) => {
+                let marker = descriptor
+                    .attributes
+                    .get(ROW_MARKER)
+                    .map(|family| Bytes::copy_from_slice(family.as_bytes()));
+                Ok(Self { marker, ..Self::declared(&declaration, null_keys) })
+            }
             Some(Err(error)) => Err(SqlError::new(
                 SqlState::Corrupt,
                 format!(
@@ -170,6 +219,7 @@ impl TableShape {
             ty: FieldType::Bytes,
             source: Source::Key(0),
             field: arrow_field("_row", FieldType::Bytes, false),
+            cell: None,
         };
         let columns = vec![row, pseudo_column(Pseudo::Cells)];
         Ok(Self {
@@ -178,6 +228,7 @@ impl TableShape {
             null_keys: false,
             is_cells: false,
             columns,
+            marker: None,
         })
     }
 
@@ -196,6 +247,7 @@ impl TableShape {
             ty: field.ty,
             source: Source::Key(id),
             field: arrow_field(&field.name, field.ty, nullable(id)),
+            cell: None,
         });
         let cells = declaration.columns.iter().map(|column| {
             let ty = match column.ty {
@@ -205,12 +257,20 @@ impl TableShape {
                 ColumnType::Map { value, .. } => value,
                 ColumnType::Series { of, .. } => of,
             };
-            let source = source_of(column);
-            let field = arrow_field(&column.name, ty, true);
-            ShapeColumn { name: column.name.clone(), ty, source, field }
+            let cell = CellDeclaration::of(column).map(Arc::new);
+            let source = source_of(column, cell.is_some());
+            let field = arrow_field(&column.name, ty, column.ty != ColumnType::Counter);
+            ShapeColumn { name: column.name.clone(), ty, source, field, cell }
         });
         let columns = fields.chain(cells).collect();
-        Self { key: Arc::new(key.clone()), is_declared: true, null_keys, is_cells: false, columns }
+        Self {
+            key: Arc::new(key.clone()),
+            is_declared: true,
+            null_keys,
+            is_cells: false,
+            columns,
+            marker: None,
+        }
     }
 
     /// Returns the shape with pseudo-columns behind the others, as far as it has no column of that
@@ -238,6 +298,7 @@ impl TableShape {
             ty: FieldType::Bytes,
             source: Source::Part(part),
             field: part.field(),
+            cell: None,
         }));
         Self { is_cells: true, columns, ..self.clone() }
     }
@@ -261,6 +322,12 @@ impl TableShape {
         })
     }
 
+    /// Returns `true` if SQL declares a cell: that of a column, or the marker.
+    pub(crate) fn is_declared_cell(&self, family: &[u8], qualifier: &[u8]) -> bool {
+        let is_marker = qualifier.is_empty() && self.marker.as_deref() == Some(family);
+        is_marker || self.cells().any(|(of, column)| family == &of[..] && qualifier == &column[..])
+    }
+
     /// Returns `true` if the key contains the values of a field completely.
     pub(crate) fn is_whole(&self, field: FieldId) -> bool {
         self.key.carrier(field).is_some()
@@ -272,15 +339,16 @@ impl TableShape {
     }
 }
 
-fn source_of(column: &Column) -> Source {
-    let is_single = matches!(column.ty, ColumnType::Value(_) | ColumnType::Decimal { .. });
-    match column.encoding {
-        CellEncoding::Java if is_single => Source::Cell {
-            family: column.family.clone().into(),
-            qualifier: column.qualifier.clone(),
-        },
-        CellEncoding::Java => Source::Unread(column.ty.to_string()),
-        encoding => Source::Unread(format!("{} ENCODING {encoding}", column.ty)),
+fn source_of(column: &Column, has_codec: bool) -> Source {
+    match column.ty {
+        ColumnType::Value(_) | ColumnType::Decimal { .. } | ColumnType::Counter if has_codec => {
+            Source::Cell {
+                family: column.family.clone().into(),
+                qualifier: column.qualifier.clone(),
+            }
+        }
+        _ if column.encoding == CellEncoding::Java => Source::Unread(column.ty.to_string()),
+        _ => Source::Unread(format!("{} ENCODING {}", column.ty, column.encoding)),
     }
 }
 
@@ -290,5 +358,6 @@ fn pseudo_column(pseudo: Pseudo) -> ShapeColumn {
         ty: FieldType::Bytes,
         source: Source::Pseudo(pseudo),
         field: pseudo.field(),
+        cell: None,
     }
 }

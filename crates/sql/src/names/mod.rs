@@ -52,7 +52,10 @@ pub(crate) async fn rewrite(catalog: &HaliteCatalog, statement: &mut DfStatement
 ///
 /// # Errors
 /// `Ambiguous`.
-fn by_case<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Result<Option<&'k str>> {
+pub(crate) fn by_case<'k>(
+    name: &str,
+    known: impl Iterator<Item = &'k str>,
+) -> Result<Option<&'k str>> {
     let mut similar: Vec<&str> = Vec::new();
     for other in known {
         if other == name {

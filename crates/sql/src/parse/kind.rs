@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Query(Vec<TokenWithSpan>),
     /// EXPLAIN of a query.
     Explain(Explain),
+    /// INSERT, UPSERT, UPDATE, DELETE, MOVE ROW.
+    Write(Vec<TokenWithSpan>),
 }
 
 /// EXPLAIN of a query.
@@ -47,14 +49,23 @@ pub(crate) struct Explain {
     pub(crate) query: Vec<TokenWithSpan>,
 }
 
-/// Statements that change something, and what does so instead, as long as SQL only reads.
-const WRITES: [&str; 10] = [
-    "INSERT", "UPSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "DROP", "MOVE", "REPLACE",
+/// Statements of SQL that this dialect does not have.
+const OTHERS: [&str; 10] = [
+    "MERGE",
+    "TRUNCATE",
+    "COPY",
+    "DROP",
+    "REPLACE",
+    "ALTER",
+    "GRANT",
+    "REVOKE",
+    "SAVEPOINT",
+    "LISTEN",
 ];
 /// First words of statements.
-const FIRST_WORDS: [&str; 16] = [
+const FIRST_WORDS: [&str; 17] = [
     "SELECT", "WITH", "VALUES", "EXPLAIN", "DESCRIBE", "SHOW", "SET", "RESET", "CREATE", "ALTER",
-    "BEGIN", "COMMIT", "ROLLBACK", "INSERT", "UPDATE", "DELETE",
+    "BEGIN", "COMMIT", "ROLLBACK", "INSERT", "UPSERT", "UPDATE", "DELETE",
 ];
 
 /// Returns what a statement is.
@@ -88,9 +99,8 @@ pub(crate) fn kind_of(mut tokens: Vec<TokenWithSpan>) -> Result<Kind> {
         "BEGIN" | "START" => Ok(Kind::Transaction("BEGIN")),
         "COMMIT" | "END" => Ok(Kind::Transaction("COMMIT")),
         "ROLLBACK" | "ABORT" => Ok(Kind::Transaction("ROLLBACK")),
-        verb if WRITES.contains(&verb) || verb == "ALTER" || verb == "GRANT" => {
-            Err(unsupported(first, verb))
-        }
+        "INSERT" | "UPSERT" | "UPDATE" | "DELETE" | "MOVE" => Ok(Kind::Write(tokens)),
+        verb if OTHERS.contains(&verb) => Err(unsupported(first, verb)),
         other => {
             let near = misspelled(other, FIRST_WORDS.iter().copied())
                 .map_or_else(String::new, |near| format!("; did you mean {near}?"));
@@ -109,11 +119,19 @@ pub(crate) fn is_show_create(text: &str) -> bool {
 }
 
 fn unsupported(at: &TokenWithSpan, what: &str) -> SqlError {
-    let text = format!(
-        "{}: SQL reads, and declares tables by CREATE TABLE .. ROW KEY (..); write and alter by \
-         halite shell, the API or the HBase port",
-        what.trim_end()
-    );
+    let what = what.trim_end();
+    let instead = match what {
+        "MERGE" => "INSERT .. ON CONFLICT (key) DO UPDATE SET .. writes rows that may be there",
+        "REPLACE" => "UPSERT INTO t (columns) VALUES (..) writes over a row that is there",
+        "TRUNCATE" => "DELETE FROM t deletes its rows one by one, truncate in halite shell at once",
+        "COPY" => "INSERT INTO t SELECT .. copies rows of a query, halite key put rows of a file",
+        "SAVEPOINT" => "there are no transactions: every statement is final",
+        _ => {
+            "tables are declared by CREATE TABLE .. ROW KEY (..), and altered and dropped by halite \
+             shell, the API or the HBase port"
+        }
+    };
+    let text = format!("{what} is not part of this dialect: {instead}");
     SqlError::unsupported(text).at(at.span.start.line, at.span.start.column)
 }
 
@@ -181,6 +199,12 @@ fn set(tokens: &[TokenWithSpan]) -> Result<Kind> {
     Ok(Kind::Set { name: dotted(&rest[..sign]), value: value.collect() })
 }
 
+/// Returns `true` for an unquoted word, in any case.
+pub(crate) fn is_word(token: &Token, text: &str) -> bool {
+    matches!(token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
+}
+
 /// Returns an unquoted word in upper case; empty for anything else.
 fn word(token: &TokenWithSpan) -> String {
     match &token.token {
@@ -225,15 +249,18 @@ mod tests {
             Ok(Kind::Explain(Explain { analyze: true, verbose: true, .. }))
         ));
         assert_eq!(kind("begin"), Ok(Kind::Transaction("BEGIN")));
+        for text in ["DELETE FROM t", "update t SET a = 1", "UPSERT INTO t VALUES (1)"] {
+            assert!(matches!(kind(text), Ok(Kind::Write(_))), "{text}");
+        }
     }
 
     #[test]
     fn other_statements_are_refused_with_a_reason() {
         let state = |text| kind(text).unwrap_err().state;
         for text in [
-            "DELETE FROM t",
-            "UPDATE t SET a = 1",
-            "INSERT INTO t VALUES (1)",
+            "MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE",
+            "TRUNCATE TABLE t",
+            "SAVEPOINT s",
             "CREATE TABLE t AS SELECT 1",
             "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'",
             "COPY t TO '/tmp/x'",

@@ -10,5 +10,5 @@ mod tokens;
 pub use split::{StatementText, split_statements};
 
 pub(crate) use history::{AS_OF_HINT, VERSIONS_HINT};
-pub(crate) use kind::{Explain, Kind, is_show_create, kind_of};
+pub(crate) use kind::{Explain, Kind, is_show_create, is_word, kind_of};
 pub(crate) use tokens::{parse_query, tokens_of};

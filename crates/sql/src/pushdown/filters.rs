@@ -73,7 +73,13 @@ fn of_comparison(shape: &TableShape, expr: &Expr) -> Option<CellFilter> {
     let found = comparison(shape, expr).filter(|found| found.is_exact)?;
     let column = &shape.columns[found.column];
     let Source::Cell { family, qualifier } = &column.source else { return None };
-    let cell = CellTest { family, qualifier, ty: column.ty };
+    let tests_presence = matches!(found.test, Test::Is(Predicate::IsNull | Predicate::NotNull));
+    if !tests_presence && column.cell.as_ref().is_some_and(|cell| !cell.is_java()) {
+        return None;
+    }
+    // A counter without a cell is 0.
+    let missing_passes = column.is_counter() && zero_passes(&found.test);
+    let cell = CellTest { family, qualifier, ty: column.ty, missing_passes };
     let filter = match &found.test {
         Test::NotEqual(value) => cell.test(CompareOp::NotEqual, cell.bytes(value)?),
         Test::Is(predicate) => cell.predicate(predicate)?,
@@ -83,8 +89,32 @@ fn of_comparison(shape: &TableShape, expr: &Expr) -> Option<CellFilter> {
         Test::Is(Predicate::In(values)) => values.len(),
         _ => 2,
     };
-    let present = if is_null { Vec::new() } else { vec![found.column] };
+    let present = if is_null || missing_passes { Vec::new() } else { vec![found.column] };
     Some(CellFilter { filter, tested: vec![found.column], present, comparisons })
+}
+
+/// Returns `true` if 0 satisfies a test.
+fn zero_passes(test: &Test) -> bool {
+    let zero = Value::Signed(0);
+    match test {
+        Test::NotEqual(value) => *value != zero,
+        Test::Is(Predicate::Equals(value)) => *value == zero,
+        Test::Is(Predicate::In(values)) => values.contains(&zero),
+        Test::Is(Predicate::Range { low, high }) => {
+            let is_above = match low {
+                Bound::Unbounded => true,
+                Bound::Included(low) => low.compare(&zero).is_le(),
+                Bound::Excluded(low) => low.compare(&zero).is_lt(),
+            };
+            let is_below = match high {
+                Bound::Unbounded => true,
+                Bound::Included(high) => high.compare(&zero).is_ge(),
+                Bound::Excluded(high) => high.compare(&zero).is_gt(),
+            };
+            is_above && is_below
+        }
+        Test::Is(_) => false,
+    }
 }
 
 /// Column that is tested.
@@ -92,6 +122,8 @@ struct CellTest<'s> {
     family: &'s Bytes,
     qualifier: &'s Bytes,
     ty: FieldType,
+    /// `true` if a row without the cell passes.
+    missing_passes: bool,
 }
 
 impl CellTest<'_> {
@@ -159,7 +191,7 @@ impl CellTest<'_> {
     }
 
     fn test(&self, op: CompareOp, bytes: Vec<u8>) -> Filter {
-        self.compare(op, Comparator::Binary(bytes.into()), true)
+        self.compare(op, Comparator::Binary(bytes.into()), !self.missing_passes)
     }
 
     fn compare(&self, op: CompareOp, comparator: Comparator, filter_if_missing: bool) -> Filter {

@@ -13,11 +13,11 @@ use halite_types::{CellRef, Row};
 
 use super::row_cells::{RowCells, for_each_version};
 use super::spec::ScanSpec;
-use crate::catalog::shape::{CellPart, Pseudo, Source};
+use crate::catalog::shape::{CellDeclaration, CellPart, Pseudo, Source};
 use crate::error::{Result, SqlError, SqlState};
 use crate::session::settings::BadCells;
 use crate::types::builder::{CellsBuilder, ColumnBuilder};
-use crate::types::cells::read_cell;
+use crate::types::cells::read_declared;
 
 /// Batch that grows by one row at a time.
 pub(super) struct RowDecoder {
@@ -37,6 +37,7 @@ enum OutputColumn {
     Given(Value<'static>, ColumnBuilder),
     Cell {
         ty: FieldType,
+        declared: Option<Arc<CellDeclaration>>,
         family: bytes::Bytes,
         qualifier: bytes::Bytes,
         to: ColumnBuilder,
@@ -91,19 +92,21 @@ impl RowDecoder {
                 OutputColumn::Given(value, to) => {
                     to.append(value).map_err(|what| bad_value(&spec, row, "a key field", &what))?;
                 }
-                OutputColumn::Cell { ty, family, qualifier, to } => {
+                OutputColumn::Cell { ty, declared, family, qualifier, to } => {
+                    let is_counter = declared.as_ref().is_some_and(|cell| cell.is_counter);
+                    let missing = if is_counter { Value::Signed(0) } else { Value::Null };
                     let Some(cell) = cells.get(family, qualifier) else {
-                        to.append_null();
+                        let _ = to.append(&missing);
                         continue;
                     };
-                    let appended = read_cell(*ty, cell.value())
+                    let appended = read_declared(*ty, declared.as_deref(), cell.value())
                         .and_then(|value| to.append(&value))
                         .map_err(|what| bad_cell(&spec, row, &cell, &what));
                     match appended {
                         Err(error) if self.bad_cells == BadCells::Fail => return Err(error),
                         Err(_) => {
                             self.bad += 1;
-                            to.append_null();
+                            let _ = to.append(&missing);
                         }
                         Ok(()) => {}
                     }
@@ -169,6 +172,7 @@ fn output(spec: &ScanSpec, at: usize) -> OutputColumn {
         },
         Source::Cell { family, qualifier } => OutputColumn::Cell {
             ty: column.ty,
+            declared: column.cell.clone(),
             family: family.clone(),
             qualifier: qualifier.clone(),
             to: builder(),
@@ -260,7 +264,7 @@ fn push_cells(spec: &ScanSpec, row: &Row, to: &mut CellsBuilder) -> Result<()> {
         // Older versions of a column follow the newest.
         if last.replace((cell.family(), cell.qualifier()))
             == Some((cell.family(), cell.qualifier()))
-            || is_declared(&spec.target.shape, &cell)
+            || spec.target.shape.is_declared_cell(cell.family(), cell.qualifier())
         {
             continue;
         }

@@ -36,6 +36,8 @@ pub(crate) struct ScanSpec {
     pub(crate) history: History,
     /// Cells to read and the filter; range, limit and direction are the plan's.
     pub(crate) template: Scan,
+    /// The part of the filter that is conditions on cells; `None` if there are none.
+    pub(crate) condition: Option<Filter>,
     /// Conditions that the server's filter checks, as text.
     pub(crate) filtered: Vec<String>,
     /// Conditions that are checked again behind the scan, as text.
@@ -103,7 +105,7 @@ impl ScanSpec {
         let template = match history.versions {
             _ if shape.is_cells => cells(&shape, &columns),
             Some(_) => History::select(&shape, &columns),
-            None => select(&shape, &columns, &columns_of_filter, filter),
+            None => select(&shape, &columns, &columns_of_filter, filter.clone()),
         };
         let fields: Vec<_> = columns.iter().map(|at| shape.columns[*at].field.clone()).collect();
         // Rows without readable fields satisfy no condition on them.
@@ -119,6 +121,7 @@ impl ScanSpec {
             plan: Arc::new(plan),
             history,
             template: history.applied(template)?,
+            condition: filter,
             filtered,
             checked_again,
             unreadable,

@@ -57,6 +57,7 @@ fn needed(kind: &Kind, text: &str) -> Access {
         | Kind::Transaction(_)
         | Kind::Query(_)
         | Kind::Explain(_) => Access::Read,
+        Kind::Write(_) => Access::Write,
         Kind::Language if is_show_create(text) => Access::Read,
         Kind::Language => Access::Admin,
     }
@@ -77,6 +78,9 @@ mod tests {
         {
             assert_eq!(check(Access::Read, text), Ok(()), "{text}");
         }
+        let write = "UPSERT INTO t VALUES (1)";
+        assert_eq!(check(Access::Read, write).unwrap_err().state, SqlState::NotPermitted);
+        assert_eq!(check(Access::Write, write), Ok(()));
         for text in ["CREATE TABLE t (ROW KEY (k I64))", "ALTER TABLE t ADOPT ROW KEY (k I64)"] {
             let error = check(Access::Write, text).unwrap_err();
             assert_eq!(error.state, SqlState::NotPermitted, "{text}");

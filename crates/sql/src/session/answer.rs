@@ -15,7 +15,7 @@ use crate::error::{Result, SqlError, SqlState};
 pub struct Answer {
     schema: SchemaRef,
     rows: Option<Rows>,
-    command: Option<&'static str>,
+    command: Option<String>,
     statement: Arc<StatementContext>,
     deadline: Option<Instant>,
 }
@@ -28,9 +28,21 @@ enum Rows {
 }
 
 impl Answer {
-    pub(super) fn command(tag: &'static str, statement: Arc<StatementContext>) -> Self {
+    pub(super) fn command(tag: impl Into<String>, statement: Arc<StatementContext>) -> Self {
         let schema = Arc::new(Schema::empty());
-        Self { schema, rows: None, command: Some(tag), statement, deadline: None }
+        Self { schema, rows: None, command: Some(tag.into()), statement, deadline: None }
+    }
+
+    /// Result of a statement that wrote, with the rows of its RETURNING.
+    pub(super) fn written(
+        tag: String,
+        returned: Option<RecordBatch>,
+        statement: Arc<StatementContext>,
+    ) -> Self {
+        match returned {
+            Some(rows) => Self { command: Some(tag), ..Self::known(rows, statement) },
+            None => Self::command(tag, statement),
+        }
     }
 
     pub(super) fn known(batch: RecordBatch, statement: Arc<StatementContext>) -> Self {
@@ -48,9 +60,10 @@ impl Answer {
         Self { schema, rows, command: None, statement, deadline }
     }
 
-    /// Returns the tag of a command without rows, such as `CREATE TABLE`.
-    pub fn tag(&self) -> Option<&'static str> {
-        self.command
+    /// Returns the tag of a command, such as `CREATE TABLE` or `UPDATE 2`. Statements with RETURNING
+    /// have one and rows.
+    pub fn tag(&self) -> Option<&str> {
+        self.command.as_deref()
     }
 
     /// Returns the columns.

@@ -19,6 +19,7 @@ use super::planner::{self, Rewrite};
 use super::prepared::QueryShape;
 use super::settings::Settings;
 use super::statement::StatementContext;
+use super::write::Block;
 use crate::catalog::listing::{TableInfo, list_tables};
 use crate::catalog::{DEFAULT, HaliteCatalog, ddl, describe, namespace_of};
 use crate::error::{Result, SqlError, SqlState};
@@ -51,6 +52,7 @@ pub struct SqlContext {
     settings: Arc<RwLock<Settings>>,
     pub(super) session: SessionContext,
     pub(super) access: Access,
+    pub(super) block: Block,
     rewrite: Option<Arc<Rewrite>>,
 }
 
@@ -60,7 +62,8 @@ impl SqlContext {
         let settings = Arc::new(RwLock::new(Settings::default()));
         let catalog = Arc::new(HaliteCatalog::new(cluster, Arc::clone(&settings)));
         let session = planner::session(&catalog, planner::runtime());
-        Self { catalog, settings, session, access: Access::Admin, rewrite: None }
+        let block = Block::default();
+        Self { catalog, settings, session, access: Access::Admin, block, rewrite: None }
     }
 
     /// Creates another session on the same cluster, as for another connection. It has settings and
@@ -71,7 +74,8 @@ impl SqlContext {
         let settings = Arc::new(RwLock::new(Settings::default()));
         let catalog = Arc::new(self.catalog.another(Arc::clone(&settings)));
         let session = planner::session(&catalog, Some(self.session.runtime_env()));
-        Self { catalog, settings, session, access: self.access, rewrite: self.rewrite.clone() }
+        let (access, rewrite) = (self.access, self.rewrite.clone());
+        Self { catalog, settings, session, access, block: Block::default(), rewrite }
     }
 
     /// Restricts what the session may run; by default it may run everything.
@@ -150,7 +154,11 @@ impl SqlContext {
                 self.change(|settings| settings.reset(&name))?;
                 Ok(Answer::command("RESET", statement))
             }
-            Kind::Transaction(tag) => Ok(Answer::command(tag, statement)),
+            Kind::Transaction(tag) => {
+                self.block.change(tag).into_iter().for_each(|text| statement.notice(text));
+                Ok(Answer::command(tag, statement))
+            }
+            Kind::Write(tokens) => self.write(tokens, values, statement, deadline).await,
             Kind::Query(tokens) => {
                 let planned = self.planned(tokens, values, &statement);
                 let planned = within(deadline, planned).await??;

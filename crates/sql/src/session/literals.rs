@@ -37,7 +37,8 @@ impl AnalyzerRule for TypedLiterals {
     }
 }
 
-fn with_types(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
+/// Reads text that is compared with a UUID or an address in one expression.
+pub(crate) fn with_types(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
             let (left, right) = match (type_of(&left, schema), type_of(&right, schema)) {

@@ -2,22 +2,25 @@
 //!
 //! `context.rs` runs statements, `planner.rs` plans queries with DataFusion, `relations.rs` checks
 //! what follows the tables of FROM (`history.rs`: versions and times), `literals.rs` reads text that
-//! is compared with UUIDs and addresses, `answer.rs` is the result. `prepared.rs` keeps statements
-//! with parameters, whose types and values are in `parameters.rs`; `access.rs` says who may run what,
-//! and `interrupt.rs` ends statements.
+//! is compared with UUIDs and addresses, `write.rs` runs statements that write, `overflow.rs` makes
+//! their sums fail, `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
+//! types and values are in `parameters.rs`; `access.rs` says who may run what, and `interrupt.rs`
+//! ends statements.
 
 mod access;
 mod answer;
 mod context;
 mod history;
 pub(crate) mod interrupt;
-mod literals;
-mod parameters;
-mod planner;
+pub(crate) mod literals;
+pub(crate) mod overflow;
+pub(crate) mod parameters;
+pub(crate) mod planner;
 mod prepared;
-mod relations;
+pub(crate) mod relations;
 pub(crate) mod settings;
 pub(crate) mod statement;
+mod write;
 
 pub use access::Access;
 pub use answer::Answer;

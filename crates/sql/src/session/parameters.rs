@@ -18,7 +18,7 @@ use crate::error::{Result, SqlError, SqlState};
 const MAX_PARAMETERS: usize = 32_767;
 
 /// Types of the parameters by number; `None` where the statement does not tell.
-type Types = BTreeMap<usize, Option<FieldRef>>;
+pub(crate) type Types = BTreeMap<usize, Option<FieldRef>>;
 
 /// Returns the parameters and the columns of a query. `known` are types that the caller gives.
 ///
@@ -55,7 +55,7 @@ pub(super) fn shape(
 ///
 /// # Errors
 /// `UndefinedParameter` for a parameter without a value.
-pub(super) fn bound(logical: LogicalPlan, values: Vec<ScalarValue>) -> Result<LogicalPlan> {
+pub(crate) fn bound(logical: LogicalPlan, values: Vec<ScalarValue>) -> Result<LogicalPlan> {
     let found = types_of(&logical)?;
     let Some(most) = found.keys().next_back() else { return Ok(logical) };
     if *most > values.len() {
@@ -88,7 +88,7 @@ fn as_rows(expr: &mut Expr) -> DataFusionResult<()> {
 }
 
 /// Returns the numbers of the parameters, with the types of what they meet first.
-fn types_of(logical: &LogicalPlan) -> Result<Types> {
+pub(crate) fn types_of(logical: &LogicalPlan) -> Result<Types> {
     let mut found = Types::new();
     let mut wrong = None;
     logical.apply_with_subqueries(|plan| {
@@ -128,7 +128,8 @@ fn types_of(logical: &LogicalPlan) -> Result<Types> {
     }
 }
 
-fn number(placeholder: &Placeholder) -> Option<usize> {
+/// Returns the number of a parameter; `None` for one that is none of `$1`, `$2` and so on.
+pub(crate) fn number(placeholder: &Placeholder) -> Option<usize> {
     let number = placeholder.id.strip_prefix('$')?.parse().ok()?;
     (1..=MAX_PARAMETERS).contains(&number).then_some(number)
 }

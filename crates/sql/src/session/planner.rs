@@ -164,7 +164,7 @@ async fn logical(
 ///
 /// # Errors
 /// `Internal` if there is no thread, or the work panicked.
-async fn on_large_stack<T: Send + 'static>(
+pub(crate) async fn on_large_stack<T: Send + 'static>(
     work: impl FnOnce(Handle) -> T + Send + 'static,
 ) -> Result<T> {
     let internal = |text: &str| SqlError::new(SqlState::Internal, text);

@@ -96,6 +96,7 @@ impl SqlContext {
         self.access.check(&kind, text)?;
         let shape = match kind {
             Kind::Query(tokens) => self.query_shape(tokens, types).await?,
+            Kind::Write(tokens) => self.write_shape(tokens, types).await?,
             Kind::Explain(explain) => QueryShape {
                 parameters: self.query_shape(explain.query, types).await?.parameters,
                 schema: plan_lines(),

@@ -21,11 +21,11 @@ use crate::scan::history::History;
 
 /// Planner of the tables of one statement.
 #[derive(Debug)]
-pub(super) struct Relations {
+pub(crate) struct Relations {
     /// Pseudo-columns that the statement names, and tables of which it reads the cells.
-    pub(super) named: Named,
+    pub(crate) named: Named,
     /// The statement, for a notice about what is not kept of the past.
-    pub(super) statement: Arc<StatementContext>,
+    pub(crate) statement: Arc<StatementContext>,
 }
 
 impl RelationPlanner for Relations {

@@ -38,6 +38,26 @@ pub enum FullScan {
     Refuse,
 }
 
+/// What INSERT does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InsertMode {
+    /// It looks whether the row is there, and fails then.
+    #[default]
+    Strict,
+    /// It writes without looking, as UPSERT.
+    Upsert,
+}
+
+/// Writes between BEGIN and COMMIT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transactions {
+    /// Refused: there are no transactions.
+    #[default]
+    Refuse,
+    /// Permitted; every statement is final.
+    Statement,
+}
+
 /// Settings of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -51,6 +71,12 @@ pub struct Settings {
     pub bad_cells: BadCells,
     /// `halite.full_scan`.
     pub full_scan: FullScan,
+    /// `halite.max_rows_written`: rows after which a statement ends; 0 for no limit.
+    pub max_rows_written: u64,
+    /// `halite.insert`.
+    pub insert: InsertMode,
+    /// `halite.transactions`.
+    pub transactions: Transactions,
 }
 
 /// Setting as the system table shows it.
@@ -61,12 +87,18 @@ pub(crate) struct Described {
 }
 
 /// Names of the settings, and what they mean.
-const SETTINGS: [(&str, &str); 5] = [
+const SETTINGS: [(&str, &str); 8] = [
     ("statement_timeout", "milliseconds after which a statement ends; 0 for none"),
     ("halite.max_rows_examined", "rows examined after which a statement ends; 0 for no limit"),
     ("halite.unreadable_keys", "rows whose keys are not of the ROW KEY: count, null or fail"),
     ("halite.bad_cells", "cells that are not of their column's type: fail or null"),
     ("halite.full_scan", "scans of whole tables: allow or refuse"),
+    ("halite.max_rows_written", "rows written after which a statement ends; 0 for no limit"),
+    ("halite.insert", "INSERT of a row that is there: strict (it fails) or upsert (it is written)"),
+    (
+        "halite.transactions",
+        "writes between BEGIN and COMMIT: refuse, or statement (each is final)",
+    ),
 ];
 
 impl Settings {
@@ -87,6 +119,17 @@ impl Settings {
             "halite.bad_cells" => match self.bad_cells {
                 BadCells::Fail => "fail",
                 BadCells::Null => "null",
+            }
+            .to_owned(),
+            "halite.max_rows_written" => self.max_rows_written.to_string(),
+            "halite.insert" => match self.insert {
+                InsertMode::Strict => "strict",
+                InsertMode::Upsert => "upsert",
+            }
+            .to_owned(),
+            "halite.transactions" => match self.transactions {
+                Transactions::Refuse => "refuse",
+                Transactions::Statement => "statement",
             }
             .to_owned(),
             _ => match self.full_scan {
@@ -122,6 +165,11 @@ impl Settings {
             ("halite.bad_cells", "null") => self.bad_cells = BadCells::Null,
             ("halite.full_scan", "allow") => self.full_scan = FullScan::Allow,
             ("halite.full_scan", "refuse") => self.full_scan = FullScan::Refuse,
+            ("halite.max_rows_written", _) => self.max_rows_written = number()?,
+            ("halite.insert", "strict") => self.insert = InsertMode::Strict,
+            ("halite.insert", "upsert") => self.insert = InsertMode::Upsert,
+            ("halite.transactions", "refuse") => self.transactions = Transactions::Refuse,
+            ("halite.transactions", "statement") => self.transactions = Transactions::Statement,
             _ => return Err(wrong()),
         }
         Ok(())
@@ -171,6 +219,9 @@ mod tests {
             ("halite.unreadable_keys", "null"),
             ("halite.bad_cells", "null"),
             ("halite.full_scan", "refuse"),
+            ("halite.max_rows_written", "7"),
+            ("halite.insert", "upsert"),
+            ("halite.transactions", "statement"),
         ] {
             settings.set(name, value).unwrap();
             assert_eq!(settings.get(name).unwrap(), value);

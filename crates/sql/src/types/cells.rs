@@ -3,6 +3,23 @@
 use halite_rowkey::cell::decode_java;
 use halite_rowkey::value::{FieldType, Value};
 
+use crate::catalog::shape::CellDeclaration;
+
+/// Returns the value of a cell of a declared column.
+///
+/// # Errors
+/// As [`read_cell`].
+pub(crate) fn read_declared<'b>(
+    ty: FieldType,
+    declared: Option<&CellDeclaration>,
+    bytes: &'b [u8],
+) -> Result<Value<'b>, String> {
+    match declared.filter(|declared| !declared.is_java()) {
+        Some(declared) => declared.codec.decode(bytes).map_err(|error| error.to_string()),
+        None => read_cell(ty, bytes),
+    }
+}
+
 /// Returns the value of a cell.
 ///
 /// # Errors

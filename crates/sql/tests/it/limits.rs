@@ -12,7 +12,7 @@ fn chain(terms: usize, between: &str, term: impl Fn(usize) -> String) -> String 
 fn long_chains_are_refused_or_answered() {
     let store = TestStore::new();
     store.run("CREATE TABLE t (v I64, ROW KEY (k I64))").expect("a table");
-    store.run("INSERT INTO t (k, v) VALUES (1, 10), (4999, 20), (5000, 30)").expect("rows");
+    store.run("LOAD INTO t (k, v) VALUES (1, 10), (4999, 20), (5000, 30)").expect("rows");
     let ors = |terms, term: fn(usize) -> String| {
         format!("SELECT k FROM t WHERE {}", chain(terms, " OR ", term))
     };

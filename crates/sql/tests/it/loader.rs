@@ -1,18 +1,18 @@
-//! Rows for tests, as long as SQL only reads: `INSERT INTO t (columns) VALUES (..), ..` is put
-//! through the API. A column `"f:q"` is a cell as it is, `_row` the bytes of the key.
+//! Rows that another program wrote: `LOAD INTO t (columns) VALUES (..), ..` is put through the API. A
+//! column `"f:q"` is a cell as it is, `_row` the bytes of the key.
 
 use halite::rowkey::language::{ColumnType, TableDeclaration};
 use halite::rowkey::value::{FieldType, Value};
-use halite::{Put, Store};
+use halite::{BlockingCluster, Put};
 
 /// Returns `true` for text that [`load`] reads.
 pub(crate) fn is_load(text: &str) -> bool {
-    text.trim_start().starts_with("INSERT INTO ")
+    text.trim_start().starts_with("LOAD INTO ")
 }
 
 /// Puts the rows and returns their number.
-pub(crate) fn load(store: &Store, text: &str) -> usize {
-    let rest = text.trim().strip_prefix("INSERT INTO ").expect("a load");
+pub(crate) fn load(store: &BlockingCluster, text: &str) -> usize {
+    let rest = text.trim().strip_prefix("LOAD INTO ").expect("a load");
     let (head, values) = rest.split_once("VALUES").expect("VALUES");
     let (name, columns) = head.split_once('(').expect("columns");
     let name = name.trim();

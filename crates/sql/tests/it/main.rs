@@ -1,11 +1,15 @@
 //! Tests of SQL on an embedded store: files of statements in `tests/slt`, and what they cannot say.
 
+mod faults;
 mod history;
 mod hooks;
 mod limits;
 mod loader;
+mod model;
 mod prepared;
+mod prepared_writes;
 mod random;
 mod reads;
 mod slt;
 mod store;
+mod writers;

@@ -21,10 +21,10 @@ const KEYS: [&str; 6] = [
 const TEXTS: [&str; 8] = ["", "a", "ab", "abc", "b", "b%", "user_1", "userX1"];
 
 /// Numbers from a seed.
-struct Seeded(u64);
+pub(crate) struct Seeded(pub(crate) u64);
 
 impl Seeded {
-    fn below(&mut self, most: usize) -> usize {
+    pub(crate) fn below(&mut self, most: usize) -> usize {
         // Steele, Lea and Flood's SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -34,7 +34,7 @@ impl Seeded {
         mixed % most
     }
 
-    fn pick<'t>(&mut self, of: &[&'t str]) -> &'t str {
+    pub(crate) fn pick<'t>(&mut self, of: &[&'t str]) -> &'t str {
         of[self.below(of.len())]
     }
 
@@ -124,11 +124,11 @@ impl Seeded {
                 format!("({}, {}, {c}, {v}, {w}, true)", self.text(), self.number())
             })
             .collect();
-        format!("INSERT INTO {table} (a, b, c, v, w, x) VALUES {}", rows.join(", "))
+        format!("LOAD INTO {table} (a, b, c, v, w, x) VALUES {}", rows.join(", "))
     }
 }
 
-fn number_of(variable: &str, default: u64) -> u64 {
+pub(crate) fn number_of(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 

@@ -23,7 +23,7 @@ fn messages() -> TestStore {
             })
             .collect();
         let text = format!(
-            "INSERT INTO messages (receiver, created_at, sender, content, likes) VALUES {}",
+            "LOAD INTO messages (receiver, created_at, sender, content, likes) VALUES {}",
             rows.join(", ")
         );
         store.run(&text).expect("rows");
@@ -128,7 +128,7 @@ fn rows_with_other_keys_are_left_out_and_counted() {
 fn cells_of_other_types_fail_or_are_null() {
     let store = TestStore::new();
     store.run("CREATE TABLE t (v I32, w STRING, ROW KEY (k STRING))").expect("a table");
-    store.run("INSERT INTO t (k, v, w) VALUES ('a', 1, 'x'), ('b', 2, 'y')").expect("rows");
+    store.run("LOAD INTO t (k, v, w) VALUES ('a', 1, 'x'), ('b', 2, 'y')").expect("rows");
     let table = store.store.table("t").expect("a table");
     table.put(Put::new("b").add(store.family("t"), "v", "12345")).expect("a put");
     let error = store.run("SELECT k, v FROM t").expect_err("a bad cell");
@@ -164,4 +164,49 @@ fn slow_statements_end_at_their_timeout() {
                AND b.content < c.content";
     let error = store.run(sql).expect_err("over the timeout");
     assert_eq!(error.state, SqlState::Cancelled, "{error}");
+}
+
+/// Logins of a day counted as rows, and as a counter (P12).
+#[test]
+fn a_counter_is_one_row_where_counting_examines_all() {
+    let store = TestStore::new();
+    store
+        .run("CREATE TABLE logins (ip STRING, ROW KEY (user STRING, day DATE, at TIMESTAMP))")
+        .expect("a table");
+    store
+        .run("CREATE TABLE per_day (logins I64 COUNTER, ROW KEY (user STRING, day DATE))")
+        .expect("a table");
+    let rows: Vec<String> = (0..1000)
+        .map(|at| format!("('ada', '2024-03-15', to_timestamp_millis({at}), '10.0.0.1')"))
+        .collect();
+    store
+        .run(&format!("INSERT INTO logins (user, day, at, ip) VALUES {}", rows.join(", ")))
+        .expect("rows");
+    for _ in 0..1000 {
+        store
+            .run(
+                "INSERT INTO per_day (user, day, logins) VALUES ('ada', '2024-03-15', 1) \
+                 ON CONFLICT DO UPDATE SET logins = per_day.logins + 1",
+            )
+            .expect("a login");
+    }
+    let of_day = "WHERE user = 'ada' AND day = '2024-03-15'";
+    for (table, column, examined) in [("logins", "count(*)", 1000), ("per_day", "logins", 1)] {
+        let before = store.examined(table);
+        assert_eq!(store.rows(&format!("SELECT {column} FROM {table} {of_day}")), ["1000"]);
+        assert_eq!(store.examined(table) - before, examined, "{table}");
+    }
+}
+
+#[test]
+fn a_table_that_is_dropped_meanwhile_is_an_error() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, ROW KEY (k STRING))").expect("a table");
+    let text = "UPSERT INTO t VALUES ('a', 1)";
+    let plan = store.runtime.block_on(store.sql.prepare(text)).expect("a plan");
+    store.store.disable_table("t").expect("a table");
+    let run = || store.runtime.block_on(store.sql.run_prepared(&plan, &[])).err();
+    assert_eq!(run().expect("disabled").state, SqlState::NotInState);
+    store.store.drop_table("t").expect("a table");
+    assert_eq!(run().expect("no table").state, SqlState::UndefinedTable);
 }

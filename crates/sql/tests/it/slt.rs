@@ -1,4 +1,6 @@
 //! The files of `tests/slt`, each on an empty store. `HALITE_UPDATE_GOLDEN` rewrites the answers.
+//! `HALITE_SLT_CLUSTER` is the URI of a cluster to run them on instead; its tables are deleted. With
+//! `HALITE_SLT_LABEL=hbase` records are skipped that HBase cannot run.
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +13,6 @@ use sqllogictest::{
 
 use crate::store::TestStore;
 
-/// Where the statements run; the label of records for it alone.
-const LABEL: &str = "embedded";
-
 struct Session(TestStore);
 
 #[async_trait]
@@ -24,7 +23,8 @@ impl AsyncDB for Session {
     async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, SqlError> {
         let answer = self.0.run(sql)?;
         if answer.columns.is_empty() {
-            let rows = answer.tag.and_then(|tag| tag.parse().ok()).unwrap_or(0);
+            let count = |tag: &str| tag.rsplit(' ').next().and_then(|count| count.parse().ok());
+            let rows = answer.tag.as_deref().and_then(count).unwrap_or(0);
             return Ok(DBOutput::StatementComplete(rows));
         }
         let shown = |text: String| if text.is_empty() { "(empty)".to_owned() } else { text };
@@ -69,7 +69,11 @@ fn statements_give_their_answers() {
 fn run(file: &Path) -> Result<(), String> {
     // The statements have the runtime of their store; a runner is driven without one.
     let mut runner = Runner::new(|| async { Ok(Session(TestStore::new())) });
-    runner.add_label(LABEL);
+    // Records may be for one of them alone.
+    let label = std::env::var("HALITE_SLT_LABEL");
+    let is_server = std::env::var_os("HALITE_SLT_CLUSTER").is_some();
+    let default = if is_server { "server" } else { "embedded" };
+    runner.add_label(label.as_deref().unwrap_or(default));
     if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
         let updated = runner.update_test_file(
             file,

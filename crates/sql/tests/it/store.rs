@@ -1,32 +1,53 @@
-//! Embedded store with SQL, for one test.
+//! Cluster with SQL, for one test: an embedded store, or an empty cluster that is there.
 
 use std::sync::Arc;
 
-use halite::{Bytes, Store};
+use halite::{BlockingCluster, Bytes, Store};
 use halite_sql::{Answer, SqlContext, SqlError, cell_text};
 use tokio::runtime::Runtime;
 
 use crate::loader;
 
-/// Store in a temporary directory.
+/// Cluster of a test.
 pub(crate) struct TestStore {
-    pub(crate) store: Store,
+    pub(crate) store: BlockingCluster,
     pub(crate) sql: Arc<SqlContext>,
     pub(crate) runtime: Runtime,
-    _directory: tempfile::TempDir,
+    _embedded: Option<(Store, tempfile::TempDir)>,
 }
 
 impl TestStore {
+    /// Opens a store in a temporary directory, or connects to the cluster that `HALITE_SLT_CLUSTER`
+    /// names and deletes its tables.
     pub(crate) fn new() -> Self {
+        if let Some(uri) = std::env::var("HALITE_SLT_CLUSTER").ok().filter(|uri| !uri.is_empty()) {
+            return Self::emptied(&uri);
+        }
         let directory = tempfile::tempdir().expect("a temporary directory");
         let store = halite::open(directory.path()).expect("an empty store");
+        Self::of(BlockingCluster::clone(&store), Some((store, directory)))
+    }
+
+    fn emptied(uri: &str) -> Self {
+        let cluster = BlockingCluster::connect(uri).expect("a cluster");
+        for table in cluster.list_tables().expect("its tables") {
+            let name = table.name();
+            if cluster.is_enabled(name).expect("a table") {
+                cluster.disable_table(name).expect("a table");
+            }
+            cluster.drop_table(name).expect("a table");
+        }
+        Self::of(cluster, None)
+    }
+
+    fn of(store: BlockingCluster, embedded: Option<(Store, tempfile::TempDir)>) -> Self {
         let sql = Arc::new(SqlContext::new(Arc::clone(store.cluster())));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .expect("a runtime");
-        Self { store, sql, runtime, _directory: directory }
+        Self { store, sql, runtime, _embedded: embedded }
     }
 
     /// Runs a statement, or loads rows.
@@ -63,6 +84,7 @@ impl TestStore {
 }
 
 /// Answer of a statement as text.
+#[expect(clippy::struct_field_names, reason = "an answer has rows")]
 #[derive(Debug, Default)]
 #[expect(clippy::struct_field_names, reason = "the rows of an answer are its rows")]
 pub(crate) struct Rows {
@@ -73,7 +95,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    async fn of(answer: &mut Answer) -> Result<Self, SqlError> {
+    pub(crate) async fn of(answer: &mut Answer) -> Result<Self, SqlError> {
         let schema = Arc::clone(answer.schema());
         let mut rows = Vec::new();
         for batch in answer.batches().await? {

@@ -125,7 +125,7 @@ fn answer(call: &Call) -> Answered<TableAnswer> {
 fn attributes(table: &TableDescriptor) -> BTreeMap<String, String> {
     let shown = table.attributes.iter().chain(table.configuration.iter());
     shown
-        .filter(|(name, _)| !matches!(name.as_str(), "ROW_KEY" | "ROW_SCHEMA"))
+        .filter(|(name, _)| !matches!(name.as_str(), "ROW_KEY" | "ROW_MARKER" | "ROW_SCHEMA"))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
 }

@@ -67,6 +67,7 @@ pub(crate) const TABLE_ATTRIBUTES: &[&str] = &[
     "OWNER",
     "ROW_KEY",
     "ROW_KEY_STRICT",
+    "ROW_MARKER",
     "ROW_SCHEMA",
 ];
 

@@ -1,0 +1,198 @@
+//! Changes of rows by UPDATE and DELETE.
+//!
+//! Where the scan checks every condition by itself, its filter is the condition of each write, and
+//! whole keys are written without reading. Where DataFusion checks some, a row is written if the
+//! columns that the statement names still are as they were read; rows that changed meanwhile are
+//! selected again.
+
+use std::collections::HashSet;
+
+use datafusion::arrow::array::{AsArray as _, RecordBatch};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{collect, execute_stream};
+use futures::StreamExt as _;
+use halite_types::{Bytes, Filter};
+
+use super::candidate::Candidate;
+use super::change::ChangePlan;
+use super::returning::RowImage;
+use super::running::Running;
+use super::select::{self, ExactScan, exact_scan, scans_of};
+use super::sink::Sink;
+use super::source::InputRow;
+use super::target::WriteColumn;
+use super::tries::{MAX_TRIES, contention, pause};
+use crate::error::Result;
+
+/// Rows whose cells are read at once.
+const CHUNK_ROWS: usize = 1000;
+
+/// What happens to each row.
+pub(super) enum Change {
+    Delete,
+    Update {
+        /// Values that do not depend on the row.
+        constants: InputRow,
+        /// What the computed values are of.
+        computed: Vec<WriteColumn>,
+        /// What is added to counters.
+        added: Vec<(usize, i64)>,
+    },
+}
+
+/// Row that was sent.
+pub(super) struct SentChange {
+    pub(super) row: Bytes,
+    pub(super) image: Option<RowImage>,
+}
+
+/// Running UPDATE or DELETE.
+pub(super) struct Changes<'r> {
+    pub(super) plan: &'r ChangePlan,
+    pub(super) change: Change,
+    pub(super) running: &'r Running,
+}
+
+/// Rows that are still to be written.
+enum Wanted {
+    All,
+    /// As many, whichever the query finds now.
+    Some(usize),
+    /// These.
+    These(HashSet<Bytes>),
+}
+
+/// One run of the query.
+#[derive(Default)]
+struct Pass {
+    /// How the rows are found, if the scan decides which they are.
+    exact: Option<ExactScan>,
+    /// Rows that have come, where one may come again.
+    seen: HashSet<Bytes>,
+    written: u64,
+    images: Vec<RowImage>,
+    /// Rows that changed before they were written.
+    changed: Vec<Bytes>,
+}
+
+impl Changes<'_> {
+    /// Changes the rows of a query; returns their number, and their images for RETURNING.
+    pub(super) async fn run(&self, select: LogicalPlan) -> Result<(u64, Vec<RowImage>)> {
+        let (mut written, mut images) = (0, Vec::new());
+        let mut wanted = Wanted::All;
+        for attempt in 0..MAX_TRIES {
+            pause(attempt).await;
+            let pass = self.pass(select.clone(), &wanted).await?;
+            written += pass.written;
+            images.extend(pass.images);
+            if pass.changed.is_empty() {
+                return Ok((written, images));
+            }
+            wanted = if self.plan.has_limit {
+                Wanted::Some(pass.changed.len())
+            } else {
+                Wanted::These(pass.changed.into_iter().collect())
+            };
+        }
+        let rows = match &wanted {
+            Wanted::All => 0,
+            Wanted::Some(rows) => *rows,
+            Wanted::These(rows) => rows.len(),
+        };
+        Err(contention(&self.plan.target, rows))
+    }
+
+    async fn pass(&self, select: LogicalPlan, wanted: &Wanted) -> Result<Pass> {
+        let target = &self.plan.target;
+        let query = select::physical(self.running, select).await?;
+        let exact = if self.depends_on_rows() {
+            None
+        } else {
+            exact_scan(&query.physical, target.table.name())
+        };
+        let mut pass = Pass { exact, ..Pass::default() };
+        let mut sink = Sink::new(target, &self.running.statement);
+        let points = pass.exact.as_mut().and_then(|exact| exact.points.take());
+        if let Some(points) = points {
+            for row in points {
+                let op = self.exact_op(&row, pass.condition(), false)?;
+                sink.push(SentChange { row, image: None }, op).await?;
+            }
+        } else {
+            let mut batches = if scans_of(&query.physical, target.table.name()) > 1 {
+                let batches = collect(query.physical, query.context).await?;
+                futures::stream::iter(batches.into_iter().map(Ok)).boxed()
+            } else {
+                execute_stream(query.physical, query.context)?.boxed()
+            };
+            while let Some(batch) = batches.next().await {
+                self.push_batch(&batch?, wanted, &mut sink, &mut pass).await?;
+                self.take_done(&mut sink, &mut pass);
+            }
+        }
+        sink.finish().await?;
+        self.take_done(&mut sink, &mut pass);
+        Ok(pass)
+    }
+
+    /// Returns `true` if what is written or returned depends on the values of the row.
+    fn depends_on_rows(&self) -> bool {
+        let computes =
+            matches!(&self.change, Change::Update { computed, .. } if !computed.is_empty());
+        computes || self.plan.returning.is_some() || self.plan.joins
+    }
+
+    fn take_done(&self, sink: &mut Sink<'_, SentChange>, pass: &mut Pass) {
+        for (sent, result) in sink.take_done() {
+            if result.processed {
+                pass.written += 1;
+                pass.images.extend(sent.image);
+            } else if pass.exact.is_none() || self.plan.has_limit {
+                pass.changed.push(sent.row);
+            }
+            // Otherwise the row no longer satisfies the condition, which is the statement's own.
+        }
+    }
+
+    async fn push_batch(
+        &self,
+        batch: &RecordBatch,
+        wanted: &Wanted,
+        sink: &mut Sink<'_, SentChange>,
+        pass: &mut Pass,
+    ) -> Result<()> {
+        let rows = batch.column(0).as_binary_view();
+        let mut candidates = Vec::new();
+        for at in 0..batch.num_rows() {
+            let row = Bytes::copy_from_slice(rows.value(at));
+            let is_wanted = match wanted {
+                Wanted::All => true,
+                Wanted::Some(most) => pass.seen.len() < *most,
+                Wanted::These(rows) => rows.contains(&row),
+            };
+            let tracks = self.plan.joins || matches!(wanted, Wanted::Some(_));
+            if !is_wanted || tracks && !pass.seen.insert(row.clone()) {
+                continue;
+            }
+            if pass.exact.is_some() {
+                let op = self.exact_op(&row, pass.condition(), true)?;
+                sink.push(SentChange { row, image: None }, op).await?;
+            } else {
+                candidates.push(self.candidate(batch, at, row)?);
+            }
+        }
+        let mut candidates = candidates.into_iter().peekable();
+        while candidates.peek().is_some() {
+            let chunk: Vec<Candidate> = candidates.by_ref().take(CHUNK_ROWS).collect();
+            self.push_chunk(chunk, sink, &mut pass.changed).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Pass {
+    /// Returns the conditions on cells that the regions check.
+    fn condition(&self) -> Option<&Filter> {
+        self.exact.as_ref()?.condition.as_ref()
+    }
+}

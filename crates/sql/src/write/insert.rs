@@ -1,0 +1,154 @@
+//! INSERT and UPSERT.
+
+use std::collections::BTreeSet;
+
+use datafusion::physical_plan::{collect, execute_stream};
+use datafusion::prelude::SessionContext;
+use futures::StreamExt as _;
+
+use super::conflict::ConflictPlan;
+use super::excluded::conflict_key;
+use super::exprs::Parameters;
+use super::insert_rows::InsertRun;
+use super::returning::Returning;
+use super::row::position;
+use super::running::{Running, Written};
+use super::select;
+use super::source::{InputRow, RowSource, evaluated};
+use super::syntax::{InsertStatement, OnConflict};
+use super::target::{WriteColumn, WriteTarget};
+use crate::catalog::HaliteCatalog;
+use crate::error::{Result, SqlError, SqlState};
+use crate::session::settings::InsertMode;
+
+/// Planned INSERT or UPSERT.
+pub(super) struct InsertPlan {
+    pub(super) target: WriteTarget,
+    pub(super) columns: Vec<WriteColumn>,
+    source: RowSource,
+    is_upsert: bool,
+    pub(super) on_conflict: Conflict,
+    pub(super) returning: Option<Returning>,
+}
+
+/// What happens to a row that is there.
+pub(super) enum Conflict {
+    Fail,
+    Nothing,
+    Update(Box<ConflictPlan>),
+}
+
+impl InsertPlan {
+    pub(super) async fn new(
+        session: &SessionContext,
+        catalog: &HaliteCatalog,
+        statement: InsertStatement,
+    ) -> Result<Self> {
+        let target = WriteTarget::find(catalog, &statement.table, statement.alias).await?;
+        if target.cells().next().is_none() {
+            let name = target.table.name();
+            return Err(SqlError::unsupported(format!(
+                "table {name} declares no columns that SQL writes; CREATE TABLE .. (columns, ROW \
+                 KEY (..)) declares them"
+            )));
+        }
+        let is_named = !statement.columns.is_empty();
+        let mut columns: Vec<WriteColumn> = if is_named {
+            statement.columns.iter().map(|one| target.column(one)).collect::<Result<_>>()?
+        } else {
+            (0..target.shape.columns.len()).map(WriteColumn::Column).collect()
+        };
+        let source = statement.source;
+        let source =
+            RowSource::plan(session, catalog, &target, &mut columns, is_named, source).await?;
+        check_columns(&target, &columns)?;
+        let on_conflict = match statement.on_conflict {
+            OnConflict::Fail => Conflict::Fail,
+            OnConflict::Nothing { key } => {
+                conflict_key(&target, &key)?;
+                Conflict::Nothing
+            }
+            OnConflict::Update(clause) => {
+                conflict_key(&target, &clause.key)?;
+                let plan = ConflictPlan::new(session, catalog, &target, *clause, &columns);
+                Conflict::Update(Box::new(plan.await?))
+            }
+        };
+        let returning = match statement.returning {
+            Some(items) => Some(Returning::plan(session, catalog, &target, items).await?),
+            None => None,
+        };
+        let is_upsert = statement.is_upsert;
+        Ok(Self { target, columns, source, is_upsert, on_conflict, returning })
+    }
+
+    pub(super) fn parameters(&self, known: &mut Parameters) -> Result<()> {
+        self.source.parameters(known)?;
+        if let Conflict::Update(plan) = &self.on_conflict {
+            plan.parameters(known)?;
+        }
+        self.returning.as_ref().map_or(Ok(()), |returning| returning.parameters(known))
+    }
+
+    pub(super) async fn run(&self, running: &Running) -> Result<Written> {
+        let is_plain = matches!(self.on_conflict, Conflict::Fail);
+        let writes_over = running.statement.settings.insert == InsertMode::Upsert && is_plain;
+        let mut run = InsertRun::new(self, running, !self.is_upsert && !writes_over);
+        match &self.source {
+            RowSource::Values(rows) => {
+                for row in evaluated(running, &self.target, &self.columns, rows)? {
+                    run.push(row).await?;
+                }
+            }
+            RowSource::Query(plan) => {
+                let query = select::physical(running, plan.as_ref().clone()).await?;
+                // What it writes itself is none of its rows.
+                if select::scans_of(&query.physical, self.target.table.name()) > 0 {
+                    for batch in collect(query.physical, query.context).await? {
+                        run.push_batch(&batch).await?;
+                    }
+                } else {
+                    let mut rows = execute_stream(query.physical, query.context)?;
+                    while let Some(batch) = rows.next().await {
+                        run.push_batch(&batch?).await?;
+                    }
+                }
+            }
+        }
+        run.finish().await
+    }
+
+    /// Adds the DEFAULT values of columns that are not given. UPSERT changes no column that is not
+    /// given, but a row must have those that are NOT NULL.
+    pub(super) fn with_defaults(&self, row: &mut InputRow, looks: bool) {
+        for at in self.target.cells() {
+            let Some(cell) = &self.target.shape.columns[at].cell else { continue };
+            if let Some(default) = &cell.default
+                && (looks || cell.not_null)
+                && !row.values.iter().any(|(given, _)| *given == at)
+            {
+                row.values.push((at, default.clone()));
+            }
+        }
+    }
+}
+
+/// Checks that no column is given twice, and that all that must be given are.
+fn check_columns(target: &WriteTarget, columns: &[WriteColumn]) -> Result<()> {
+    for (at, column) in columns.iter().enumerate() {
+        if columns[..at].contains(column) {
+            let name = position(*column).map_or("_ts or _ttl", |at| &target.shape.columns[at].name);
+            let text = format!("column {name} is given twice; leave one out");
+            return Err(SqlError::new(SqlState::Syntax, text));
+        }
+    }
+    let given: BTreeSet<usize> = columns.iter().filter_map(|one| position(*one)).collect();
+    given.iter().try_for_each(|at| target.check_written(*at))?;
+    for at in target.cells().filter(|at| !given.contains(at)) {
+        let cell = target.shape.columns[at].cell.as_ref();
+        if cell.is_some_and(|cell| cell.not_null && cell.default.is_none() && !cell.is_counter) {
+            return Err(target.null_error(at));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Statements that write: INSERT, UPSERT, UPDATE, DELETE, MOVE ROW.
+//!
+//! A statement becomes operations of HBase on one row each: Put, Delete, Increment, or
+//! `CheckAndMutate` of one of them. Nothing goes through DataFusion's hooks for writes, which lose
+//! conditions.
+//!
+//! `syntax/` reads the statement, `target.rs` finds its table. `insert.rs` plans rows of values
+//! (`source.rs`), `insert_rows.rs` writes them; `conflict.rs` changes those that are there, by
+//! expressions over both rows (`excluded.rs`), or adds to counters (`counters.rs`). `change.rs` plans
+//! UPDATE and DELETE as a SELECT of rows, `sets.rs` what SET does, and `apply.rs` changes the rows
+//! (`candidate.rs`) under the condition that they still are as they were read (`guard.rs`).
+//! `row.rs` turns values into one operation, `sink.rs` sends operations in batches, `exprs.rs`
+//! evaluates expressions, `values.rs` says what may be assigned, `returning.rs` returns rows.
+
+mod apply;
+mod candidate;
+mod change;
+mod conflict;
+mod counters;
+mod excluded;
+mod exprs;
+mod guard;
+mod insert;
+mod insert_rows;
+mod moved;
+mod parsed;
+mod returning;
+mod row;
+mod running;
+mod select;
+mod sets;
+mod sink;
+mod source;
+mod syntax;
+mod target;
+mod tries;
+mod values;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, SchemaRef};
+use datafusion::prelude::SessionContext;
+use datafusion::scalar::ScalarValue;
+use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
+
+use crate::catalog::HaliteCatalog;
+use crate::error::{Result, SqlError};
+use crate::session::planner::on_large_stack;
+use crate::session::statement::StatementContext;
+use exprs::Parameters;
+use running::Running;
+use syntax::{WriteStatement, write_statement};
+
+pub(crate) use running::Written;
+pub(crate) use target::marker_family;
+
+/// Planned statement that writes: INSERT, UPSERT, UPDATE, DELETE, MOVE ROW. It may run several
+/// times, with values of its parameters.
+pub(crate) struct WritePlan {
+    session: SessionContext,
+    kind: Arc<PlanKind>,
+}
+
+enum PlanKind {
+    Insert(insert::InsertPlan),
+    Change(change::ChangePlan),
+    Move(moved::MovePlan),
+}
+
+impl WritePlan {
+    /// Plans a statement.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) async fn prepare(
+        session: &SessionContext,
+        catalog: &Arc<HaliteCatalog>,
+        tokens: Vec<TokenWithSpan>,
+    ) -> Result<Self> {
+        let (session, catalog) = (session.clone(), Arc::clone(catalog));
+        let planning = session.clone();
+        let kind = on_large_stack(move |handle| {
+            handle.block_on(async move {
+                Ok::<_, SqlError>(match write_statement(tokens)? {
+                    WriteStatement::Insert(statement) => PlanKind::Insert(
+                        insert::InsertPlan::new(&planning, &catalog, *statement).await?,
+                    ),
+                    WriteStatement::Change(statement) => PlanKind::Change(
+                        change::ChangePlan::new(&planning, &catalog, *statement).await?,
+                    ),
+                    WriteStatement::Move(statement) => {
+                        PlanKind::Move(moved::MovePlan::new(&planning, &catalog, statement).await?)
+                    }
+                })
+            })
+        })
+        .await??;
+        Ok(Self { session, kind: Arc::new(kind) })
+    }
+
+    /// Returns the parameters, named `$1`, `$2` .., with the type and the metadata of the columns
+    /// that they meet; text where nothing tells.
+    ///
+    /// # Errors
+    /// `UndefinedParameter` for a parameter that is no number.
+    pub(crate) fn parameters(&self) -> Result<Vec<FieldRef>> {
+        let mut known = Parameters::new();
+        match self.kind.as_ref() {
+            PlanKind::Insert(plan) => plan.parameters(&mut known)?,
+            PlanKind::Change(plan) => plan.parameters(&mut known)?,
+            PlanKind::Move(plan) => plan.parameters(&mut known)?,
+        }
+        let count = known.keys().next_back().copied().unwrap_or(0);
+        let parameter = |number: usize| {
+            let name = format!("${number}");
+            Arc::new(match known.get(&number) {
+                Some(Some(field)) => field.as_ref().clone().with_name(name),
+                _ => Field::new(name, DataType::Utf8View, true),
+            })
+        };
+        Ok((1..=count).map(parameter).collect())
+    }
+
+    /// Returns the columns of RETURNING; `None` without it.
+    pub(crate) fn returning_schema(&self) -> Option<SchemaRef> {
+        match self.kind.as_ref() {
+            PlanKind::Insert(plan) => plan.returning.as_ref().map(|one| Arc::clone(&one.output)),
+            PlanKind::Change(plan) => plan.returning.as_ref().map(|one| Arc::clone(&one.output)),
+            PlanKind::Move(_) => None,
+        }
+    }
+
+    /// Runs the statement.
+    ///
+    /// # Errors
+    /// The first error; the text says how many rows were written for certain.
+    pub(crate) async fn run(
+        &self,
+        values: Vec<ScalarValue>,
+        statement: &Arc<StatementContext>,
+    ) -> Result<Written> {
+        let mut state = self.session.state();
+        state.config_mut().set_extension(Arc::clone(statement));
+        let running = Running { state, values, statement: Arc::clone(statement) };
+        let ran = match self.kind.as_ref() {
+            PlanKind::Insert(plan) => Box::pin(plan.run(&running)).await,
+            PlanKind::Change(plan) => Box::pin(plan.run(&running)).await,
+            PlanKind::Move(plan) => plan.run(&running).await,
+        };
+        ran.map_err(|error| with_count(error, statement))
+    }
+}
+
+/// Adds to an error how many rows were written before it.
+pub(crate) fn with_count(mut error: SqlError, statement: &StatementContext) -> SqlError {
+    let written = statement.written.load(Ordering::Relaxed);
+    if written > 0 {
+        error.message = format!("{}; {written} row(s) were written before", error.message);
+    }
+    error
+}

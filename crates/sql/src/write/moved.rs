@@ -1,0 +1,108 @@
+//! MOVE ROW.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+use datafusion::prelude::SessionContext;
+use datafusion::sql::sqlparser::ast::{self, Ident};
+use halite_rowkey::move_row::move_row;
+use halite_types::{Bytes, Filter, Get, TableExt as _};
+
+use super::exprs::{Parameters, collect_parameters};
+use super::parsed::named;
+use super::running::{Running, Written};
+use super::source::{InputRow, RowValue, plan_value};
+use super::syntax::{MoveStatement, placed};
+use super::target::{WriteColumn, WriteTarget};
+use crate::catalog::HaliteCatalog;
+use crate::catalog::shape::Source;
+use crate::error::{Result, SqlError, SqlState};
+
+/// Planned MOVE ROW.
+pub(super) struct MovePlan {
+    target: WriteTarget,
+    from: Vec<(WriteColumn, RowValue)>,
+    to: Vec<(WriteColumn, RowValue)>,
+}
+
+impl MovePlan {
+    pub(super) async fn new(
+        session: &SessionContext,
+        catalog: &HaliteCatalog,
+        statement: MoveStatement,
+    ) -> Result<Self> {
+        let target = WriteTarget::find(catalog, &statement.table, None).await?;
+        let from = key_of(session, catalog, &target, statement.from).await?;
+        let to = key_of(session, catalog, &target, statement.to).await?;
+        Ok(Self { target, from, to })
+    }
+
+    pub(super) fn parameters(&self, known: &mut Parameters) -> Result<()> {
+        self.from.iter().chain(&self.to).try_for_each(|(_, value)| match value {
+            RowValue::Constant(expr) => collect_parameters(expr, known),
+            RowValue::Default => Ok(()),
+        })
+    }
+
+    pub(super) async fn run(&self, running: &Running) -> Result<Written> {
+        let key = |pairs: &[(WriteColumn, RowValue)]| -> Result<Bytes> {
+            let assigned = pairs
+                .iter()
+                .map(|(column, value)| value.value(running, &self.target, *column))
+                .collect::<Result<Vec<_>>>()?;
+            self.target.key(&InputRow::of(assigned).values)
+        };
+        let (from, to) = (key(&self.from)?, key(&self.to)?);
+        let table = self.target.table.as_ref();
+        let get = Get::new(from.clone()).filter(Filter::FirstKeyOnly);
+        let moved = !table.get(get).await?.is_empty();
+        if moved {
+            let result = move_row(table, from, to, false).await?;
+            running.statement.written.fetch_add(1, Ordering::Relaxed);
+            if result.remaining > 0 {
+                running.statement.notice(format!(
+                    "{} cell(s) that were written meanwhile are still under the old key",
+                    result.remaining
+                ));
+            }
+        }
+        Ok(Written { tag: format!("MOVE ROW {}", u8::from(moved)), returned: None })
+    }
+}
+
+/// Plans the fields of a key, each of which is given.
+async fn key_of(
+    session: &SessionContext,
+    catalog: &HaliteCatalog,
+    target: &WriteTarget,
+    pairs: Vec<(Ident, ast::Expr)>,
+) -> Result<Vec<(WriteColumn, RowValue)>> {
+    let (names, exprs): (Vec<Ident>, Vec<ast::Expr>) = pairs.into_iter().unzip();
+    let is_key = |at: usize| matches!(target.shape.columns[at].source, Source::Key(_));
+    let mut fields = Vec::with_capacity(names.len());
+    let mut given = BTreeSet::new();
+    for name in &names {
+        match target.column(name)? {
+            WriteColumn::Column(at) if is_key(at) => {
+                given.insert(at);
+                fields.push(WriteColumn::Column(at));
+            }
+            _ => {
+                let text = format!("MOVE ROW: {name} is no field of the key");
+                return Err(placed(SqlError::new(SqlState::Syntax, text), name));
+            }
+        }
+    }
+    let missing = (0..target.shape.columns.len()).find(|at| is_key(*at) && !given.contains(at));
+    if let Some(at) = missing {
+        let text = format!("MOVE ROW: field {} is not given", target.shape.columns[at].name);
+        return Err(SqlError::new(SqlState::Syntax, text));
+    }
+    let state = session.state();
+    let exprs = named(catalog, exprs, Vec::new()).await?;
+    fields
+        .into_iter()
+        .zip(exprs)
+        .map(|(field, expr)| Ok((field, plan_value(&state, target, field, expr)?)))
+        .collect()
+}

@@ -1,0 +1,221 @@
+//! One row of values as an operation on the table.
+
+use std::sync::LazyLock;
+
+use halite_rowkey::cell::CellErrorKind;
+use halite_rowkey::error::KeyErrorKind;
+use halite_rowkey::value::Value;
+use halite_rowkey::{KeyError, SaltGenerator};
+use halite_types::key::to_string_binary;
+use halite_types::op::{CheckAndMutate, Condition, Delete, Put, RowMutations, RowOp};
+use halite_types::{Bytes, Filter};
+
+use super::target::{MARKER_VALUE, Witness, WriteColumn, WriteTarget};
+use crate::catalog::shape::Source;
+use crate::error::{Result, SqlError, SqlState};
+
+/// Salts of all statements of this process, so that round robin continues.
+static SALTS: LazyLock<SaltGenerator> = LazyLock::new(SaltGenerator::new);
+
+/// Times of the cells of one row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CellTimes {
+    /// Time of the cells; `None` for the time of the store.
+    pub(super) ts: Option<i64>,
+    /// Time to live in milliseconds.
+    pub(super) ttl_ms: Option<u64>,
+}
+
+/// Column and its value.
+pub(super) type ColumnValue = (usize, Value<'static>);
+
+impl WriteTarget {
+    /// Returns the key of a row, from values by column. Fields that are not given are null.
+    ///
+    /// # Errors
+    /// `NotNull`, `LimitExceeded`, `InvalidParameter`, `OutOfRange`.
+    pub(super) fn key(&self, values: &[ColumnValue]) -> Result<Bytes> {
+        let key = &self.shape.key;
+        let mut fields = vec![Value::Null; key.fields().len()];
+        for (at, value) in values {
+            if let Source::Key(field) = self.shape.columns[*at].source {
+                fields[field] = value.borrowed();
+            }
+        }
+        match key.encode_with(&fields, &*SALTS) {
+            Ok(key) => Ok(Bytes::copy_from_slice(&key)),
+            Err(error) => Err(self.key_error(&error)),
+        }
+    }
+
+    fn key_error(&self, error: &KeyError) -> SqlError {
+        let name = self.table.name();
+        let (state, what) = match error.kind {
+            KeyErrorKind::Null => (SqlState::NotNull, String::new()),
+            // In the words of HBase.
+            KeyErrorKind::Length(0) => (SqlState::InvalidParameter, "Row length is 0: ".to_owned()),
+            KeyErrorKind::Length(bytes) => {
+                (SqlState::LimitExceeded, format!("Row length {bytes} is > 32767: "))
+            }
+            KeyErrorKind::WrongType { .. } => (SqlState::WrongType, String::new()),
+            KeyErrorKind::TooWide { .. } => (SqlState::OutOfRange, String::new()),
+            _ => (SqlState::InvalidParameter, String::new()),
+        };
+        let described = self.shape.key.describe_error(error);
+        SqlError::new(state, format!("table {name}: {what}{described}"))
+    }
+
+    /// Returns what writes the cells of a row: a Put, in one operation with a Delete of the columns
+    /// that are null, where `deletes_nulls` is set.
+    ///
+    /// # Errors
+    /// `NotNull` for null in a NOT NULL column, `OutOfRange` for a value that does not fit.
+    pub(super) fn mutation(
+        &self,
+        row: &Bytes,
+        values: &[ColumnValue],
+        times: CellTimes,
+        deletes_nulls: bool,
+    ) -> Result<Option<RowOp>> {
+        let mut put = Put::new(row.clone());
+        if let Some(milliseconds) = times.ttl_ms {
+            put = put.ttl_ms(milliseconds);
+        }
+        let mut delete = Delete::new(row.clone());
+        let (mut puts, mut deletes) = (0, 0);
+        for (at, value) in values {
+            let column = &self.shape.columns[*at];
+            let Source::Cell { family, qualifier } = &column.source else { continue };
+            let Some(cell) = &column.cell else { continue };
+            if value.is_null() {
+                if cell.not_null || cell.is_counter {
+                    return Err(self.null_error(*at));
+                }
+                delete = match times.ts {
+                    Some(ts) => delete.column_up_to(family, qualifier, ts),
+                    None => delete.column(family, qualifier),
+                };
+                deletes += 1;
+                continue;
+            }
+            let bytes = cell.codec.encode(value).map_err(|error| {
+                let state = match error.kind() {
+                    CellErrorKind::WrongType => SqlState::WrongType,
+                    _ => SqlState::OutOfRange,
+                };
+                SqlError::new(state, format!("column {}: {error}", column.name))
+            })?;
+            put = match times.ts {
+                Some(ts) => put.add_at(family, qualifier, ts, bytes),
+                None => put.add(family, qualifier, bytes),
+            };
+            puts += 1;
+        }
+        let deletes = if deletes_nulls { deletes } else { 0 };
+        Ok(match (puts, deletes) {
+            (0, 0) => None,
+            (_, 0) => Some(put.into()),
+            (0, _) => Some(delete.into()),
+            _ => Some(RowMutations::new(row.clone()).add(put).add(delete).into()),
+        })
+    }
+
+    /// Returns the error of null in a column that every row has.
+    pub(super) fn null_error(&self, at: usize) -> SqlError {
+        let column = &self.shape.columns[at].name;
+        let declared = if self.shape.columns[at].is_counter() { "a COUNTER" } else { "NOT NULL" };
+        let text = format!(
+            "column {column} of table {} is {declared}: give it a value",
+            self.table.name()
+        );
+        SqlError::new(SqlState::NotNull, text)
+    }
+
+    /// Adds the marker to a write of a new row.
+    pub(super) fn with_marker(
+        &self,
+        row: &Bytes,
+        op: Option<RowOp>,
+        times: CellTimes,
+    ) -> Result<RowOp> {
+        let marker = self.shape.marker.as_ref();
+        let Some(family) = marker else {
+            return op.ok_or_else(|| self.no_cells(row));
+        };
+        let add = |put: Put| match times.ts {
+            Some(ts) => put.add_at(family, b"", ts, MARKER_VALUE),
+            None => put.add(family, b"", MARKER_VALUE),
+        };
+        let fresh = || {
+            let put = Put::new(row.clone());
+            add(times.ttl_ms.map_or(put.clone(), |milliseconds| put.ttl_ms(milliseconds)))
+        };
+        Ok(match op {
+            None => fresh().into(),
+            Some(RowOp::Put(put)) => add(put).into(),
+            Some(RowOp::Mutate(mut group)) => {
+                group.ops = group
+                    .ops
+                    .into_iter()
+                    .map(|op| match op {
+                        RowOp::Put(put) => add(put).into(),
+                        other => other,
+                    })
+                    .collect();
+                group.into()
+            }
+            Some(other) => RowMutations::new(row.clone()).add(fresh()).add(other).into(),
+        })
+    }
+
+    fn no_cells(&self, row: &Bytes) -> SqlError {
+        let columns: Vec<&str> =
+            self.cells().map(|at| self.shape.columns[at].name.as_str()).collect();
+        let text = format!(
+            "table {}, row {}: a row consists of its cells, and none is given; give a value of {}",
+            self.table.name(),
+            to_string_binary(row),
+            columns.join(", ")
+        );
+        SqlError::new(SqlState::NotNull, text)
+    }
+
+    /// Returns the text of a row for messages: the fields of its key.
+    pub(super) fn row_text(&self, row: &[u8]) -> String {
+        let key = &self.shape.key;
+        match key.decode_with(row, &*SALTS) {
+            Ok(decoded) => {
+                let fields =
+                    key.fields().iter().zip(decoded.values()).map(|(field, value)| {
+                        format!("{} = {}", field.name, field.ty.print(value))
+                    });
+                fields.collect::<Vec<_>>().join(", ")
+            }
+            Err(_) => to_string_binary(row),
+        }
+    }
+}
+
+/// Returns a write that happens if the row is not there.
+pub(super) fn if_absent(witness: &Witness, row: &Bytes, then: RowOp) -> RowOp {
+    CheckAndMutate::if_not_exists(
+        row.clone(),
+        witness.family.clone(),
+        witness.qualifier.clone(),
+        then,
+    )
+    .into()
+}
+
+/// Returns a write that happens if a filter includes a cell of the row.
+pub(super) fn if_matches(filter: Filter, row: &Bytes, then: RowOp) -> RowOp {
+    CheckAndMutate::new(row.clone(), Condition::Filter(filter), then).into()
+}
+
+/// Returns the column that a statement writes, unless it is a time.
+pub(super) fn position(column: WriteColumn) -> Option<usize> {
+    match column {
+        WriteColumn::Column(at) => Some(at),
+        WriteColumn::Ts | WriteColumn::Ttl => None,
+    }
+}

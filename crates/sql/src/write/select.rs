@@ -1,0 +1,126 @@
+//! Queries that a statement runs: the source of INSERT, the rows of UPDATE and DELETE.
+
+use std::sync::Arc;
+
+use datafusion::execution::TaskContext;
+use datafusion::execution::context::SQLOptions;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::SessionContext;
+use datafusion::sql::parser::Statement as DfStatement;
+use datafusion::sql::sqlparser::ast::{Query, Statement};
+use halite_types::{Bytes, Filter, TableName};
+
+use super::exprs::Parameters;
+use super::running::Running;
+use crate::catalog::HaliteCatalog;
+use crate::error::Result;
+use crate::names;
+use crate::scan::exec::{ScanExec, as_scan};
+use crate::scan::history::History;
+use crate::session::overflow::checked_plan;
+use crate::session::parameters::{bound, types_of};
+use crate::session::planner::on_large_stack;
+use crate::session::relations::Relations;
+
+/// Plans a query as far as it does not depend on the values of parameters.
+pub(super) async fn logical(
+    session: &SessionContext,
+    catalog: &HaliteCatalog,
+    query: Box<Query>,
+) -> Result<LogicalPlan> {
+    let mut statement = DfStatement::Statement(Box::new(Statement::Query(query)));
+    let named = names::rewrite(catalog, &mut statement).await?;
+    let mut state = session.state();
+    state.register_relation_planner(Arc::new(Relations { named, statement: Arc::default() }))?;
+    let plan = state.statement_to_plan(statement).await?;
+    let only_reads =
+        SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+    only_reads.verify_plan(&plan)?;
+    Ok(plan)
+}
+
+/// Adds the parameters of a query to those that are known.
+pub(super) fn collect_parameters(plan: &LogicalPlan, known: &mut Parameters) -> Result<()> {
+    for (number, field) in types_of(plan)? {
+        let entry = known.entry(number).or_default();
+        if entry.is_none() {
+            *entry = field;
+        }
+    }
+    Ok(())
+}
+
+/// Query that is ready to run.
+pub(super) struct ReadyQuery {
+    pub(super) physical: Arc<dyn ExecutionPlan>,
+    pub(super) context: Arc<TaskContext>,
+}
+
+/// Fills in parameters and plans the rest.
+pub(super) async fn physical(running: &Running, plan: LogicalPlan) -> Result<ReadyQuery> {
+    let (state, values) = (running.state.clone(), running.values.clone());
+    on_large_stack(move |handle| {
+        handle.block_on(async move {
+            let plan = bound(plan, values)?;
+            let plan = state.optimize(&plan)?;
+            let physical = state.query_planner().create_physical_plan(&plan, &state).await?;
+            Ok(ReadyQuery { physical: checked_plan(physical)?, context: state.task_ctx() })
+        })
+    })
+    .await?
+}
+
+/// How the rows of a table are found, if its scan checks every condition by itself.
+pub(super) struct ExactScan {
+    /// Whole keys, if the conditions give nothing else.
+    pub(super) points: Option<Vec<Bytes>>,
+    /// Conditions on cells, as the filter that includes exactly the rows that satisfy them.
+    pub(super) condition: Option<Filter>,
+}
+
+/// Returns the scan of a table, if nothing else decides which rows a query returns.
+pub(super) fn exact_scan(plan: &Arc<dyn ExecutionPlan>, table: &TableName) -> Option<ExactScan> {
+    /// Nodes that drop no rows, but for limits.
+    const KEEPING: [&str; 8] = [
+        "CooperativeExec",
+        "ProjectionExec",
+        "CoalesceBatchesExec",
+        "CoalescePartitionsExec",
+        "SortExec",
+        "SortPreservingMergeExec",
+        "GlobalLimitExec",
+        "LocalLimitExec",
+    ];
+    let mut node = plan;
+    let mut has_limit = false;
+    let scan: &ScanExec = loop {
+        if let Some(scan) = as_scan(node.as_ref()) {
+            break scan;
+        }
+        let children = node.children();
+        let [child] = children.as_slice() else { return None };
+        if !KEEPING.contains(&node.name()) {
+            return None;
+        }
+        has_limit |= node.fetch().is_some();
+        node = child;
+    };
+    let spec = &scan.spec;
+    if spec.target.table.name() != table
+        || !spec.checked_again.is_empty()
+        || spec.history != History::default()
+    {
+        return None;
+    }
+    has_limit |= spec.plan.query().limit.is_some();
+    let points = if has_limit || spec.plan.has_residual() { None } else { spec.plan.points() };
+    Some(ExactScan { points, condition: spec.condition.clone() })
+}
+
+/// Returns the number of scans of a table in a plan.
+pub(super) fn scans_of(plan: &Arc<dyn ExecutionPlan>, table: &TableName) -> usize {
+    let own = as_scan(plan.as_ref()).is_some_and(|scan| scan.spec.target.table.name() == table);
+    let below: usize = plan.children().into_iter().map(|child| scans_of(child, table)).sum();
+    usize::from(own) + below
+}

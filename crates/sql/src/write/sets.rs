@@ -1,0 +1,168 @@
+//! What SET does: constants, values computed from rows, sums of counters.
+
+use datafusion::common::DFSchema;
+use datafusion::logical_expr::Expr;
+use datafusion::prelude::SessionContext;
+use datafusion::sql::sqlparser::ast::{self, Ident};
+
+use super::counters::counter_operand;
+use super::exprs::{plan_one, typed_parameter};
+use super::parsed::{is_constant, named};
+use super::source::{RowValue, is_default, plan_value};
+use super::syntax::{ChangeStatement, placed};
+use super::target::{WriteColumn, WriteTarget};
+use crate::catalog::HaliteCatalog;
+use crate::catalog::shape::Source;
+use crate::error::{Result, SqlError, SqlState};
+use crate::types::arrow_field;
+
+/// What SET does to one column.
+pub(super) struct SetColumn {
+    pub(super) column: WriteColumn,
+    pub(super) value: SetValue,
+}
+
+pub(super) enum SetValue {
+    Constant(RowValue),
+    /// Next column of the query behind those that are read.
+    Computed,
+    /// Constant that is added to a counter.
+    Added {
+        amount: Expr,
+        is_minus: bool,
+    },
+}
+
+/// Checks that SET may write a column.
+pub(super) fn check_set(target: &WriteTarget, column: WriteColumn, name: &Ident) -> Result<()> {
+    let WriteColumn::Column(at) = column else { return Ok(()) };
+    if let Source::Key(_) = target.shape.columns[at].source {
+        let text = format!(
+            "{} is a field of the key of table {}, and the key of a row does not change",
+            target.shape.columns[at].name,
+            target.table.name()
+        );
+        return Err(placed(SqlError::unsupported(text), name));
+    }
+    target.check_written(at)
+}
+
+/// The key of a row does not change: the error prints the statement that moves the row.
+pub(super) fn check_key_is_kept(target: &WriteTarget, statement: &ChangeStatement) -> Result<()> {
+    let Some(assignments) = &statement.assignments else { return Ok(()) };
+    for (name, _) in assignments {
+        let column = target.column(name)?;
+        let Err(mut error) = check_set(target, column, name) else { continue };
+        if let WriteColumn::Column(at) = column
+            && matches!(target.shape.columns[at].source, Source::Key(_))
+        {
+            error.message =
+                format!("{}: {}", error.message, moved_text(target, statement, assignments));
+        }
+        return Err(error);
+    }
+    Ok(())
+}
+
+fn moved_text(
+    target: &WriteTarget,
+    statement: &ChangeStatement,
+    assignments: &[(Ident, ast::Expr)],
+) -> String {
+    let mut known: Vec<(String, String)> = Vec::new();
+    let mut terms: Vec<&ast::Expr> = statement.selection.iter().collect();
+    while let Some(term) = terms.pop() {
+        match term {
+            ast::Expr::Nested(inner) => terms.push(inner),
+            ast::Expr::BinaryOp { left, op: ast::BinaryOperator::And, right } => {
+                terms.extend([left.as_ref(), right.as_ref()]);
+            }
+            ast::Expr::BinaryOp { left, op: ast::BinaryOperator::Eq, right } => {
+                if let ast::Expr::Identifier(name) = left.as_ref() {
+                    known.push((name.value.to_lowercase(), right.to_string()));
+                }
+            }
+            _ => {}
+        }
+    }
+    let value = |name: &str| {
+        let found = known.iter().find(|(known, _)| *known == name.to_lowercase());
+        found.map_or_else(|| "..".to_owned(), |(_, value)| value.clone())
+    };
+    let set = |name: &str| {
+        let found = assignments.iter().find(|(set, _)| set.value.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.to_string())
+    };
+    let fields = target.shape.key.fields();
+    let list = |of: &dyn Fn(&str) -> String| {
+        let pairs = fields.iter().map(|field| format!("{} = {}", field.name, of(&field.name)));
+        pairs.collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "MOVE ROW IN {} ({}) TO ({}) copies the row and deletes the old one",
+        target.table.name(),
+        list(&value),
+        list(&|name| set(name).unwrap_or_else(|| value(name)))
+    )
+}
+
+/// Plans what SET does. What depends on rows is added to `computed`.
+pub(super) async fn plan_sets(
+    session: &SessionContext,
+    catalog: &HaliteCatalog,
+    target: &WriteTarget,
+    assignments: Vec<(Ident, ast::Expr)>,
+    adds: bool,
+    computed: &mut Vec<ast::Expr>,
+) -> Result<Vec<SetColumn>> {
+    let state = session.state();
+    let mut sets = Vec::with_capacity(assignments.len());
+    for (name, expr) in assignments {
+        let column = target.column(&name)?;
+        let value = match added(target, column, &expr).filter(|_| adds) {
+            Some((amount, is_minus)) => {
+                let amount = named_one(catalog, amount.clone()).await?;
+                let amount = plan_one(&state, amount, &DFSchema::empty())?;
+                let field = arrow_field("", halite_rowkey::FieldType::I64, true);
+                SetValue::Added { amount: typed_parameter(amount, &field), is_minus }
+            }
+            None if is_default(&expr) => SetValue::Constant(RowValue::Default),
+            None if is_constant(&expr) => {
+                let planned = named_one(catalog, expr.clone()).await?;
+                match plan_value(&state, target, column, planned)? {
+                    // Each row has another value.
+                    RowValue::Constant(planned) if planned.is_volatile() => {
+                        computed.push(expr);
+                        SetValue::Computed
+                    }
+                    value => SetValue::Constant(value),
+                }
+            }
+            None => {
+                computed.push(expr);
+                SetValue::Computed
+            }
+        };
+        sets.push(SetColumn { column, value });
+    }
+    let has_cell = sets.iter().any(|set| matches!(set.column, WriteColumn::Column(_)));
+    if has_cell {
+        return Ok(sets);
+    }
+    Err(SqlError::new(SqlState::Syntax, "SET _ts and _ttl are of columns that are set too"))
+}
+
+/// Returns the constant that SET adds to a counter.
+fn added<'e>(
+    target: &WriteTarget,
+    column: WriteColumn,
+    expr: &'e ast::Expr,
+) -> Option<(&'e ast::Expr, bool)> {
+    let WriteColumn::Column(at) = column else { return None };
+    counter_operand(target, at, expr).filter(|(amount, _)| is_constant(amount))
+}
+
+async fn named_one(catalog: &HaliteCatalog, expr: ast::Expr) -> Result<ast::Expr> {
+    let mut named = named(catalog, vec![expr], Vec::new()).await?;
+    named.pop().ok_or_else(|| SqlError::new(SqlState::Internal, "an expression was lost"))
+}

@@ -1,0 +1,192 @@
+//! Operations on rows in batches, several of them in flight.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures::stream::{FuturesUnordered, StreamExt as _};
+use halite_types::op::{OpResult, RowOp};
+use halite_types::table::BoxFuture;
+use halite_types::{Bytes, ErrorKind, Table};
+
+use super::target::WriteTarget;
+use crate::error::{Result, SqlError, SqlState};
+use crate::session::statement::StatementContext;
+
+/// Rows and bytes after which a batch is sent.
+const BATCH_ROWS: usize = 1000;
+const BATCH_BYTES: usize = 2 << 20;
+/// Batches in flight.
+const IN_FLIGHT: usize = 4;
+
+/// Results of the operations of a batch, with the caller's tokens.
+type Results<T> = halite_types::Result<Vec<(T, bool, halite_types::Result<OpResult>)>>;
+
+/// Writer of one statement. Each operation has a token, which comes back with its result.
+pub(super) struct Sink<'s, T> {
+    target: &'s WriteTarget,
+    statement: &'s StatementContext,
+    pending: Vec<(T, RowOp)>,
+    pending_bytes: usize,
+    flights: FuturesUnordered<BoxFuture<'static, Results<T>>>,
+    /// Rows of operations without a result: a second one on such a row waits for the first.
+    busy: HashSet<Bytes>,
+    done: Vec<(T, OpResult)>,
+}
+
+impl<'s, T: Send + 'static> Sink<'s, T> {
+    pub(super) fn new(target: &'s WriteTarget, statement: &'s StatementContext) -> Self {
+        Self {
+            target,
+            statement,
+            pending: Vec::new(),
+            pending_bytes: 0,
+            flights: FuturesUnordered::new(),
+            busy: HashSet::new(),
+            done: Vec::new(),
+        }
+    }
+
+    /// Adds an operation, and waits while too many are in flight.
+    ///
+    /// # Errors
+    /// The error of an earlier operation; those that were sent have then ended.
+    pub(super) async fn push(&mut self, token: T, op: RowOp) -> Result<()> {
+        self.statement.count_write(self.target.table.name())?;
+        if self.busy.contains(op.row()) {
+            self.drain().await?;
+        }
+        self.pending_bytes += op_bytes(&op);
+        self.pending.push((token, op));
+        if self.pending.len() >= BATCH_ROWS || self.pending_bytes >= BATCH_BYTES {
+            self.send();
+        }
+        while self.flights.len() >= IN_FLIGHT {
+            self.receive().await?;
+        }
+        Ok(())
+    }
+
+    /// Sends what is pending and waits for all results.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub(super) async fn finish(&mut self) -> Result<()> {
+        self.send();
+        self.drain().await
+    }
+
+    /// Removes and returns the results so far.
+    pub(super) fn take_done(&mut self) -> Vec<(T, OpResult)> {
+        std::mem::take(&mut self.done)
+    }
+
+    fn send(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        self.pending_bytes = 0;
+        let mut tokens = Vec::with_capacity(self.pending.len());
+        let mut ops = Vec::with_capacity(self.pending.len());
+        for (token, op) in self.pending.drain(..) {
+            self.busy.insert(op.row().clone());
+            tokens.push((token, is_conditional(&op)));
+            ops.push(op);
+        }
+        let table: Arc<dyn Table> = Arc::clone(&self.target.table);
+        self.flights.push(Box::pin(async move {
+            let results = table.batch(ops).await?;
+            let results = tokens.into_iter().zip(results);
+            Ok(results.map(|((token, conditional), one)| (token, conditional, one)).collect())
+        }));
+    }
+
+    async fn drain(&mut self) -> Result<()> {
+        while !self.flights.is_empty() {
+            self.receive().await?;
+        }
+        self.busy.clear();
+        Ok(())
+    }
+
+    /// Waits for one batch. After an error the others are waited for too, so that their rows are
+    /// counted.
+    async fn receive(&mut self) -> Result<()> {
+        let Some(results) = self.flights.next().await else { return Ok(()) };
+        let mut first = self.take(results).err();
+        if first.is_some() {
+            while let Some(results) = self.flights.next().await {
+                let other = self.take(results).err();
+                first = first.or(other);
+            }
+        }
+        if self.flights.is_empty() {
+            self.busy.clear();
+        }
+        first.map_or(Ok(()), Err)
+    }
+
+    fn take(&mut self, results: Results<T>) -> Result<()> {
+        let mut first = None;
+        for (token, conditional, result) in results? {
+            match result {
+                Ok(result) => {
+                    if result.processed {
+                        self.statement.written.fetch_add(1, Ordering::Relaxed);
+                    }
+                    self.done.push((token, result));
+                }
+                Err(error) => {
+                    first.get_or_insert_with(|| of_operation(error, conditional));
+                }
+            }
+        }
+        first.map_or(Ok(()), Err)
+    }
+}
+
+/// The answer to a conditional write may be lost after it was done: trying again would find its own
+/// work.
+fn of_operation(error: halite_types::Error, conditional: bool) -> SqlError {
+    let is_lost = matches!(error.kind(), ErrorKind::Io | ErrorKind::Stopped);
+    if conditional && is_lost {
+        let text = format!("outcome unknown, read the row to see whether it was written: {error}");
+        return SqlError::new(SqlState::OutcomeUnknown, text);
+    }
+    error.into()
+}
+
+fn is_conditional(op: &RowOp) -> bool {
+    match op {
+        RowOp::CheckAndMutate(_) | RowOp::Increment(_) | RowOp::Append(_) => true,
+        RowOp::Put(_) | RowOp::Delete(_) => false,
+        RowOp::Mutate(group) => group.ops.iter().any(is_conditional),
+    }
+}
+
+fn op_bytes(op: &RowOp) -> usize {
+    match op {
+        RowOp::CheckAndMutate(check) => op_bytes(&check.then),
+        RowOp::Mutate(group) => group.ops.iter().map(op_bytes).sum(),
+        other => other.mutation().map_or(0, |mutation| mutation.cells().bytes().len()),
+    }
+}
+
+impl StatementContext {
+    /// Counts a row that is about to be written, and ends the statement at its guard.
+    fn count_write(&self, table: &halite_types::TableName) -> Result<()> {
+        let sum = self.writes.fetch_add(1, Ordering::Relaxed) + 1;
+        match self.settings.max_rows_written {
+            0 => Ok(()),
+            most if sum <= most => Ok(()),
+            most => Err(SqlError::new(
+                SqlState::LimitExceeded,
+                format!(
+                    "stopped before row {sum} of table {table} was written, because \
+                     halite.max_rows_written is {most}: narrow the statement, or SET \
+                     halite.max_rows_written = 0"
+                ),
+            )),
+        }
+    }
+}

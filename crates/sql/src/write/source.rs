@@ -1,0 +1,323 @@
+//! Rows that INSERT and UPSERT write: those of VALUES, whose expressions are evaluated before the
+//! first row is written, or those of a query.
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::prelude::SessionContext;
+use datafusion::scalar::ScalarValue;
+use datafusion::sql::sqlparser::ast::{self, Query, UnaryOperator, Value as AstValue};
+use halite_rowkey::value::{FieldType, Value};
+use halite_types::Bytes;
+
+use super::exprs::{Parameters, collect_parameters, constant, plan_one, typed_parameter};
+use super::parsed::{has_query, named};
+use super::row::{CellTimes, ColumnValue};
+use super::running::Running;
+use super::select;
+use super::syntax::plain_values;
+use super::target::{WriteColumn, WriteTarget};
+use super::values::{assign, is_assignable, milliseconds};
+use crate::catalog::HaliteCatalog;
+use crate::error::{Result, SqlError, SqlState};
+use crate::types::arrow_field;
+
+/// Type of `_ts`.
+const TS: FieldType = FieldType::Timestamp(halite_rowkey::TimeUnit::Millis);
+
+/// Rows to write.
+pub(super) enum RowSource {
+    /// VALUES.
+    Values(Vec<Vec<RowValue>>),
+    /// Rows of a query.
+    Query(Box<LogicalPlan>),
+}
+
+/// One value of VALUES or SET.
+#[derive(Clone, Debug)]
+pub(super) enum RowValue {
+    /// DEFAULT.
+    Default,
+    /// Constant expression.
+    Constant(Expr),
+}
+
+/// Values of one row, with the times of its cells.
+#[derive(Clone, Debug)]
+pub(super) struct InputRow {
+    pub(super) values: Vec<ColumnValue>,
+    pub(super) times: CellTimes,
+}
+
+impl RowSource {
+    /// Plans the rows for `columns`.
+    ///
+    /// # Errors
+    /// `Syntax` for another number of values, `WrongType`.
+    pub(super) async fn plan(
+        session: &SessionContext,
+        catalog: &HaliteCatalog,
+        target: &WriteTarget,
+        columns: &mut Vec<WriteColumn>,
+        is_named: bool,
+        source: Option<Box<Query>>,
+    ) -> Result<Self> {
+        let Some(source) = source else {
+            columns.clear();
+            return Ok(Self::Values(vec![Vec::new()]));
+        };
+        let rows = plain_values(&source)
+            .filter(|rows| !has_query(rows.iter().copied().flatten()))
+            .map(|rows| rows.into_iter().map(<[ast::Expr]>::to_vec).collect::<Vec<_>>());
+        if let Some(rows) = rows {
+            let most = rows.iter().map(Vec::len).max().unwrap_or(0);
+            fit(columns, most, is_named)?;
+            if let Some(row) = rows.iter().find(|row| row.len() != columns.len()) {
+                return Err(count_error(row.len(), columns.len()));
+            }
+            return Ok(Self::Values(plan_values(session, catalog, target, columns, rows).await?));
+        }
+        let plan = select::logical(session, catalog, source).await?;
+        let fields = plan.schema().fields();
+        fit(columns, fields.len(), is_named)?;
+        for (column, field) in columns.iter().zip(fields) {
+            let (name, ty) = name_and_type(target, *column);
+            if ty.is_some_and(|ty| !is_assignable(field.data_type(), ty)) {
+                let text = format!(
+                    "column {name} is not written from values of type {}; convert them by CAST",
+                    field.data_type()
+                );
+                return Err(SqlError::new(SqlState::WrongType, text));
+            }
+        }
+        Ok(Self::Query(Box::new(plan)))
+    }
+
+    /// Adds the parameters to those that are known.
+    pub(super) fn parameters(&self, known: &mut Parameters) -> Result<()> {
+        match self {
+            Self::Query(plan) => select::collect_parameters(plan, known),
+            Self::Values(rows) => rows.iter().flatten().try_for_each(|value| match value {
+                RowValue::Constant(expr) => collect_parameters(expr, known),
+                RowValue::Default => Ok(()),
+            }),
+        }
+    }
+}
+
+/// Without a list of columns, the first ones are meant.
+fn fit(columns: &mut Vec<WriteColumn>, values: usize, is_named: bool) -> Result<()> {
+    if !is_named && values <= columns.len() {
+        columns.truncate(values);
+    }
+    if columns.len() == values { Ok(()) } else { Err(count_error(values, columns.len())) }
+}
+
+fn count_error(values: usize, columns: usize) -> SqlError {
+    let text = format!("{values} value(s) are given for {columns} column(s)");
+    SqlError::new(SqlState::Syntax, text)
+}
+
+async fn plan_values(
+    session: &SessionContext,
+    catalog: &HaliteCatalog,
+    target: &WriteTarget,
+    columns: &[WriteColumn],
+    rows: Vec<Vec<ast::Expr>>,
+) -> Result<Vec<Vec<RowValue>>> {
+    let width = columns.len();
+    let flat = rows.into_iter().flatten().collect();
+    let state = session.state();
+    let mut values = Vec::new();
+    let mut row = Vec::with_capacity(width);
+    for expr in named(catalog, flat, Vec::new()).await? {
+        row.push(plan_value(&state, target, columns[row.len()], expr)?);
+        if row.len() == width {
+            values.push(std::mem::replace(&mut row, Vec::with_capacity(width)));
+        }
+    }
+    Ok(values)
+}
+
+/// Plans one value for a column.
+pub(super) fn plan_value(
+    state: &SessionState,
+    target: &WriteTarget,
+    column: WriteColumn,
+    expr: ast::Expr,
+) -> Result<RowValue> {
+    if is_default(&expr) {
+        return Ok(RowValue::Default);
+    }
+    let (_, ty) = name_and_type(target, column);
+    // A literal is read as a double otherwise, which has fewer digits.
+    if ty == Some(FieldType::Decimal)
+        && let Some(digits) = number_text(&expr)
+    {
+        return Ok(RowValue::Constant(Expr::Literal(ScalarValue::Utf8(Some(digits)), None)));
+    }
+    let expr = plan_one(state, expr, &datafusion::common::DFSchema::empty())?;
+    let expr = match column {
+        WriteColumn::Column(at) => typed_parameter(expr, &target.shape.columns[at].field),
+        WriteColumn::Ts => typed_parameter(expr, &arrow_field("_ts", TS, true)),
+        WriteColumn::Ttl => expr,
+    };
+    Ok(RowValue::Constant(expr))
+}
+
+/// Returns `true` for the word DEFAULT.
+pub(super) fn is_default(expr: &ast::Expr) -> bool {
+    matches!(expr, ast::Expr::Identifier(ident)
+        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("DEFAULT"))
+}
+
+fn number_text(expr: &ast::Expr) -> Option<String> {
+    match expr {
+        ast::Expr::Value(value) => match &value.value {
+            AstValue::Number(digits, _) => Some(digits.clone()),
+            _ => None,
+        },
+        ast::Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
+            number_text(expr).map(|digits| format!("-{digits}"))
+        }
+        _ => None,
+    }
+}
+
+/// Returns name and type of what is written; no type for `_ttl`, an interval.
+fn name_and_type(target: &WriteTarget, column: WriteColumn) -> (&str, Option<FieldType>) {
+    match column {
+        WriteColumn::Column(at) => {
+            let column = &target.shape.columns[at];
+            (&column.name, Some(column.ty))
+        }
+        WriteColumn::Ts => ("_ts", Some(TS)),
+        WriteColumn::Ttl => ("_ttl", None),
+    }
+}
+
+impl RowValue {
+    /// Returns the value for a column.
+    pub(super) fn value(
+        &self,
+        running: &Running,
+        target: &WriteTarget,
+        column: WriteColumn,
+    ) -> Result<Assigned> {
+        match (self, column) {
+            (Self::Constant(expr), _) => {
+                let scalar = constant(running, expr)?;
+                Assigned::of(target, column, &scalar)
+            }
+            (Self::Default, WriteColumn::Column(at)) => {
+                let cell = target.shape.columns[at].cell.as_ref();
+                let default = cell.and_then(|cell| cell.default.clone());
+                Ok(Assigned::Value(at, default.unwrap_or(Value::Null)))
+            }
+            (Self::Default, WriteColumn::Ts | WriteColumn::Ttl) => Ok(Assigned::Nothing),
+        }
+    }
+}
+
+/// Value that was assigned.
+#[derive(Clone, Debug)]
+pub(super) enum Assigned {
+    Value(usize, Value<'static>),
+    Ts(i64),
+    Ttl(u64),
+    Nothing,
+}
+
+impl Assigned {
+    /// Assigns a value of an expression.
+    pub(super) fn of(
+        target: &WriteTarget,
+        column: WriteColumn,
+        scalar: &ScalarValue,
+    ) -> Result<Self> {
+        let invalid = |text: String| SqlError::new(SqlState::InvalidValue, text);
+        match column {
+            WriteColumn::Column(at) => {
+                let column = &target.shape.columns[at];
+                Ok(Self::Value(at, assign(&column.name, column.ty, scalar)?))
+            }
+            WriteColumn::Ts => match assign("_ts", TS, scalar)? {
+                Value::Signed(ts) if ts >= 0 => Ok(Self::Ts(ts)),
+                Value::Null => Ok(Self::Nothing),
+                _ => Err(invalid(format!("_ts: {scalar} is before 1970; cells have no such time"))),
+            },
+            WriteColumn::Ttl if scalar.is_null() => Ok(Self::Nothing),
+            WriteColumn::Ttl => milliseconds(scalar).map(Self::Ttl).ok_or_else(|| {
+                let text = "_ttl is an interval of days, hours, minutes or seconds above 0, as in \
+                            INTERVAL '1 day'";
+                invalid(format!("{text}; it is {scalar}"))
+            }),
+        }
+    }
+}
+
+impl InputRow {
+    /// Collects what was assigned.
+    pub(super) fn of(assigned: impl IntoIterator<Item = Assigned>) -> Self {
+        let (mut values, mut times) = (Vec::new(), CellTimes::default());
+        for one in assigned {
+            match one {
+                Assigned::Value(at, value) => values.push((at, value)),
+                Assigned::Ts(ts) => times.ts = Some(ts),
+                Assigned::Ttl(milliseconds) => times.ttl_ms = Some(milliseconds),
+                Assigned::Nothing => {}
+            }
+        }
+        Self { values, times }
+    }
+}
+
+/// Returns the rows of VALUES.
+pub(super) fn evaluated(
+    running: &Running,
+    target: &WriteTarget,
+    columns: &[WriteColumn],
+    rows: &[Vec<RowValue>],
+) -> Result<Vec<InputRow>> {
+    let row = |row: &Vec<RowValue>| {
+        let assigned = row
+            .iter()
+            .zip(columns)
+            .map(|(value, column)| value.value(running, target, *column))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(InputRow::of(assigned))
+    };
+    rows.iter().map(row).collect()
+}
+
+/// Returns one row of a query.
+pub(super) fn row_of(
+    target: &WriteTarget,
+    columns: &[WriteColumn],
+    batch: &RecordBatch,
+    at: usize,
+) -> Result<InputRow> {
+    let assigned = batch
+        .columns()
+        .iter()
+        .zip(columns)
+        .map(|(array, column)| {
+            Assigned::of(target, *column, &ScalarValue::try_from_array(array, at)?)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(InputRow::of(assigned))
+}
+
+/// Row that was sent.
+pub(super) struct SentRow {
+    /// Place among the rows of the statement.
+    pub(super) at: usize,
+    pub(super) row: Bytes,
+    /// Its values, where they are needed again.
+    pub(super) input: Option<Box<InputRow>>,
+}
+
+/// Returns a value of a row by its column; null if it is not given.
+pub(super) fn value_in(values: &[ColumnValue], at: usize) -> &Value<'static> {
+    values.iter().find(|(column, _)| *column == at).map_or(&Value::Null, |(_, value)| value)
+}

@@ -1,0 +1,205 @@
+//! The table that a statement writes: its columns by name, and the witness of its rows.
+
+use std::sync::{Arc, PoisonError};
+
+use datafusion::sql::sqlparser::ast::Ident;
+use halite_rowkey::language::{ColumnType, TableDeclaration};
+use halite_types::suggest::closest_match;
+use halite_types::{Bytes, Table, TableDescriptor, TableName};
+
+use super::syntax::placed;
+use crate::catalog::HaliteCatalog;
+use crate::catalog::shape::{Source, TableShape};
+use crate::error::{Result, SqlError, SqlState};
+use crate::names::{by_case, resolve};
+use crate::session::settings::UnreadableKeys;
+
+/// Value of the marker.
+pub(super) const MARKER_VALUE: &[u8] = &[1];
+
+/// Cell that tells whether a row is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Witness {
+    pub(super) family: Bytes,
+    pub(super) qualifier: Bytes,
+}
+
+/// What a statement gives a value to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WriteColumn {
+    /// Field of the key or column, by its position in the shape.
+    Column(usize),
+    /// `_ts`: the time of the cells that are written.
+    Ts,
+    /// `_ttl`: their time to live.
+    Ttl,
+}
+
+/// Table that a statement writes.
+pub(super) struct WriteTarget {
+    pub(super) table: Arc<dyn Table>,
+    pub(super) shape: Arc<TableShape>,
+    pub(super) witness: Option<Witness>,
+    /// Name of the table in the statement, as the catalog spells it.
+    pub(super) name: Vec<Ident>,
+    /// Name of its rows in expressions.
+    pub(super) alias: Ident,
+}
+
+impl WriteTarget {
+    /// Finds the table of a statement.
+    ///
+    /// # Errors
+    /// `UndefinedTable`; `NotSupported` for tables of the catalog that are none of the cluster.
+    pub(super) async fn find(
+        catalog: &HaliteCatalog,
+        parts: &[Ident],
+        alias: Option<Ident>,
+    ) -> Result<Self> {
+        let path = resolve(catalog, parts).await?;
+        let name = TableName::new(path.schema.as_str(), path.table.as_str())?;
+        let Some(descriptor) = catalog.descriptor(&name).await? else {
+            return Err(SqlError::unsupported(format!(
+                "{}.{} is no table of the cluster, and is not written by SQL",
+                path.schema, path.table
+            )));
+        };
+        let settings = catalog.settings.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let null_keys = settings.unreadable_keys == UnreadableKeys::Null;
+        let shape = TableShape::of(&descriptor, null_keys)?;
+        if shape.has_dictionary() {
+            return Err(SqlError::unsupported(format!(
+                "table {name} numbers values by a dictionary (DICT), which SQL does not write yet; \
+                 use the row-key API"
+            )));
+        }
+        let quoted = |text: &str| Ident::with_quote('"', text);
+        let table_ident = quoted(&path.table);
+        let name = match parts.len() {
+            1 => vec![table_ident.clone()],
+            _ => vec![quoted(&path.schema), table_ident.clone()],
+        };
+        Ok(Self {
+            table: catalog.cluster.table(descriptor.name()),
+            witness: witness(&shape),
+            shape: Arc::new(shape),
+            name,
+            alias: alias.unwrap_or(table_ident),
+        })
+    }
+
+    /// Returns the column that a name means.
+    ///
+    /// # Errors
+    /// `UndefinedColumn` with the nearest name, `Ambiguous`.
+    pub(super) fn column(&self, name: &Ident) -> Result<WriteColumn> {
+        let names = || self.shape.columns.iter().map(|column| column.name.as_str());
+        let found = match name.quote_style {
+            Some(_) => names().find(|known| *known == name.value),
+            None => by_case(&name.value, names()).map_err(|error| placed(error, name))?,
+        };
+        if let Some(found) = found
+            && let Some(at) = self.shape.position(found)
+        {
+            return Ok(WriteColumn::Column(at));
+        }
+        match name.value.to_ascii_lowercase().as_str() {
+            "_ts" => return Ok(WriteColumn::Ts),
+            "_ttl" => return Ok(WriteColumn::Ttl),
+            _ => {}
+        }
+        let near = closest_match(&name.value, names())
+            .map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        let text = format!("table {} has no column {}{near}", self.table.name(), name.value);
+        Err(placed(SqlError::new(SqlState::UndefinedColumn, text), name))
+    }
+
+    /// Checks that a column can be written.
+    ///
+    /// # Errors
+    /// `NotSupported` for columns that SQL does not write.
+    pub(super) fn check_written(&self, at: usize) -> Result<()> {
+        let column = &self.shape.columns[at];
+        let what = match &column.source {
+            Source::Unread(ty) => ty.as_str(),
+            Source::Pseudo(_) | Source::Part(_) => "a pseudo-column",
+            Source::Key(_) | Source::Cell { .. } => return Ok(()),
+        };
+        let text = format!(
+            "column {} of table {} is {what}, which SQL does not write",
+            column.name,
+            self.table.name()
+        );
+        Err(SqlError::unsupported(text))
+    }
+
+    /// Returns the positions of the columns that are cells.
+    pub(super) fn cells(&self) -> impl Iterator<Item = usize> + '_ {
+        let is_cell = |at: &usize| matches!(self.shape.columns[*at].source, Source::Cell { .. });
+        (0..self.shape.columns.len()).filter(is_cell)
+    }
+
+    /// Returns the witness.
+    ///
+    /// # Errors
+    /// `NotSupported`: without one, nothing tells whether a row is there.
+    pub(super) fn expect_witness(&self) -> Result<&Witness> {
+        self.witness.as_ref().ok_or_else(|| {
+            let name = self.table.name();
+            SqlError::unsupported(format!(
+                "INSERT INTO {name}: nothing tells whether a row is there, because no column of \
+                 fixed width is NOT NULL, and the table was not created by SQL; UPSERT writes \
+                 without looking, or declare a column NOT NULL"
+            ))
+        })
+    }
+}
+
+/// Returns the cell that every row has: one that is never empty, since to HBase an empty value is
+/// absent too.
+fn witness(shape: &TableShape) -> Option<Witness> {
+    let column = shape.columns.iter().find_map(|column| {
+        let cell = column.cell.as_ref()?;
+        let Source::Cell { family, qualifier } = &column.source else { return None };
+        let is_witness = cell.not_null
+            && !cell.is_counter
+            && column.ty.fixed_bytes().is_some_and(|bytes| bytes > 0);
+        is_witness.then(|| Witness { family: family.clone(), qualifier: qualifier.clone() })
+    });
+    let marker = || {
+        let family = shape.marker.clone()?;
+        Some(Witness { family, qualifier: Bytes::new() })
+    };
+    column.or_else(marker)
+}
+
+/// Returns the family of the marker for a table that SQL creates; `None` if a column is the witness,
+/// or if every family belongs to columns that own all of its qualifiers.
+pub(crate) fn marker_family(
+    declaration: &TableDeclaration,
+    descriptor: &TableDescriptor,
+) -> Option<String> {
+    let has_witness = declaration.columns.iter().any(|column| {
+        column.not_null
+            && column.ty != ColumnType::Counter
+            && column
+                .ty
+                .value_type()
+                .and_then(halite_rowkey::FieldType::fixed_bytes)
+                .is_some_and(|bytes| bytes > 0)
+    });
+    if has_witness {
+        return None;
+    }
+    let families = descriptor
+        .families()
+        .filter_map(|family| std::str::from_utf8(family.name()).ok().map(ToOwned::to_owned));
+    let is_free = |family: &String| {
+        !declaration.columns.iter().any(|column| {
+            let owns_all = matches!(column.ty, ColumnType::Series { .. }) || column.owns(b"");
+            column.family == *family && owns_all
+        })
+    };
+    let mut families = families.filter(is_free);
+    families.next()
+}
