@@ -137,8 +137,8 @@ impl KeySchema {
         }
         declaration.key = self.clone();
         let dropped = declaration.drop_unfit();
-        // The parser of statements decides, so that the output of SHOW CREATE TABLE can be parsed. No
-        // attribute concerns the key: a cluster has some that statements do not know.
+        // The parser of statements decides, so that the output of SHOW CREATE TABLE can be parsed.
+        // No attribute concerns the key: a cluster has some that statements do not know.
         let families =
             descriptor.families().map(|family| FamilyDescriptor::new(family.name().clone()));
         declaration.descriptor =

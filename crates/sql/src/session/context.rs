@@ -16,7 +16,7 @@ use halite_types::{Cluster, TableDescriptor, TableName};
 use super::access::Access;
 use super::answer::{Answer, deadline, within};
 use super::planner::{self, Rewrite};
-use super::prepared::QueryShape;
+use super::query_shape::QueryShape;
 use super::settings::Settings;
 use super::statement::StatementContext;
 use super::write::Block;

@@ -17,6 +17,7 @@ pub(crate) mod overflow;
 pub(crate) mod parameters;
 pub(crate) mod planner;
 mod prepared;
+mod query_shape;
 pub(crate) mod relations;
 pub(crate) mod settings;
 pub(crate) mod statement;

@@ -11,7 +11,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::expr::{Cast, Placeholder};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
-use super::prepared::QueryShape;
+use super::query_shape::QueryShape;
 use crate::error::{Result, SqlError, SqlState};
 
 /// Parameters of a statement, as many as a message of PostgreSQL's protocol can count.

@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 use super::interrupt::interruptible;
 use super::literals::TypedLiterals;
 use super::parameters;
-use super::prepared::QueryShape;
+use super::query_shape::QueryShape;
 use super::relations::Relations;
 use super::statement::StatementContext;
 use crate::catalog::{CATALOG, CatalogHandle, DEFAULT, HaliteCatalog};

@@ -11,6 +11,7 @@ use datafusion::common::ScalarValue;
 
 use super::answer::Answer;
 use super::context::SqlContext;
+use super::query_shape::QueryShape;
 use crate::error::{Result, SqlError, SqlState};
 use crate::parse::{Kind, kind_of, tokens_of};
 
@@ -69,12 +70,6 @@ impl Prepared {
             "the table has changed, and the statement now has other columns; prepare it again",
         ))
     }
-}
-
-/// Parameters and columns of a query.
-pub(super) struct QueryShape {
-    pub(super) parameters: Vec<FieldRef>,
-    pub(super) schema: SchemaRef,
 }
 
 impl SqlContext {

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 
 use super::answer::{Answer, within};
 use super::context::SqlContext;
-use super::prepared::QueryShape;
+use super::query_shape::QueryShape;
 use super::settings::Transactions;
 use super::statement::StatementContext;
 use crate::error::{Result, SqlError};
