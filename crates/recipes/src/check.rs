@@ -59,7 +59,7 @@ pub fn check(recipe: &dyn Recipe, load: Load, target: &mut dyn CheckTarget) -> R
     let site = |cluster| Site { cluster, namespace: namespace.clone() };
     {
         let cluster = target.open()?;
-        drop_tables(&cluster, &namespace)?;
+        drop_tables(recipe, &cluster, &namespace)?;
         recipe.open(&site(cluster), load)?;
     }
     let half = load.items / 2;
@@ -77,7 +77,7 @@ pub fn check(recipe: &dyn Recipe, load: Load, target: &mut dyn CheckTarget) -> R
     let mut at_end =
         application.verify_while_writing(last..load.items).context("reading while others write")?;
     at_end += application.verify(load.items).context("at the end")?;
-    drop_tables(&cluster, &namespace)?;
+    drop_tables(recipe, &cluster, &namespace)?;
     Ok(CheckReport { acknowledged, repaired, after_crash, at_end })
 }
 

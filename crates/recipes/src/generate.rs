@@ -43,7 +43,7 @@ pub fn generate(
         Some((there, written)) if there == load => written.min(load.items),
         Some((there, _)) => bail!(
             "the tables of {} contain {} {} of seed {}; use --scale {} --seed {}, or start again \
-             with: halite recipe {} init --drop",
+             with: halite recipe {} init --drop, and --data, --connect and --from as here",
             site.namespace,
             there.items,
             about.items,

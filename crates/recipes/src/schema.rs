@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
+use halite::rowkey::language::{Statement, statements};
 use halite::{BlockingCluster, ErrorKind, declare_tables};
 
 use crate::recipe::{Recipe, Site};
@@ -24,15 +25,33 @@ pub fn init(recipe: &dyn Recipe, site: &Site, out: &mut dyn Write) -> Result<()>
     Ok(())
 }
 
-/// Drops the tables of a namespace, and the namespace. Returns the number of tables.
+/// Drops the tables of a recipe in a namespace, and the namespace if it has no others. Returns the
+/// number of dropped tables.
 ///
 /// # Errors
 /// Errors of the cluster.
-pub fn drop_tables(cluster: &BlockingCluster, namespace: &str) -> Result<usize> {
-    let mut dropped = 0;
+pub fn drop_tables(
+    recipe: &dyn Recipe,
+    cluster: &BlockingCluster,
+    namespace: &str,
+) -> Result<usize> {
+    let declared = statements(recipe.statements())
+        .map_err(|error| anyhow!("the statements of {}: {error}", recipe.about().name))?;
+    let declared: Vec<&str> = declared
+        .iter()
+        .filter_map(|statement| match statement {
+            Statement::CreateTable(table) => Some(table.descriptor.name().qualifier()),
+            _ => None,
+        })
+        .collect();
+    let (mut dropped, mut others) = (0, 0);
     for table in cluster.list_tables()? {
         let name = table.name();
         if name.namespace() != namespace {
+            continue;
+        }
+        if !declared.contains(&name.qualifier()) {
+            others += 1;
             continue;
         }
         if cluster.is_enabled(name)? {
@@ -40,6 +59,9 @@ pub fn drop_tables(cluster: &BlockingCluster, namespace: &str) -> Result<usize> 
         }
         cluster.drop_table(name).with_context(|| format!("dropping table {name}"))?;
         dropped += 1;
+    }
+    if others > 0 {
+        return Ok(dropped);
     }
     match cluster.drop_namespace(namespace) {
         Err(error) if error.kind() != ErrorKind::NoSuchNamespace => Err(error.into()),
@@ -51,8 +73,8 @@ pub fn drop_tables(cluster: &BlockingCluster, namespace: &str) -> Result<usize> 
 ///
 /// # Errors
 /// Errors of the cluster.
-pub fn reset(site: &Site) -> Result<usize> {
-    let dropped = drop_tables(&site.cluster, &site.namespace)?;
+pub fn reset(recipe: &dyn Recipe, site: &Site) -> Result<usize> {
+    let dropped = drop_tables(recipe, &site.cluster, &site.namespace)?;
     crate::generate::clear(site)?;
     Ok(dropped)
 }

@@ -149,7 +149,7 @@ impl RecipeArgs {
     fn init(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
         let mut out = std::io::stdout();
         if self.drop {
-            let dropped = reset(site)?;
+            let dropped = reset(recipe, site)?;
             writeln!(out, "{dropped} tables of {} dropped\n", site.namespace)?;
         }
         init(recipe, site, &mut out)

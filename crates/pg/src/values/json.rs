@@ -54,6 +54,9 @@ fn write(field: &FieldRef, array: &ArrayRef, row: usize, out: &mut String) -> Re
             }
             out.push('}');
         }
+        DataType::List(of) => list(of, &array.as_list::<i32>().value(row), out)?,
+        DataType::LargeList(of) => list(of, &array.as_list::<i64>().value(row), out)?,
+        DataType::FixedSizeList(of, _) => list(of, &array.as_fixed_size_list().value(row), out)?,
         _ => {
             let text = Column::new(field, array)?.text(row)?;
             match types::oid_of(field) {
@@ -65,6 +68,18 @@ fn write(field: &FieldRef, array: &ArrayRef, row: usize, out: &mut String) -> Re
             }
         }
     }
+    Ok(())
+}
+
+fn list(field: &FieldRef, items: &ArrayRef, out: &mut String) -> Result<()> {
+    out.push('[');
+    for at in 0..items.len() {
+        if at > 0 {
+            out.push_str(", ");
+        }
+        write(field, items, at, out)?;
+    }
+    out.push(']');
     Ok(())
 }
 
@@ -92,6 +107,22 @@ fn string(text: &str, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_of_lists_are_arrays_of_arrays() {
+        use halite_sql::datafusion::arrow::array::{ListArray, StringArray};
+        use halite_sql::datafusion::arrow::buffer::OffsetBuffer;
+        use halite_sql::datafusion::arrow::datatypes::Field;
+        let of = |items: ArrayRef, lengths: Vec<usize>| -> ArrayRef {
+            let item = Field::new("item", items.data_type().clone(), true).into();
+            let offsets = OffsetBuffer::from_lengths(lengths);
+            std::sync::Arc::new(ListArray::new(item, offsets, items, None))
+        };
+        let words = StringArray::from(vec![Some("a"), None, Some("\"")]);
+        let lists = of(of(std::sync::Arc::new(words), vec![1, 2]), vec![2]);
+        let field = Field::new("l", lists.data_type().clone(), true).into();
+        assert_eq!(text(&field, &lists, 0).unwrap(), r#"[["a"], [null, "\""]]"#);
+    }
 
     #[test]
     fn text_is_escaped() {

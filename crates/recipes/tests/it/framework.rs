@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use halite::{BlockingCluster, FamilyDescriptor, TableDescriptor};
+use halite::{BlockingCluster, FamilyDescriptor, TableDescriptor, TableName};
 use halite_recipes::{
     BenchConfig, DyingCluster, Load, Recipe, Site, explain, find_recipe, generate, init, load_of,
     recipes, reset, run_bench, stored_bytes,
@@ -93,7 +93,11 @@ fn other_load_in_filled_tables_is_refused_until_reset() {
     let other = Load { seed: 2, items: 100 };
     let error = generate(recipe, &site, other, &mut |_| ()).unwrap_err().to_string();
     assert!(error.contains("100 messages of seed 1") && error.contains("init --drop"), "{error}");
-    assert_eq!(reset(&site).unwrap(), 3);
+    let mine: TableName = "messages:mine".parse().unwrap();
+    let table = TableDescriptor::new(mine.clone()).family(FamilyDescriptor::new("f"));
+    site.cluster.create_table(table, &[]).unwrap();
+    assert_eq!(reset(recipe, &site).unwrap(), 3, "and none that is not the recipe's");
+    assert!(site.cluster.list_tables().unwrap().iter().any(|table| *table.name() == mine));
     generate(recipe, &site, other, &mut |_| ()).unwrap();
     recipe.open(&site, other).unwrap().verify(100).unwrap();
 }

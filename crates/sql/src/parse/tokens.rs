@@ -37,6 +37,7 @@ pub(crate) fn tokens_of(text: &str) -> Result<Vec<TokenWithSpan>> {
     let tokens: Vec<_> = tokens
         .into_iter()
         .filter(|token| !matches!(token.token, Token::Whitespace(_) | Token::EOF))
+        .flat_map(signed)
         .collect();
     if tokens.len() > MAX_TOKENS {
         return Err(too_long(&format!("{} words and signs", tokens.len()), "100,000"));
@@ -44,6 +45,45 @@ pub(crate) fn tokens_of(text: &str) -> Result<Vec<TokenWithSpan>> {
     let tokens = listed(&qualified(tokens));
     check_shape(&tokens)?;
     Ok(tokens)
+}
+
+/// Returns a comparison and the sign of the number behind it, as in `n>-1`, which the tokenizer takes
+/// for one operator. As in PostgreSQL, an operator of these signs does not end in a sign of a number.
+fn signed(token: TokenWithSpan) -> impl Iterator<Item = TokenWithSpan> {
+    let parts = match &token.token {
+        Token::CustomBinaryOperator(text) => comparison_and_sign(text),
+        _ => None,
+    };
+    let span = token.span;
+    let (first, second) = match parts {
+        Some((comparison, sign)) => {
+            (TokenWithSpan::new(comparison, span), Some(TokenWithSpan::new(sign, span)))
+        }
+        None => (token, None),
+    };
+    std::iter::once(first).chain(second)
+}
+
+fn comparison_and_sign(text: &str) -> Option<(Token, Token)> {
+    let (rest, sign) = match (text.strip_suffix('-'), text.strip_suffix('+')) {
+        (Some(rest), _) => (rest, Token::Minus),
+        (_, Some(rest)) => (rest, Token::Plus),
+        _ => return None,
+    };
+    let comparison = match rest {
+        "=" => Token::Eq,
+        "<" => Token::Lt,
+        "<=" => Token::LtEq,
+        ">" => Token::Gt,
+        ">=" => Token::GtEq,
+        "<>" => Token::Neq,
+        "*" => Token::Mul,
+        "/" => Token::Div,
+        "+" => Token::Plus,
+        "-" => Token::Minus,
+        _ => return None,
+    };
+    Some((comparison, sign))
 }
 
 /// Parses a query.
