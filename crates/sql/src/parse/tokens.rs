@@ -47,8 +47,8 @@ pub(crate) fn tokens_of(text: &str) -> Result<Vec<TokenWithSpan>> {
     Ok(tokens)
 }
 
-/// Returns a comparison and the sign of the number behind it, as in `n>-1`, which the tokenizer takes
-/// for one operator. As in PostgreSQL, an operator of these signs does not end in a sign of a number.
+/// Returns a comparison and the sign of the number after it, as in `n>-1`, which the tokenizer
+/// takes for one operator. As in PostgreSQL, such an operator does not end in a sign.
 fn signed(token: TokenWithSpan) -> impl Iterator<Item = TokenWithSpan> {
     let parts = match &token.token {
         Token::CustomBinaryOperator(text) => comparison_and_sign(text),
