@@ -69,6 +69,8 @@ struct Pass {
     exact: Option<ExactScan>,
     /// Rows that have come, where one may come again.
     seen: HashSet<Bytes>,
+    /// Rows that were written, where LIMIT may take them again.
+    taken: HashSet<Bytes>,
     written: u64,
     images: Vec<RowImage>,
     /// Rows that changed before they were written.
@@ -80,9 +82,11 @@ impl Changes<'_> {
     pub(super) async fn run(&self, select: LogicalPlan) -> Result<(u64, Vec<RowImage>)> {
         let (mut written, mut images) = (0, Vec::new());
         let mut wanted = Wanted::All;
+        let mut taken = HashSet::new();
         for attempt in 0..MAX_TRIES {
             pause(attempt).await;
-            let pass = self.pass(select.clone(), &wanted).await?;
+            let pass = self.pass(select.clone(), &wanted, taken).await?;
+            taken = pass.taken;
             written += pass.written;
             images.extend(pass.images);
             if pass.changed.is_empty() {
@@ -102,15 +106,22 @@ impl Changes<'_> {
         Err(contention(&self.plan.target, rows))
     }
 
-    async fn pass(&self, select: LogicalPlan, wanted: &Wanted) -> Result<Pass> {
+    /// Runs the query once. Rows of `taken` were written by runs before it, and are among the rows
+    /// of its LIMIT.
+    async fn pass(
+        &self,
+        select: LogicalPlan,
+        wanted: &Wanted,
+        taken: HashSet<Bytes>,
+    ) -> Result<Pass> {
         let target = &self.plan.target;
         let query = select::physical(self.running, select).await?;
         let exact = if self.depends_on_rows() {
             None
         } else {
-            exact_scan(&query.physical, target.table.name())
+            exact_scan(&query.physical, target.table.name(), self.plan.has_limit)
         };
-        let mut pass = Pass { exact, ..Pass::default() };
+        let mut pass = Pass { exact, taken, ..Pass::default() };
         let mut sink = Sink::new(target, &self.running.statement);
         let points = pass.exact.as_mut().and_then(|exact| exact.points.take());
         if let Some(points) = points {
@@ -147,6 +158,9 @@ impl Changes<'_> {
             if result.processed {
                 pass.written += 1;
                 pass.images.extend(sent.image);
+                if self.plan.has_limit {
+                    pass.taken.insert(sent.row);
+                }
             } else if pass.exact.is_none() || self.plan.has_limit {
                 pass.changed.push(sent.row);
             }
@@ -171,7 +185,7 @@ impl Changes<'_> {
                 Wanted::These(rows) => rows.contains(&row),
             };
             let tracks = self.plan.joins || matches!(wanted, Wanted::Some(_));
-            if !is_wanted || tracks && !pass.seen.insert(row.clone()) {
+            if !is_wanted || pass.taken.contains(&row) || tracks && !pass.seen.insert(row.clone()) {
                 continue;
             }
             if pass.exact.is_some() {
