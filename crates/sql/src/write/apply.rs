@@ -17,7 +17,7 @@ use super::candidate::Candidate;
 use super::change::ChangePlan;
 use super::returning::RowImage;
 use super::running::Running;
-use super::select::{self, ExactScan, exact_scan, scans_of};
+use super::select::{self, ExactScan, ReadyQuery, exact_scan, scans_of};
 use super::sink::Sink;
 use super::source::InputRow;
 use super::target::WriteColumn;
@@ -123,6 +123,23 @@ impl Changes<'_> {
         };
         let mut pass = Pass { exact, taken, ..Pass::default() };
         let mut sink = Sink::new(target, &self.running.statement);
+        let pushed = self.push_rows(query, wanted, &mut sink, &mut pass).await;
+        if pushed.is_err() {
+            sink.settle().await;
+        }
+        pushed?;
+        sink.finish().await?;
+        self.take_done(&mut sink, &mut pass);
+        Ok(pass)
+    }
+
+    async fn push_rows(
+        &self,
+        query: ReadyQuery,
+        wanted: &Wanted,
+        sink: &mut Sink<'_, SentChange>,
+        pass: &mut Pass,
+    ) -> Result<()> {
         let points = pass.exact.as_mut().and_then(|exact| exact.points.take());
         if let Some(points) = points {
             for row in points {
@@ -130,20 +147,19 @@ impl Changes<'_> {
                 sink.push(SentChange { row, image: None }, op).await?;
             }
         } else {
-            let mut batches = if scans_of(&query.physical, target.table.name()) > 1 {
+            let table = self.plan.target.table.name();
+            let mut batches = if scans_of(&query.physical, table) > 1 {
                 let batches = collect(query.physical, query.context).await?;
                 futures::stream::iter(batches.into_iter().map(Ok)).boxed()
             } else {
                 execute_stream(query.physical, query.context)?.boxed()
             };
             while let Some(batch) = batches.next().await {
-                self.push_batch(&batch?, wanted, &mut sink, &mut pass).await?;
-                self.take_done(&mut sink, &mut pass);
+                self.push_batch(&batch?, wanted, sink, pass).await?;
+                self.take_done(sink, pass);
             }
         }
-        sink.finish().await?;
-        self.take_done(&mut sink, &mut pass);
-        Ok(pass)
+        Ok(())
     }
 
     /// Returns `true` if what is written or returned depends on the values of the row.

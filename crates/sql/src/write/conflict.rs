@@ -123,7 +123,11 @@ impl ConflictPlan {
             let mut waiting = rows.into_iter().peekable();
             while waiting.peek().is_some() {
                 let chunk: Vec<SentRow> = waiting.by_ref().take(CHUNK_ROWS).collect();
-                update.write_chunk(chunk, &mut sink).await?;
+                let pushed = update.write_chunk(chunk, &mut sink).await;
+                if pushed.is_err() {
+                    sink.settle().await;
+                }
+                pushed?;
             }
             sink.finish().await?;
             rows = Vec::new();

@@ -1,5 +1,7 @@
 //! Rows that INSERT and UPSERT write.
 
+use std::collections::HashSet;
+
 use datafusion::arrow::array::RecordBatch;
 
 use super::insert::{Conflict, InsertPlan};
@@ -11,6 +13,7 @@ use super::source::{InputRow, SentRow, row_of};
 use super::target::WriteTarget;
 use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError, SqlState};
+use halite_types::Bytes;
 
 /// Running INSERT or UPSERT.
 pub(super) struct InsertRun<'r> {
@@ -23,6 +26,8 @@ pub(super) struct InsertRun<'r> {
     written: u64,
     returned: Vec<(usize, RowImage)>,
     conflicts: Vec<SentRow>,
+    /// Rows that ON CONFLICT DO UPDATE may change, which it does once.
+    keys: HashSet<Bytes>,
 }
 
 impl<'r> InsertRun<'r> {
@@ -36,6 +41,7 @@ impl<'r> InsertRun<'r> {
             written: 0,
             returned: Vec::new(),
             conflicts: Vec::new(),
+            keys: HashSet::new(),
         }
     }
 
@@ -62,6 +68,9 @@ impl<'r> InsertRun<'r> {
             {
                 self.sink.push(sent, op).await?;
                 return self.take_done();
+            }
+            if !self.keys.insert(row.clone()) {
+                return Err(self.twice_error(&row));
             }
             if conflict.is_only {
                 self.conflicts.push(sent);
@@ -99,6 +108,17 @@ impl<'r> InsertRun<'r> {
         }
     }
 
+    fn twice_error(&self, row: &[u8]) -> SqlError {
+        let target = &self.plan.target;
+        let text = format!(
+            "ON CONFLICT DO UPDATE cannot change the row {} of table {} a second time; group the \
+             rows by key first",
+            target.row_text(row),
+            target.table.name()
+        );
+        SqlError::new(SqlState::Cardinality, text)
+    }
+
     fn exists_error(&self, row: &[u8]) -> SqlError {
         let target = &self.plan.target;
         let text = format!(
@@ -110,7 +130,13 @@ impl<'r> InsertRun<'r> {
         SqlError::new(SqlState::RowExists, text)
     }
 
-    pub(super) async fn finish(mut self) -> Result<Written> {
+    /// Writes the rest and returns what was written. `pushed` is how the rows ended; after an error
+    /// those in flight are waited for, so that they are counted.
+    pub(super) async fn finish(mut self, pushed: Result<()>) -> Result<Written> {
+        if pushed.is_err() {
+            self.sink.settle().await;
+        }
+        pushed?;
         self.sink.finish().await?;
         self.take_done()?;
         if let Conflict::Update(conflict) = &self.plan.on_conflict {

@@ -59,7 +59,10 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
     /// # Errors
     /// The error of an earlier operation; those that were sent have then ended.
     pub(super) async fn push(&mut self, token: T, op: RowOp) -> Result<()> {
-        self.statement.count_write(self.target.table.name())?;
+        if let Err(error) = self.statement.count_write(self.target.table.name()) {
+            self.settle().await;
+            return Err(error);
+        }
         if self.busy.contains(op.row()) {
             self.drain().await?;
         }
@@ -81,6 +84,15 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
     pub(super) async fn finish(&mut self) -> Result<()> {
         self.send();
         self.drain().await
+    }
+
+    /// Waits for what is in flight, so that its rows are counted in the error that ends the
+    /// statement. What is pending is not sent.
+    pub(super) async fn settle(&mut self) {
+        while let Some(answered) = self.flights.next().await {
+            // The error that ends the statement came first.
+            let _ = self.take(answered);
+        }
     }
 
     /// Removes and returns the results so far.
@@ -116,14 +128,11 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
     /// counted.
     async fn receive(&mut self) -> Result<()> {
         let Some(answered) = self.flights.next().await else { return Ok(()) };
-        let mut first = self.take(answered).err();
-        if first.is_some() {
-            while let Some(answered) = self.flights.next().await {
-                let other = self.take(answered).err();
-                first = first.or(other);
-            }
+        let taken = self.take(answered);
+        if taken.is_err() {
+            self.settle().await;
         }
-        first.map_or(Ok(()), Err)
+        taken
     }
 
     fn take(&mut self, (sent, results): Answered<T>) -> Result<()> {

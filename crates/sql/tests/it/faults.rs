@@ -104,3 +104,33 @@ fn lost_batches_of_conditional_writes_are_outcomes_unknown() {
     }
     assert_eq!(store.rows("SELECT v, n FROM t WHERE k = 1"), ["5|1"]);
 }
+
+#[test]
+fn rows_in_flight_are_counted_in_errors_of_the_statement() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, ROW KEY (k I64))").expect("a table");
+    store.run("INSERT INTO t VALUES (700, 0), (5000, 0)").expect("rows");
+    let rows = "SELECT value, value + 0 FROM generate_series";
+    let count = || store.rows("SELECT count(*) FROM t")[0].parse::<u64>().expect("a number");
+    let check = |error: &SqlError, before: u64, state: SqlState| {
+        assert_eq!(error.state, state, "{error}");
+        let written = count() - before;
+        let end = format!("; {written} row(s) were written before");
+        assert!(written > 0 && error.message.ends_with(&end), "{written} rows: {error}");
+    };
+    let error = store.run(&format!("INSERT INTO t {rows}(1, 4000)")).expect_err("a row is there");
+    check(&error, 2, SqlState::RowExists);
+    let before = count();
+    store.run("SET halite.max_rows_written = 2500").expect("a setting");
+    let error = store.run(&format!("UPSERT INTO t {rows}(6001, 9000)")).expect_err("a limit");
+    check(&error, before, SqlState::LimitExceeded);
+    // Rows of one statement with an error of their values.
+    let before = count();
+    store.run("SET halite.max_rows_written = 0").expect("a setting");
+    let text = "INSERT INTO t SELECT value, 1 / (13500 - value) FROM generate_series(10001, 14000)";
+    let error = store.run(text).expect_err("a division by zero");
+    assert_eq!(error.state, SqlState::DivisionByZero, "{error}");
+    let written = count() - before;
+    let counted = written == 0 || error.message.contains(&format!("; {written} row(s)"));
+    assert!(counted, "{written} rows: {error}");
+}
