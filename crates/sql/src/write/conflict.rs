@@ -15,7 +15,7 @@ use super::parsed::{Names, has_query, named};
 use super::returning::RowImage;
 use super::row::{ColumnValue, if_absent, if_matches};
 use super::running::Running;
-use super::sets::check_set;
+use super::sets::{check_set, check_sets_cells, set_twice};
 use super::sink::Sink;
 use super::source::{Assigned, InputRow, SentRow, is_default, value_in};
 use super::syntax::ConflictUpdate;
@@ -58,12 +58,16 @@ impl ConflictPlan {
         for (name, expr) in assignments {
             let column = target.column(&name)?;
             check_set(target, column, &name)?;
+            if sets.contains(&column) {
+                return Err(set_twice(&name));
+            }
             sets.push(column);
             texts.push(match (is_default(&expr), column) {
                 (true, WriteColumn::Column(at)) => default_text(target, at)?,
                 _ => expr,
             });
         }
+        check_sets_cells(sets.iter().copied())?;
         let has_condition = condition.is_some();
         texts.extend(condition);
         if has_query(texts.iter()) {

@@ -87,13 +87,14 @@ pub(super) fn of_update(update: Update) -> Result<ChangeStatement> {
         returning,
         output,
         or,
-        order_by: _,
-        limit: _,
+        order_by,
+        limit,
     } = update;
     refuse(&[
         (!optimizer_hints.is_empty(), "a hint"),
         (output.is_some(), "OUTPUT (RETURNING returns rows)"),
         (or.is_some(), "OR .."),
+        (!order_by.is_empty() || limit.is_some(), "ORDER BY or LIMIT here"),
         (!table.joins.is_empty(), "a join of the table that is written (join in FROM)"),
     ])?;
     let (name, alias) = target(table.relation)?;
@@ -123,13 +124,14 @@ fn of_delete(delete: Delete) -> Result<ChangeStatement> {
         selection,
         returning,
         output,
-        order_by: _,
-        limit: _,
+        order_by,
+        limit,
     } = delete;
     let (FromTable::WithFromKeyword(mut from) | FromTable::WithoutKeyword(mut from)) = from;
     refuse(&[
         (!optimizer_hints.is_empty(), "a hint"),
         (output.is_some(), "OUTPUT (RETURNING returns rows)"),
+        (!order_by.is_empty() || limit.is_some(), "ORDER BY or LIMIT here"),
         (!tables.is_empty() || from.len() != 1, "a DELETE of several tables"),
         (
             from.iter().any(|one| !one.joins.is_empty()),
