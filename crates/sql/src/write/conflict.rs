@@ -25,6 +25,7 @@ use super::values::{arrays, batch_of};
 use crate::catalog::HaliteCatalog;
 use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError};
+use crate::session::settings::BadCells;
 
 /// Rows that are read at once.
 const CHUNK_ROWS: usize = 1000;
@@ -116,6 +117,7 @@ impl ConflictPlan {
             exprs: self.exprs.bind(running)?,
             target,
             read: target.cells().filter(is_read).collect(),
+            bad_cells: running.statement.settings.bad_cells,
         };
         let mut written = Vec::new();
         for attempt in 0..MAX_TRIES {
@@ -154,6 +156,7 @@ struct RunningUpdate<'r> {
     target: &'r WriteTarget,
     /// Columns that are read, by position.
     read: Vec<usize>,
+    bad_cells: BadCells,
 }
 
 /// Row that is there.
@@ -182,7 +185,7 @@ impl RunningUpdate<'_> {
         for (sent, row) in rows.into_iter().zip(rows_now) {
             let input = sent.input.as_deref().cloned().unwrap_or_else(|| InputRow::of([]));
             if row.cell(&witness.family, &witness.qualifier).is_some() {
-                let current = target.values_of(&row, &self.read)?;
+                let current = target.values_of(&row, &self.read, self.bad_cells)?;
                 found.push(FoundRow { sent, input, row, current });
             } else if !self.plan.is_only {
                 let op = target.mutation(&sent.row, &input.values, input.times, false)?;

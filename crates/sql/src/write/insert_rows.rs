@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use datafusion::arrow::array::RecordBatch;
+use halite_types::Bytes;
 
 use super::insert::{Conflict, InsertPlan};
 use super::returning::{Returning, RowImage};
@@ -13,7 +14,7 @@ use super::source::{InputRow, SentRow, row_of};
 use super::target::WriteTarget;
 use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError, SqlState};
-use halite_types::Bytes;
+use crate::session::settings::BadCells;
 
 /// Running INSERT or UPSERT.
 pub(super) struct InsertRun<'r> {
@@ -156,8 +157,9 @@ impl<'r> InsertRun<'r> {
                     .map(|(_, image)| image)
                     .collect();
                 let target = &self.plan.target;
+                let bad_cells = self.running.statement.settings.bad_cells;
                 if !self.looks {
-                    read_back(target, returning, &mut images).await?;
+                    read_back(target, returning, &mut images, bad_cells).await?;
                 }
                 Some(returning.rows(self.running, target, &images)?)
             }
@@ -172,6 +174,7 @@ async fn read_back(
     target: &WriteTarget,
     returning: &Returning,
     images: &mut [RowImage],
+    bad_cells: BadCells,
 ) -> Result<()> {
     for image in images {
         let is_missing = |at: &usize| {
@@ -184,7 +187,7 @@ async fn read_back(
         }
         let rows = target.table.get_all(vec![target.get(&image.row, &missing)]).await?;
         if let Some(row) = rows.first() {
-            image.values.extend(target.values_of(row, &missing)?);
+            image.values.extend(target.values_of(row, &missing, bad_cells)?);
         }
     }
     Ok(())
