@@ -50,6 +50,8 @@ pub enum SqlState {
     DivisionByZero,
     /// `23502`: null in a field of the key or a NOT NULL column.
     NotNull,
+    /// `21000`: one statement would change a row twice.
+    Cardinality,
     /// `23505`: the row that INSERT writes is there.
     RowExists,
     /// `40001`: a row changed each time that it was to be written.
@@ -98,6 +100,7 @@ impl SqlState {
             Self::WrongLength => "22026",
             Self::DivisionByZero => "22012",
             Self::NotNull => "23502",
+            Self::Cardinality => "21000",
             Self::RowExists => "23505",
             Self::Contention => "40001",
             Self::OutcomeUnknown => "40003",

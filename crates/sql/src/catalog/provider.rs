@@ -25,7 +25,7 @@ use crate::pushdown::push;
 use crate::scan::exec::ScanExec;
 use crate::scan::history::History;
 use crate::scan::spec::{ScanSpec, Target};
-use crate::session::settings::{FullScan, Settings, UnreadableKeys};
+use crate::session::settings::{BadCells, FullScan, Settings, UnreadableKeys};
 
 /// Table of a cluster.
 #[derive(Clone)]
@@ -53,7 +53,10 @@ impl HaliteTable {
     pub(crate) fn new(catalog: &HaliteCatalog, descriptor: &TableDescriptor) -> Result<Self> {
         let settings = catalog.settings.read().unwrap_or_else(PoisonError::into_inner).clone();
         let null_keys = settings.unreadable_keys == UnreadableKeys::Null;
-        let shape = TableShape::of(descriptor, null_keys)?;
+        let mut shape = TableShape::of(descriptor, null_keys)?;
+        if settings.bad_cells == BadCells::Null {
+            shape = shape.with_null_counters();
+        }
         let table = catalog.cluster.table(descriptor.name());
         let forgets = |family: &&FamilyDescriptor| {
             family.max_versions() == 1 || family.keep_deleted_cells() == KeepDeletedCells::False
@@ -83,7 +86,11 @@ impl HaliteTable {
 
     /// Returns the same table as it was, or with its versions.
     pub(crate) fn with_history(&self, history: History) -> Self {
-        Self { history, ..self.clone() }
+        if history.versions.is_none() {
+            return Self { history, ..self.clone() };
+        }
+        let shape = self.shape.with_null_counters();
+        Self { history, schema: shape.arrow(), shape: Arc::new(shape), ..self.clone() }
     }
 
     /// Returns what is not shown of an earlier state.

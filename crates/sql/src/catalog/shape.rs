@@ -285,6 +285,16 @@ impl TableShape {
         shape
     }
 
+    /// Returns the shape with counters that may be null: those of a time without a cell of theirs,
+    /// and cells that are none of a counter.
+    pub(crate) fn with_null_counters(&self) -> Self {
+        let mut shape = self.clone();
+        for column in shape.columns.iter_mut().filter(|column| column.is_counter()) {
+            column.field.set_nullable(true);
+        }
+        shape
+    }
+
     /// Returns the shape of the table's cells: the fields of the key, `_row`, and the parts of a
     /// cell.
     pub(crate) fn cells_of(&self) -> Self {

@@ -74,6 +74,10 @@ fn of_comparison(shape: &TableShape, expr: &Expr) -> Option<CellFilter> {
     let column = &shape.columns[found.column];
     let Source::Cell { family, qualifier } = &column.source else { return None };
     let tests_presence = matches!(found.test, Test::Is(Predicate::IsNull | Predicate::NotNull));
+    // A counter without a cell is no null one.
+    if tests_presence && column.is_counter() {
+        return None;
+    }
     if !tests_presence && column.cell.as_ref().is_some_and(|cell| !cell.is_java()) {
         return None;
     }

@@ -94,9 +94,10 @@ impl RowDecoder {
                 }
                 OutputColumn::Cell { ty, declared, family, qualifier, to } => {
                     let is_counter = declared.as_ref().is_some_and(|cell| cell.is_counter);
-                    let missing = if is_counter { Value::Signed(0) } else { Value::Null };
                     let Some(cell) = cells.get(family, qualifier) else {
-                        let _ = to.append(&missing);
+                        // At another time than its own a counter has no value.
+                        let is_zero = is_counter && spec.history.versions.is_none();
+                        let _ = to.append(if is_zero { &Value::Signed(0) } else { &Value::Null });
                         continue;
                     };
                     let appended = read_declared(*ty, declared.as_deref(), cell.value())
@@ -106,7 +107,7 @@ impl RowDecoder {
                         Err(error) if self.bad_cells == BadCells::Fail => return Err(error),
                         Err(_) => {
                             self.bad += 1;
-                            let _ = to.append(&missing);
+                            let _ = to.append(&Value::Null);
                         }
                         Ok(()) => {}
                     }

@@ -176,7 +176,10 @@ impl ColumnBuilder {
 }
 
 /// Returns the digits of a decimal with the scale of [`DECIMAL`].
-fn scaled(value: Decimal) -> Result<i128, String> {
+///
+/// # Errors
+/// The decimal, if it has more digits.
+pub(crate) fn scaled(value: Decimal) -> Result<i128, String> {
     let shift = value.exponent().checked_add(i32::from(DECIMAL.1));
     let fits = shift
         .and_then(|shift| u32::try_from(shift).ok())

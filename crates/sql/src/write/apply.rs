@@ -17,7 +17,7 @@ use super::candidate::Candidate;
 use super::change::ChangePlan;
 use super::returning::RowImage;
 use super::running::Running;
-use super::select::{self, ExactScan, exact_scan, scans_of};
+use super::select::{self, ExactScan, ReadyQuery, exact_scan, scans_of};
 use super::sink::Sink;
 use super::source::InputRow;
 use super::target::WriteColumn;
@@ -69,6 +69,8 @@ struct Pass {
     exact: Option<ExactScan>,
     /// Rows that have come, where one may come again.
     seen: HashSet<Bytes>,
+    /// Rows that were written, where LIMIT may take them again.
+    taken: HashSet<Bytes>,
     written: u64,
     images: Vec<RowImage>,
     /// Rows that changed before they were written.
@@ -80,9 +82,11 @@ impl Changes<'_> {
     pub(super) async fn run(&self, select: LogicalPlan) -> Result<(u64, Vec<RowImage>)> {
         let (mut written, mut images) = (0, Vec::new());
         let mut wanted = Wanted::All;
+        let mut taken = HashSet::new();
         for attempt in 0..MAX_TRIES {
             pause(attempt).await;
-            let pass = self.pass(select.clone(), &wanted).await?;
+            let pass = self.pass(select.clone(), &wanted, taken).await?;
+            taken = pass.taken;
             written += pass.written;
             images.extend(pass.images);
             if pass.changed.is_empty() {
@@ -102,16 +106,40 @@ impl Changes<'_> {
         Err(contention(&self.plan.target, rows))
     }
 
-    async fn pass(&self, select: LogicalPlan, wanted: &Wanted) -> Result<Pass> {
+    /// Runs the query once. Rows of `taken` were written by runs before it, and are among the rows
+    /// of its LIMIT.
+    async fn pass(
+        &self,
+        select: LogicalPlan,
+        wanted: &Wanted,
+        taken: HashSet<Bytes>,
+    ) -> Result<Pass> {
         let target = &self.plan.target;
         let query = select::physical(self.running, select).await?;
         let exact = if self.depends_on_rows() {
             None
         } else {
-            exact_scan(&query.physical, target.table.name())
+            exact_scan(&query.physical, target.table.name(), self.plan.has_limit)
         };
-        let mut pass = Pass { exact, ..Pass::default() };
+        let mut pass = Pass { exact, taken, ..Pass::default() };
         let mut sink = Sink::new(target, &self.running.statement);
+        let pushed = self.push_rows(query, wanted, &mut sink, &mut pass).await;
+        if pushed.is_err() {
+            sink.settle().await;
+        }
+        pushed?;
+        sink.finish().await?;
+        self.take_done(&mut sink, &mut pass);
+        Ok(pass)
+    }
+
+    async fn push_rows(
+        &self,
+        query: ReadyQuery,
+        wanted: &Wanted,
+        sink: &mut Sink<'_, SentChange>,
+        pass: &mut Pass,
+    ) -> Result<()> {
         let points = pass.exact.as_mut().and_then(|exact| exact.points.take());
         if let Some(points) = points {
             for row in points {
@@ -119,20 +147,19 @@ impl Changes<'_> {
                 sink.push(SentChange { row, image: None }, op).await?;
             }
         } else {
-            let mut batches = if scans_of(&query.physical, target.table.name()) > 1 {
+            let table = self.plan.target.table.name();
+            let mut batches = if scans_of(&query.physical, table) > 1 {
                 let batches = collect(query.physical, query.context).await?;
                 futures::stream::iter(batches.into_iter().map(Ok)).boxed()
             } else {
                 execute_stream(query.physical, query.context)?.boxed()
             };
             while let Some(batch) = batches.next().await {
-                self.push_batch(&batch?, wanted, &mut sink, &mut pass).await?;
-                self.take_done(&mut sink, &mut pass);
+                self.push_batch(&batch?, wanted, sink, pass).await?;
+                self.take_done(sink, pass);
             }
         }
-        sink.finish().await?;
-        self.take_done(&mut sink, &mut pass);
-        Ok(pass)
+        Ok(())
     }
 
     /// Returns `true` if what is written or returned depends on the values of the row.
@@ -147,6 +174,9 @@ impl Changes<'_> {
             if result.processed {
                 pass.written += 1;
                 pass.images.extend(sent.image);
+                if self.plan.has_limit {
+                    pass.taken.insert(sent.row);
+                }
             } else if pass.exact.is_none() || self.plan.has_limit {
                 pass.changed.push(sent.row);
             }
@@ -171,7 +201,7 @@ impl Changes<'_> {
                 Wanted::These(rows) => rows.contains(&row),
             };
             let tracks = self.plan.joins || matches!(wanted, Wanted::Some(_));
-            if !is_wanted || tracks && !pass.seen.insert(row.clone()) {
+            if !is_wanted || pass.taken.contains(&row) || tracks && !pass.seen.insert(row.clone()) {
                 continue;
             }
             if pass.exact.is_some() {

@@ -16,6 +16,7 @@ use super::target::WriteTarget;
 use super::values::assign;
 use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError, SqlState};
+use crate::session::settings::BadCells;
 
 /// Row that the query found.
 pub(super) struct Candidate {
@@ -60,9 +61,15 @@ impl Changes<'_> {
         changed: &mut Vec<Bytes>,
     ) -> Result<()> {
         let target = &self.plan.target;
+        let bad_cells = self.running.statement.settings.bad_cells;
+        // Null may be a cell that is none of its column's type.
+        let may_be_bad = |at: &usize| {
+            let is_null = |(column, value): &ColumnValue| column == at && value.is_null();
+            bad_cells == BadCells::Null && chunk.iter().any(|one| one.read.iter().any(is_null))
+        };
         let is_other = |at: &usize| {
             matches!(target.shape.columns[*at].source, Source::Cell { .. })
-                && !target.is_canonical(*at)
+                && (!target.is_canonical(*at) || may_be_bad(at))
         };
         let others: Vec<usize> = self.plan.read.iter().copied().filter(is_other).collect();
         let raw: Vec<Row> = if others.is_empty() {
@@ -79,7 +86,7 @@ impl Changes<'_> {
                 .filter_map(|(column, value)| target.has_value(*column, value))
                 .collect();
             if let Some(raw) = raw.get(at) {
-                if !is_same(target, raw, &candidate.read, &others)? {
+                if !is_same(target, raw, &candidate.read, &others, bad_cells)? {
                     changed.push(candidate.row);
                     continue;
                 }
@@ -160,8 +167,9 @@ fn is_same(
     row: &Row,
     read: &[ColumnValue],
     columns: &[usize],
+    bad_cells: BadCells,
 ) -> Result<bool> {
-    let now = target.values_of(row, columns)?;
+    let now = target.values_of(row, columns, bad_cells)?;
     Ok(now.iter().all(|(at, value)| {
         let before = read.iter().find(|(column, _)| column == at).map(|(_, value)| value);
         before.is_some_and(|before| same_value(before, value))

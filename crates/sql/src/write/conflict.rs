@@ -15,7 +15,7 @@ use super::parsed::{Names, has_query, named};
 use super::returning::RowImage;
 use super::row::{ColumnValue, if_absent, if_matches};
 use super::running::Running;
-use super::sets::check_set;
+use super::sets::{check_set, check_sets_cells, set_twice};
 use super::sink::Sink;
 use super::source::{Assigned, InputRow, SentRow, is_default, value_in};
 use super::syntax::ConflictUpdate;
@@ -25,6 +25,7 @@ use super::values::{arrays, batch_of};
 use crate::catalog::HaliteCatalog;
 use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError};
+use crate::session::settings::BadCells;
 
 /// Rows that are read at once.
 const CHUNK_ROWS: usize = 1000;
@@ -58,12 +59,16 @@ impl ConflictPlan {
         for (name, expr) in assignments {
             let column = target.column(&name)?;
             check_set(target, column, &name)?;
+            if sets.contains(&column) {
+                return Err(set_twice(&name));
+            }
             sets.push(column);
             texts.push(match (is_default(&expr), column) {
                 (true, WriteColumn::Column(at)) => default_text(target, at)?,
                 _ => expr,
             });
         }
+        check_sets_cells(sets.iter().copied())?;
         let has_condition = condition.is_some();
         texts.extend(condition);
         if has_query(texts.iter()) {
@@ -112,6 +117,7 @@ impl ConflictPlan {
             exprs: self.exprs.bind(running)?,
             target,
             read: target.cells().filter(is_read).collect(),
+            bad_cells: running.statement.settings.bad_cells,
         };
         let mut written = Vec::new();
         for attempt in 0..MAX_TRIES {
@@ -123,7 +129,11 @@ impl ConflictPlan {
             let mut waiting = rows.into_iter().peekable();
             while waiting.peek().is_some() {
                 let chunk: Vec<SentRow> = waiting.by_ref().take(CHUNK_ROWS).collect();
-                update.write_chunk(chunk, &mut sink).await?;
+                let pushed = update.write_chunk(chunk, &mut sink).await;
+                if pushed.is_err() {
+                    sink.settle().await;
+                }
+                pushed?;
             }
             sink.finish().await?;
             rows = Vec::new();
@@ -146,6 +156,7 @@ struct RunningUpdate<'r> {
     target: &'r WriteTarget,
     /// Columns that are read, by position.
     read: Vec<usize>,
+    bad_cells: BadCells,
 }
 
 /// Row that is there.
@@ -174,7 +185,7 @@ impl RunningUpdate<'_> {
         for (sent, row) in rows.into_iter().zip(rows_now) {
             let input = sent.input.as_deref().cloned().unwrap_or_else(|| InputRow::of([]));
             if row.cell(&witness.family, &witness.qualifier).is_some() {
-                let current = target.values_of(&row, &self.read)?;
+                let current = target.values_of(&row, &self.read, self.bad_cells)?;
                 found.push(FoundRow { sent, input, row, current });
             } else if !self.plan.is_only {
                 let op = target.mutation(&sent.row, &input.values, input.times, false)?;

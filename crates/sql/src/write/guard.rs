@@ -8,6 +8,7 @@ use super::row::ColumnValue;
 use super::target::WriteTarget;
 use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError, SqlState};
+use crate::session::settings::BadCells;
 use crate::types::cells::{comparable_bytes, read_declared};
 
 /// Returns the filter that includes a row whose column has these bytes, or no cell.
@@ -85,8 +86,14 @@ impl WriteTarget {
     /// Returns the values of columns of a row that was read; of fields of the key, nothing.
     ///
     /// # Errors
-    /// `InvalidValue` for a cell that is none of its column's type.
-    pub(super) fn values_of(&self, row: &Row, columns: &[usize]) -> Result<Vec<ColumnValue>> {
+    /// `InvalidValue` for a cell that is none of its column's type, unless it is null by
+    /// `bad_cells`.
+    pub(super) fn values_of(
+        &self,
+        row: &Row,
+        columns: &[usize],
+        bad_cells: BadCells,
+    ) -> Result<Vec<ColumnValue>> {
         let mut values = Vec::with_capacity(columns.len());
         for at in columns {
             let column = &self.shape.columns[*at];
@@ -94,17 +101,19 @@ impl WriteTarget {
             let value = match row.value(family, qualifier) {
                 None if column.is_counter() => Value::Signed(0),
                 None => Value::Null,
-                Some(bytes) => read_declared(column.ty, column.cell.as_deref(), bytes)
-                    .map_err(|what| {
+                Some(bytes) => match read_declared(column.ty, column.cell.as_deref(), bytes) {
+                    Ok(value) => value.into_owned(),
+                    Err(_) if bad_cells == BadCells::Null => Value::Null,
+                    Err(what) => {
                         let text = format!(
                             "table {}, row {}, column {}: {what}",
                             self.table.name(),
                             self.row_text(row.key()),
                             column.name
                         );
-                        SqlError::new(SqlState::InvalidValue, text)
-                    })?
-                    .into_owned(),
+                        return Err(SqlError::new(SqlState::InvalidValue, text));
+                    }
+                },
             };
             values.push((*at, value));
         }

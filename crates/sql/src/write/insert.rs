@@ -94,6 +94,11 @@ impl InsertPlan {
         let is_plain = matches!(self.on_conflict, Conflict::Fail);
         let writes_over = running.statement.settings.insert == InsertMode::Upsert && is_plain;
         let mut run = InsertRun::new(self, running, !self.is_upsert && !writes_over);
+        let pushed = self.push_rows(running, &mut run).await;
+        run.finish(pushed).await
+    }
+
+    async fn push_rows(&self, running: &Running, run: &mut InsertRun<'_>) -> Result<()> {
         match &self.source {
             RowSource::Values(rows) => {
                 for row in evaluated(running, &self.target, &self.columns, rows)? {
@@ -115,7 +120,7 @@ impl InsertPlan {
                 }
             }
         }
-        run.finish().await
+        Ok(())
     }
 
     /// Adds the DEFAULT values of columns that are not given. UPSERT changes no column that is not

@@ -1,6 +1,9 @@
 //! Rows that INSERT and UPSERT write.
 
+use std::collections::HashSet;
+
 use datafusion::arrow::array::RecordBatch;
+use halite_types::Bytes;
 
 use super::insert::{Conflict, InsertPlan};
 use super::returning::{Returning, RowImage};
@@ -11,6 +14,7 @@ use super::source::{InputRow, SentRow, row_of};
 use super::target::WriteTarget;
 use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError, SqlState};
+use crate::session::settings::BadCells;
 
 /// Running INSERT or UPSERT.
 pub(super) struct InsertRun<'r> {
@@ -23,6 +27,8 @@ pub(super) struct InsertRun<'r> {
     written: u64,
     returned: Vec<(usize, RowImage)>,
     conflicts: Vec<SentRow>,
+    /// Rows that ON CONFLICT DO UPDATE may change, which it does once.
+    keys: HashSet<Bytes>,
 }
 
 impl<'r> InsertRun<'r> {
@@ -36,6 +42,7 @@ impl<'r> InsertRun<'r> {
             written: 0,
             returned: Vec::new(),
             conflicts: Vec::new(),
+            keys: HashSet::new(),
         }
     }
 
@@ -62,6 +69,9 @@ impl<'r> InsertRun<'r> {
             {
                 self.sink.push(sent, op).await?;
                 return self.take_done();
+            }
+            if !self.keys.insert(row.clone()) {
+                return Err(self.twice_error(&row));
             }
             if conflict.is_only {
                 self.conflicts.push(sent);
@@ -99,6 +109,17 @@ impl<'r> InsertRun<'r> {
         }
     }
 
+    fn twice_error(&self, row: &[u8]) -> SqlError {
+        let target = &self.plan.target;
+        let text = format!(
+            "ON CONFLICT DO UPDATE cannot change the row {} of table {} a second time; group the \
+             rows by key first",
+            target.row_text(row),
+            target.table.name()
+        );
+        SqlError::new(SqlState::Cardinality, text)
+    }
+
     fn exists_error(&self, row: &[u8]) -> SqlError {
         let target = &self.plan.target;
         let text = format!(
@@ -110,7 +131,13 @@ impl<'r> InsertRun<'r> {
         SqlError::new(SqlState::RowExists, text)
     }
 
-    pub(super) async fn finish(mut self) -> Result<Written> {
+    /// Writes the rest and returns what was written. `pushed` is how the rows ended; after an error
+    /// those in flight are waited for, so that they are counted.
+    pub(super) async fn finish(mut self, pushed: Result<()>) -> Result<Written> {
+        if pushed.is_err() {
+            self.sink.settle().await;
+        }
+        pushed?;
         self.sink.finish().await?;
         self.take_done()?;
         if let Conflict::Update(conflict) = &self.plan.on_conflict {
@@ -130,8 +157,9 @@ impl<'r> InsertRun<'r> {
                     .map(|(_, image)| image)
                     .collect();
                 let target = &self.plan.target;
+                let bad_cells = self.running.statement.settings.bad_cells;
                 if !self.looks {
-                    read_back(target, returning, &mut images).await?;
+                    read_back(target, returning, &mut images, bad_cells).await?;
                 }
                 Some(returning.rows(self.running, target, &images)?)
             }
@@ -146,6 +174,7 @@ async fn read_back(
     target: &WriteTarget,
     returning: &Returning,
     images: &mut [RowImage],
+    bad_cells: BadCells,
 ) -> Result<()> {
     for image in images {
         let is_missing = |at: &usize| {
@@ -158,7 +187,7 @@ async fn read_back(
         }
         let rows = target.table.get_all(vec![target.get(&image.row, &missing)]).await?;
         if let Some(row) = rows.first() {
-            image.values.extend(target.values_of(row, &missing)?);
+            image.values.extend(target.values_of(row, &missing, bad_cells)?);
         }
     }
     Ok(())

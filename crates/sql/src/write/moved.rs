@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::{self, Ident};
 use halite_rowkey::move_row::move_row;
-use halite_types::{Bytes, Filter, Get, TableExt as _};
+use halite_types::{Bytes, ErrorKind, Filter, Get, TableExt as _};
 
 use super::exprs::{Parameters, collect_parameters};
 use super::parsed::named;
 use super::running::{Running, Written};
+use super::sets::set_twice;
 use super::source::{InputRow, RowValue, plan_value};
 use super::syntax::{MoveStatement, placed};
 use super::target::{WriteColumn, WriteTarget};
@@ -54,10 +55,15 @@ impl MovePlan {
         };
         let (from, to) = (key(&self.from)?, key(&self.to)?);
         let table = self.target.table.as_ref();
-        let get = Get::new(from.clone()).filter(Filter::FirstKeyOnly);
-        let moved = !table.get(get).await?.is_empty();
+        let first_cell = |row: &Bytes| Get::new(row.clone()).filter(Filter::FirstKeyOnly);
+        let moved = !table.get(first_cell(&from)).await?.is_empty();
         if moved {
-            let result = move_row(table, from, to, false).await?;
+            let is_free = table.get(first_cell(&to)).await?.is_empty();
+            let result = move_row(table, from.clone(), to.clone(), false).await;
+            let result = result.map_err(|error| {
+                let is_occupied = error.kind() == ErrorKind::InvalidRequest && from != to;
+                if is_free || !is_occupied { error.into() } else { self.occupied(&to) }
+            })?;
             running.statement.written.fetch_add(1, Ordering::Relaxed);
             if result.remaining > 0 {
                 running.statement.notice(format!(
@@ -67,6 +73,17 @@ impl MovePlan {
             }
         }
         Ok(Written { tag: format!("MOVE ROW {}", u8::from(moved)), returned: None })
+    }
+
+    fn occupied(&self, row: &[u8]) -> SqlError {
+        let target = &self.target;
+        let text = format!(
+            "table {} has the row {} already, and nothing was moved: DELETE it first, or choose \
+             another key",
+            target.table.name(),
+            target.row_text(row)
+        );
+        SqlError::new(SqlState::RowExists, text)
     }
 }
 
@@ -84,7 +101,9 @@ async fn key_of(
     for name in &names {
         match target.column(name)? {
             WriteColumn::Column(at) if is_key(at) => {
-                given.insert(at);
+                if !given.insert(at) {
+                    return Err(set_twice(name));
+                }
                 fields.push(WriteColumn::Column(at));
             }
             _ => {

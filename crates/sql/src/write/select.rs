@@ -73,14 +73,19 @@ pub(super) async fn physical(running: &Running, plan: LogicalPlan) -> Result<Rea
 
 /// How the rows of a table are found, if its scan checks every condition by itself.
 pub(super) struct ExactScan {
-    /// Whole keys, if the conditions give nothing else.
+    /// Whole keys, if the conditions give nothing else and all of them are meant.
     pub(super) points: Option<Vec<Bytes>>,
     /// Conditions on cells, as the filter that includes exactly the rows that satisfy them.
     pub(super) condition: Option<Filter>,
 }
 
-/// Returns the scan of a table, if nothing else decides which rows a query returns.
-pub(super) fn exact_scan(plan: &Arc<dyn ExecutionPlan>, table: &TableName) -> Option<ExactScan> {
+/// Returns the scan of a table, if nothing else decides which rows a query returns, but for its
+/// LIMIT or OFFSET.
+pub(super) fn exact_scan(
+    plan: &Arc<dyn ExecutionPlan>,
+    table: &TableName,
+    has_limit: bool,
+) -> Option<ExactScan> {
     /// Nodes that drop no rows, but for limits.
     const KEEPING: [&str; 8] = [
         "CooperativeExec",
@@ -93,7 +98,6 @@ pub(super) fn exact_scan(plan: &Arc<dyn ExecutionPlan>, table: &TableName) -> Op
         "LocalLimitExec",
     ];
     let mut node = plan;
-    let mut has_limit = false;
     let scan: &ScanExec = loop {
         if let Some(scan) = as_scan(node.as_ref()) {
             break scan;
@@ -103,7 +107,6 @@ pub(super) fn exact_scan(plan: &Arc<dyn ExecutionPlan>, table: &TableName) -> Op
         if !KEEPING.contains(&node.name()) {
             return None;
         }
-        has_limit |= node.fetch().is_some();
         node = child;
     };
     let spec = &scan.spec;
@@ -113,8 +116,8 @@ pub(super) fn exact_scan(plan: &Arc<dyn ExecutionPlan>, table: &TableName) -> Op
     {
         return None;
     }
-    has_limit |= spec.plan.query().limit.is_some();
-    let points = if has_limit || spec.plan.has_residual() { None } else { spec.plan.points() };
+    let is_whole = !has_limit && !spec.plan.has_residual();
+    let points = if is_whole { spec.plan.points() } else { None };
     Some(ExactScan { points, condition: spec.condition.clone() })
 }
 

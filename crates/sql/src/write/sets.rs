@@ -33,6 +33,23 @@ pub(super) enum SetValue {
     },
 }
 
+/// Returns the error of a column that is set before.
+pub(super) fn set_twice(name: &Ident) -> SqlError {
+    let text = format!("column {} is set twice; leave one out", name.value);
+    placed(SqlError::new(SqlState::Syntax, text), name)
+}
+
+/// Checks that a statement sets columns of cells, not only their times.
+pub(super) fn check_sets_cells(mut columns: impl Iterator<Item = WriteColumn>) -> Result<()> {
+    if columns.any(|column| matches!(column, WriteColumn::Column(_))) {
+        return Ok(());
+    }
+    Err(SqlError::unsupported(
+        "SET of _ts and _ttl alone: they are those of the columns that are set too; set a column, \
+         if only to its own value",
+    ))
+}
+
 /// Checks that SET may write a column.
 pub(super) fn check_set(target: &WriteTarget, column: WriteColumn, name: &Ident) -> Result<()> {
     let WriteColumn::Column(at) = column else { return Ok(()) };
@@ -119,10 +136,14 @@ pub(super) async fn plan_sets(
     let mut sets = Vec::with_capacity(assignments.len());
     for (name, expr) in assignments {
         let column = target.column(&name)?;
+        if sets.iter().any(|set: &SetColumn| set.column == column) {
+            return Err(set_twice(&name));
+        }
         let value = match added(target, column, &expr).filter(|_| adds) {
             Some((amount, is_minus)) => {
                 let amount = named_one(catalog, amount.clone()).await?;
                 let amount = plan_one(&state, amount, &DFSchema::empty())?;
+                check_fixed(&amount)?;
                 let field = arrow_field("", halite_rowkey::FieldType::I64, true);
                 SetValue::Added { amount: typed_parameter(amount, &field), is_minus }
             }
@@ -145,11 +166,33 @@ pub(super) async fn plan_sets(
         };
         sets.push(SetColumn { column, value });
     }
-    let has_cell = sets.iter().any(|set| matches!(set.column, WriteColumn::Column(_)));
-    if has_cell {
-        return Ok(sets);
+    check_sets_cells(sets.iter().map(|set| set.column))?;
+    check_times(&sets)?;
+    Ok(sets)
+}
+
+/// An increment of HBase is the same for all rows.
+fn check_fixed(amount: &Expr) -> Result<()> {
+    if !amount.is_volatile() {
+        return Ok(());
     }
-    Err(SqlError::new(SqlState::Syntax, "SET _ts and _ttl are of columns that are set too"))
+    Err(SqlError::unsupported(
+        "an amount that is another one for each row, added to a COUNTER: add a constant or a \
+         parameter",
+    ))
+}
+
+/// Increments have the times of the store.
+fn check_times(sets: &[SetColumn]) -> Result<()> {
+    let adds = sets.iter().any(|set| matches!(set.value, SetValue::Added { .. }));
+    let has_times = sets.iter().any(|set| !matches!(set.column, WriteColumn::Column(_)));
+    if !(adds && has_times) {
+        return Ok(());
+    }
+    Err(SqlError::unsupported(
+        "_ts or _ttl with a sum of a COUNTER, which has the time of the store: add to the counter \
+         in a statement of its own",
+    ))
 }
 
 /// Returns the constant that SET adds to a counter.

@@ -19,8 +19,15 @@ const BATCH_BYTES: usize = 2 << 20;
 /// Batches in flight.
 const IN_FLIGHT: usize = 4;
 
-/// Results of the operations of a batch, with the caller's tokens.
-type Results<T> = halite_types::Result<Vec<(T, bool, halite_types::Result<OpResult>)>>;
+/// Operation that was sent.
+struct Sent<T> {
+    token: T,
+    row: Bytes,
+    is_conditional: bool,
+}
+
+/// Batch that was answered: what was sent, and the results in its order.
+type Answered<T> = (Vec<Sent<T>>, halite_types::Result<Vec<halite_types::Result<OpResult>>>);
 
 /// Writer of one statement. Each operation has a token, which comes back with its result.
 pub(super) struct Sink<'s, T> {
@@ -28,7 +35,7 @@ pub(super) struct Sink<'s, T> {
     statement: &'s StatementContext,
     pending: Vec<(T, RowOp)>,
     pending_bytes: usize,
-    flights: FuturesUnordered<BoxFuture<'static, Results<T>>>,
+    flights: FuturesUnordered<BoxFuture<'static, Answered<T>>>,
     /// Rows of operations without a result: a second one on such a row waits for the first.
     busy: HashSet<Bytes>,
     done: Vec<(T, OpResult)>,
@@ -52,7 +59,10 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
     /// # Errors
     /// The error of an earlier operation; those that were sent have then ended.
     pub(super) async fn push(&mut self, token: T, op: RowOp) -> Result<()> {
-        self.statement.count_write(self.target.table.name())?;
+        if let Err(error) = self.statement.count_write(self.target.table.name()) {
+            self.settle().await;
+            return Err(error);
+        }
         if self.busy.contains(op.row()) {
             self.drain().await?;
         }
@@ -76,6 +86,15 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
         self.drain().await
     }
 
+    /// Waits for what is in flight, so that its rows are counted in the error that ends the
+    /// statement. What is pending is not sent.
+    pub(super) async fn settle(&mut self) {
+        while let Some(answered) = self.flights.next().await {
+            // The error that ends the statement came first.
+            let _ = self.take(answered);
+        }
+    }
+
     /// Removes and returns the results so far.
     pub(super) fn take_done(&mut self) -> Vec<(T, OpResult)> {
         std::mem::take(&mut self.done)
@@ -86,58 +105,58 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
             return;
         }
         self.pending_bytes = 0;
-        let mut tokens = Vec::with_capacity(self.pending.len());
+        let mut sent = Vec::with_capacity(self.pending.len());
         let mut ops = Vec::with_capacity(self.pending.len());
         for (token, op) in self.pending.drain(..) {
-            self.busy.insert(op.row().clone());
-            tokens.push((token, is_conditional(&op)));
+            let row = op.row().clone();
+            self.busy.insert(row.clone());
+            sent.push(Sent { token, row, is_conditional: is_conditional(&op) });
             ops.push(op);
         }
         let table: Arc<dyn Table> = Arc::clone(&self.target.table);
-        self.flights.push(Box::pin(async move {
-            let results = table.batch(ops).await?;
-            let results = tokens.into_iter().zip(results);
-            Ok(results.map(|((token, conditional), one)| (token, conditional, one)).collect())
-        }));
+        self.flights.push(Box::pin(async move { (sent, table.batch(ops).await) }));
     }
 
     async fn drain(&mut self) -> Result<()> {
         while !self.flights.is_empty() {
             self.receive().await?;
         }
-        self.busy.clear();
         Ok(())
     }
 
     /// Waits for one batch. After an error the others are waited for too, so that their rows are
     /// counted.
     async fn receive(&mut self) -> Result<()> {
-        let Some(results) = self.flights.next().await else { return Ok(()) };
-        let mut first = self.take(results).err();
-        if first.is_some() {
-            while let Some(results) = self.flights.next().await {
-                let other = self.take(results).err();
-                first = first.or(other);
-            }
+        let Some(answered) = self.flights.next().await else { return Ok(()) };
+        let taken = self.take(answered);
+        if taken.is_err() {
+            self.settle().await;
         }
-        if self.flights.is_empty() {
-            self.busy.clear();
-        }
-        first.map_or(Ok(()), Err)
+        taken
     }
 
-    fn take(&mut self, results: Results<T>) -> Result<()> {
+    fn take(&mut self, (sent, results): Answered<T>) -> Result<()> {
+        for one in &sent {
+            self.busy.remove(&one.row);
+        }
+        let results = match results {
+            Ok(results) => results,
+            Err(error) => {
+                let is_conditional = sent.iter().any(|one| one.is_conditional);
+                return Err(of_operations(error, sent.len(), is_conditional));
+            }
+        };
         let mut first = None;
-        for (token, conditional, result) in results? {
+        for (one, result) in sent.into_iter().zip(results) {
             match result {
                 Ok(result) => {
                     if result.processed {
                         self.statement.written.fetch_add(1, Ordering::Relaxed);
                     }
-                    self.done.push((token, result));
+                    self.done.push((one.token, result));
                 }
                 Err(error) => {
-                    first.get_or_insert_with(|| of_operation(error, conditional));
+                    first.get_or_insert_with(|| of_operations(error, 1, one.is_conditional));
                 }
             }
         }
@@ -147,10 +166,12 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
 
 /// The answer to a conditional write may be lost after it was done: trying again would find its own
 /// work.
-fn of_operation(error: halite_types::Error, conditional: bool) -> SqlError {
+fn of_operations(error: halite_types::Error, rows: usize, is_conditional: bool) -> SqlError {
     let is_lost = matches!(error.kind(), ErrorKind::Io | ErrorKind::Stopped);
-    if conditional && is_lost {
-        let text = format!("outcome unknown, read the row to see whether it was written: {error}");
+    if is_conditional && is_lost {
+        let text = format!(
+            "outcome unknown of {rows} row(s), read to see whether they were written: {error}"
+        );
         return SqlError::new(SqlState::OutcomeUnknown, text);
     }
     error.into()

@@ -11,7 +11,7 @@ use halite_rowkey::value::{FieldType, Value};
 use crate::catalog::shape::TableShape;
 use crate::error::{Result, SqlError, SqlState};
 use crate::types::arrow_type;
-use crate::types::builder::ColumnBuilder;
+use crate::types::builder::{ColumnBuilder, scaled};
 use crate::types::literals::{integer_of, text_of, value_of};
 
 /// Returns a value of an expression as a value of a column.
@@ -32,6 +32,12 @@ pub(super) fn assign(name: &str, ty: FieldType, scalar: &ScalarValue) -> Result<
         ..error
     })?;
     check_length(name, ty, &value)?;
+    if let Value::Decimal(decimal) = &value {
+        // What could not be read again.
+        scaled(*decimal).map_err(|what| {
+            SqlError::new(SqlState::OutOfRange, format!("column {name}: {what}"))
+        })?;
+    }
     Ok(value)
 }
 
@@ -50,8 +56,11 @@ fn of_text(ty: FieldType, text: &str) -> Result<Value<'static>> {
         }
         _ if text.eq_ignore_ascii_case("null") => Err(invalid(format!("{text:?} is no {ty}"))),
         _ => ty.parse(text.trim()).map_err(|what| {
-            let is_number = text.trim().parse::<f64>().is_ok();
-            let is_outside = is_number && ty.integer_range().is_some();
+            let has_digit = text.contains(|one: char| one.is_ascii_digit());
+            let is_number = has_digit && text.trim().parse::<f64>().is_ok();
+            let is_numeric = ty.integer_range().is_some()
+                || matches!(ty, FieldType::F32 | FieldType::F64 | FieldType::Decimal);
+            let is_outside = is_number && is_numeric;
             let state = if is_outside { SqlState::OutOfRange } else { SqlState::InvalidValue };
             SqlError::new(state, what)
         }),
@@ -95,12 +104,24 @@ fn of_scalar(ty: FieldType, scalar: &ScalarValue) -> Result<Value<'static>> {
             .map(|text| Value::Text(Cow::Owned(text.to_owned())))
             .ok_or_else(unfit);
     }
-    // Bytes of any width: their length is checked afterwards.
-    if let (FieldType::Bytes | FieldType::Fixed(_), Some(value)) = (ty, value_of(ty, scalar)) {
+    // Bytes and decimals of any width: it is checked afterwards.
+    if let (FieldType::Bytes | FieldType::Fixed(_) | FieldType::Decimal, Some(value)) =
+        (ty, value_of(ty, scalar))
+    {
         return Ok(value);
     }
     let cast = scalar.cast_to(&arrow_type(ty)).map_err(|_| unfit())?;
-    value_of(ty, &cast).ok_or_else(unfit)
+    let is_same = match (scalar, &cast) {
+        (ScalarValue::Float64(Some(from)), ScalarValue::Float32(Some(to))) => {
+            from.is_finite() == to.is_finite()
+        }
+        // Other widths than that of literals.
+        (_, ScalarValue::Decimal128(..)) if from.is_decimal() => {
+            cast.cast_to(&from).is_ok_and(|back| back == *scalar)
+        }
+        _ => true,
+    };
+    value_of(ty, &cast).filter(|_| is_same).ok_or_else(unfit)
 }
 
 fn has_fraction(scalar: &ScalarValue) -> bool {

@@ -1,90 +1,43 @@
 //! Writes whose answers are errors: the state and the number of rows that were written for certain.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use halite::{
-    Admin, Cluster, Error, ErrorKind, Get, OpResult, RegionInfo, RowOp, RowStream, Scan, Table,
-    TableDescriptor, TableName,
-};
-use halite_sql::{SqlContext, SqlError, SqlState};
+use halite::{Error, ErrorKind, OpResult};
+use halite_sql::{SqlError, SqlState};
 
+use crate::interposed::{Answers, Hook, session};
 use crate::store::TestStore;
 
-type Calls<'a, T> = halite::BoxFuture<'a, halite::Result<T>>;
-
-/// Cluster that loses the answers of one operation in its batches.
-struct Faulty {
-    inner: Arc<dyn Cluster>,
-    fault: Arc<Fault>,
-}
-
-/// What happens to an operation.
+/// Loses the answer of one operation, or those of its batch.
 struct Fault {
     kind: ErrorKind,
     /// Operation whose answer is lost, counted over all batches.
     at: usize,
+    is_whole_batch: bool,
     seen: AtomicUsize,
 }
 
-struct FaultyTable {
-    inner: Arc<dyn Table>,
-    fault: Arc<Fault>,
+impl Hook for Fault {
+    fn answers(&self, mut answers: Vec<halite::Result<OpResult>>) -> Answers {
+        let first = self.seen.fetch_add(answers.len(), Ordering::Relaxed);
+        let lost = || Error::new(self.kind, "a fault of the test");
+        if let Some(answer) = self.at.checked_sub(first).and_then(|at| answers.get_mut(at)) {
+            if self.is_whole_batch {
+                return Err(lost());
+            }
+            *answer = Err(lost());
+        }
+        Ok(answers)
+    }
 }
 
-impl Cluster for Faulty {
-    fn table(&self, name: &TableName) -> Arc<dyn Table> {
-        Arc::new(FaultyTable { inner: self.inner.table(name), fault: Arc::clone(&self.fault) })
-    }
-
-    fn admin(&self) -> Arc<dyn Admin> {
-        self.inner.admin()
-    }
-}
-
-impl Table for FaultyTable {
-    fn name(&self) -> &TableName {
-        self.inner.name()
-    }
-
-    fn descriptor(&self) -> Calls<'_, Arc<TableDescriptor>> {
-        self.inner.descriptor()
-    }
-
-    fn regions(&self) -> Calls<'_, Vec<RegionInfo>> {
-        self.inner.regions()
-    }
-
-    fn get_all(&self, gets: Vec<Get>) -> Calls<'_, Vec<halite::Row>> {
-        self.inner.get_all(gets)
-    }
-
-    fn batch(&self, ops: Vec<RowOp>) -> Calls<'_, Vec<halite::Result<OpResult>>> {
-        Box::pin(async move {
-            let results = self.inner.batch(ops).await?;
-            let lost = |result| {
-                let at = self.fault.seen.fetch_add(1, Ordering::Relaxed);
-                let is_lost = at == self.fault.at;
-                if is_lost {
-                    Err(Error::new(self.fault.kind, "a fault of the test"))
-                } else {
-                    result
-                }
-            };
-            Ok(results.into_iter().map(lost).collect())
-        })
-    }
-
-    fn scan(&self, scan: Scan) -> RowStream {
-        self.inner.scan(scan)
-    }
+fn run_with(store: &TestStore, fault: Fault, text: &str) -> SqlError {
+    store.runtime.block_on(session(store, fault).run(text)).err().expect(text)
 }
 
 fn run(store: &TestStore, kind: ErrorKind, at: usize, text: &str) -> SqlError {
-    let fault = Arc::new(Fault { kind, at, seen: AtomicUsize::new(0) });
-    let cluster = Faulty { inner: Arc::clone(store.store.cluster()), fault };
-    let sql = SqlContext::new(Arc::new(cluster));
-    store.runtime.block_on(sql.run(text)).err().expect(text)
+    let fault = Fault { kind, at, is_whole_batch: false, seen: AtomicUsize::new(0) };
+    run_with(store, fault, text)
 }
 
 #[test]
@@ -125,4 +78,63 @@ fn errors_say_how_many_rows_were_written_for_certain() {
     let there: u64 = store.rows("SELECT count(*) FROM t")[0].parse().expect("a number");
     // One answer was lost; what was not yet sent is not there.
     assert!(counted >= 1999 && counted < there && there <= 3500, "{counted} of {there}");
+}
+
+#[test]
+fn lost_batches_of_conditional_writes_are_outcomes_unknown() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, n I64 COUNTER, ROW KEY (k I64))").expect("a table");
+    let lose = |at, text| {
+        let fault = Fault { kind: ErrorKind::Io, at, is_whole_batch: true, seen: 0.into() };
+        run_with(&store, fault, text)
+    };
+    let many = "INSERT INTO t (k, v) SELECT value, value + 0 FROM generate_series(1, 1500)";
+    let error = lose(1200, many);
+    assert_eq!(error.state, SqlState::OutcomeUnknown, "{error}");
+    // Two batches are in flight; one of them is lost, the other is counted.
+    let is_said = [(500, 1000), (1000, 500)].iter().any(|(lost, written)| {
+        error.message.contains(&format!("outcome unknown of {lost} row(s)"))
+            && error.message.ends_with(&format!("; {written} row(s) were written before"))
+    });
+    assert!(is_said, "{error}");
+    assert_eq!(store.rows("SELECT count(*) FROM t"), ["1500"]);
+    for (text, state) in [
+        ("UPDATE t SET n = n + 1 WHERE k = 1", SqlState::OutcomeUnknown),
+        ("UPDATE t SET v = 0 WHERE k = 1 AND v = 1", SqlState::OutcomeUnknown),
+        ("UPSERT INTO t (k, v) VALUES (1, 5)", SqlState::ConnectionFailure),
+    ] {
+        let error = lose(0, text);
+        assert_eq!(error.state, state, "{text}: {error}");
+    }
+    assert_eq!(store.rows("SELECT v, n FROM t WHERE k = 1"), ["5|1"]);
+}
+
+#[test]
+fn rows_in_flight_are_counted_in_errors_of_the_statement() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, ROW KEY (k I64))").expect("a table");
+    store.run("INSERT INTO t VALUES (700, 0), (5000, 0)").expect("rows");
+    let rows = "SELECT value, value + 0 FROM generate_series";
+    let count = || store.rows("SELECT count(*) FROM t")[0].parse::<u64>().expect("a number");
+    let check = |error: &SqlError, before: u64, state: SqlState| {
+        assert_eq!(error.state, state, "{error}");
+        let written = count() - before;
+        let end = format!("; {written} row(s) were written before");
+        assert!(written > 0 && error.message.ends_with(&end), "{written} rows: {error}");
+    };
+    let error = store.run(&format!("INSERT INTO t {rows}(1, 4000)")).expect_err("a row is there");
+    check(&error, 2, SqlState::RowExists);
+    let before = count();
+    store.run("SET halite.max_rows_written = 2500").expect("a setting");
+    let error = store.run(&format!("UPSERT INTO t {rows}(6001, 9000)")).expect_err("a limit");
+    check(&error, before, SqlState::LimitExceeded);
+    // Rows of one statement with an error of their values.
+    let before = count();
+    store.run("SET halite.max_rows_written = 0").expect("a setting");
+    let text = "INSERT INTO t SELECT value, 1 / (13500 - value) FROM generate_series(10001, 14000)";
+    let error = store.run(text).expect_err("a division by zero");
+    assert_eq!(error.state, SqlState::DivisionByZero, "{error}");
+    let written = count() - before;
+    let counted = written == 0 || error.message.contains(&format!("; {written} row(s)"));
+    assert!(counted, "{written} rows: {error}");
 }

@@ -156,3 +156,28 @@ fn what_cannot_be_answered_is_refused() {
         assert!(error.to_string().contains(says), "{sql}: {error}");
     }
 }
+
+#[test]
+fn counters_have_no_value_at_times_of_other_cells() {
+    let store = TestStore::new();
+    store
+        .run("CREATE TABLE c (n I64 COUNTER, v I64, ROW KEY (k STRING)) WITH (VERSIONS = 5)")
+        .expect("a table");
+    let family = store.family("c");
+    let table = store.store.table("c").expect("a table");
+    let put = Put::new("a").add_at(family.clone(), "n", 10, 7i64.to_be_bytes()).add_at(
+        family.clone(),
+        "v",
+        20,
+        1i64.to_be_bytes(),
+    );
+    table.put(put).expect("a put");
+    table.put(Put::new("b").add_at(family, "v", 10, 2i64.to_be_bytes())).expect("a put");
+    assert_eq!(store.rows("SELECT k, n, v FROM c"), ["a|7|1", "b|0|2"]);
+    let versions = store.rows("SELECT k, n, v FROM c VERSIONS ALL");
+    assert_eq!(versions, ["a|NULL|1", "a|7|NULL", "b|NULL|2"]);
+    let sums = store.rows("SELECT count(*), count(n), sum(n), sum(v) FROM c VERSIONS ALL");
+    assert_eq!(sums, ["3|1|7|3"]);
+    assert_eq!(store.rows("SELECT k, v FROM c VERSIONS ALL WHERE n IS NULL"), ["a|1", "b|2"]);
+    assert!(store.rows("SELECT k FROM c WHERE n IS NULL").is_empty());
+}

@@ -3,11 +3,13 @@
 mod faults;
 mod history;
 mod hooks;
+mod interposed;
 mod limits;
 mod loader;
 mod model;
 mod prepared;
 mod prepared_writes;
+mod races;
 mod random;
 mod reads;
 mod slt;

@@ -121,3 +121,22 @@ fn returning_tells_its_columns_before_it_runs() {
     assert_eq!(returning, ["k", "v", "w", "n", "at", "id", "next"]);
     assert!(names("DELETE FROM t").is_empty());
 }
+
+#[test]
+fn numbers_of_parameters_are_not_rounded() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE n (d DECIMAL, f F32, ROW KEY (k STRING))").expect("a table");
+    let decimal = |digits, scale| ScalarValue::Decimal128(Some(digits), 38, scale);
+    let write = |value: ScalarValue, text| store.run_with(text, &[vec![value]]);
+    let upsert = "UPSERT INTO n (k, d) VALUES ('a', $1)";
+    let update = "UPDATE n SET d = $1 WHERE k = 'a'";
+    write(decimal(12_500_000_000_000, 12), upsert).expect("12.5");
+    assert_eq!(store.rows("SELECT d FROM n"), ["12.5000000000"]);
+    for text in [upsert, update, "UPSERT INTO n (k, d) SELECT 'a', $1"] {
+        let error = write(decimal(1_234_567_890_123, 12), text).expect_err(text);
+        assert_eq!(error.state, SqlState::OutOfRange, "{text}: {error}");
+    }
+    let infinite = write(ScalarValue::Float64(Some(1e300)), "UPDATE n SET f = $1");
+    assert_eq!(infinite.err().map(|error| error.state), Some(SqlState::OutOfRange));
+    assert_eq!(store.rows("SELECT d, f FROM n"), ["12.5000000000|NULL"]);
+}

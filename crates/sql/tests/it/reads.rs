@@ -145,6 +145,29 @@ fn cells_of_other_types_fail_or_are_null() {
 }
 
 #[test]
+fn rows_with_cells_of_other_types_are_changed_where_these_are_null() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I32, n I64 COUNTER, w STRING, ROW KEY (k STRING))").expect("t");
+    store.run("LOAD INTO t (k, v, w) VALUES ('a', 1, 'x'), ('b', 2, 'y')").expect("rows");
+    let table = store.store.table("t").expect("a table");
+    let family = store.family("t");
+    let put = Put::new("b").add(family.clone(), "v", "12345").add(family, "n", "1");
+    table.put(put).expect("a put");
+    store.run("SET halite.bad_cells = 'null'").expect("a setting");
+    assert_eq!(store.rows("SELECT k, v, n FROM t"), ["a|1|0", "b|NULL|NULL"]);
+    assert_eq!(store.rows("SELECT k FROM t WHERE n IS NULL"), ["b"]);
+    for text in [
+        "UPDATE t SET w = coalesce(v, 0) || w WHERE k >= 'a'",
+        "UPDATE t SET w = coalesce(n, 7) || w WHERE k >= 'a'",
+    ] {
+        assert_eq!(store.run(text).expect(text).tag.as_deref(), Some("UPDATE 2"));
+    }
+    assert_eq!(store.rows("SELECT w FROM t"), ["01x", "70y"]);
+    let text = "DELETE FROM t WHERE v + 1 IS NULL AND n IS NULL";
+    assert_eq!(store.run(text).expect(text).tag.as_deref(), Some("DELETE 1"));
+}
+
+#[test]
 fn programs_join_their_own_tables() {
     let store = messages();
     store.runtime.block_on(async {

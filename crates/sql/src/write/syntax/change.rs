@@ -1,7 +1,8 @@
 //! UPDATE and DELETE.
 
 use datafusion::sql::sqlparser::ast::{
-    Delete, FromTable, Ident, Statement, TableAlias, TableFactor, Update, UpdateTableFromKind,
+    Delete, FromTable, Ident, LimitClause, OrderBy, Query, Statement, TableAlias, TableFactor,
+    Update, UpdateTableFromKind,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -19,7 +20,7 @@ pub(super) fn change(mut tokens: Vec<TokenWithSpan>) -> Result<WriteStatement> {
             let Statement::Query(query) = parsed(query)? else {
                 return Err(SqlError::new(SqlState::Syntax, "ORDER BY columns LIMIT n"));
             };
-            (query.order_by, query.limit_clause)
+            of_query(*query)?
         }
         None => (None, None),
     };
@@ -30,6 +31,30 @@ pub(super) fn change(mut tokens: Vec<TokenWithSpan>) -> Result<WriteStatement> {
     };
     (statement.order_by, statement.limit) = (order_by, limit);
     Ok(WriteStatement::Change(Box::new(statement)))
+}
+
+/// Returns ORDER BY and LIMIT of a query that has nothing else.
+fn of_query(query: Query) -> Result<(Option<OrderBy>, Option<LimitClause>)> {
+    let Query {
+        with,
+        body: _,
+        order_by,
+        limit_clause,
+        fetch,
+        locks,
+        for_clause,
+        settings,
+        format_clause,
+        pipe_operators,
+    } = query;
+    refuse(&[
+        (with.is_some(), "WITH"),
+        (fetch.is_some(), "FETCH FIRST (LIMIT n says how many rows)"),
+        (!locks.is_empty() || for_clause.is_some(), "FOR .. (each row is written atomically)"),
+        (settings.is_some() || format_clause.is_some(), "FORMAT or SETTINGS"),
+        (!pipe_operators.is_empty(), "|>"),
+    ])?;
+    Ok((order_by, limit_clause))
 }
 
 /// Returns the place of `ORDER BY .. LIMIT ..` outside of parentheses.
@@ -62,13 +87,14 @@ pub(super) fn of_update(update: Update) -> Result<ChangeStatement> {
         returning,
         output,
         or,
-        order_by: _,
-        limit: _,
+        order_by,
+        limit,
     } = update;
     refuse(&[
         (!optimizer_hints.is_empty(), "a hint"),
         (output.is_some(), "OUTPUT (RETURNING returns rows)"),
         (or.is_some(), "OR .."),
+        (!order_by.is_empty() || limit.is_some(), "ORDER BY or LIMIT here"),
         (!table.joins.is_empty(), "a join of the table that is written (join in FROM)"),
     ])?;
     let (name, alias) = target(table.relation)?;
@@ -98,13 +124,14 @@ fn of_delete(delete: Delete) -> Result<ChangeStatement> {
         selection,
         returning,
         output,
-        order_by: _,
-        limit: _,
+        order_by,
+        limit,
     } = delete;
     let (FromTable::WithFromKeyword(mut from) | FromTable::WithoutKeyword(mut from)) = from;
     refuse(&[
         (!optimizer_hints.is_empty(), "a hint"),
         (output.is_some(), "OUTPUT (RETURNING returns rows)"),
+        (!order_by.is_empty() || limit.is_some(), "ORDER BY or LIMIT here"),
         (!tables.is_empty() || from.len() != 1, "a DELETE of several tables"),
         (
             from.iter().any(|one| !one.joins.is_empty()),

@@ -143,12 +143,6 @@ fn assignments(list: Vec<Assignment>) -> Result<Vec<(Ident, Expr)>> {
             }
         }
     }
-    for (at, (name, _)) in pairs.iter().enumerate() {
-        if pairs[..at].iter().any(|(other, _)| other.value == name.value) {
-            let text = format!("column {} is set twice; leave one out", name.value);
-            return Err(placed(SqlError::new(SqlState::Syntax, text), name));
-        }
-    }
     Ok(pairs)
 }
 

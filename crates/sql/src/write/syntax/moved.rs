@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::change::of_update;
-use super::{ChangeStatement, MoveStatement, parse_tokens, parsed};
+use super::{ChangeStatement, MoveStatement, parse_tokens, parsed, refuse};
 use crate::error::{Result, SqlError, SqlState};
 use crate::parse::is_word;
 
@@ -33,7 +33,7 @@ pub(super) fn move_row(tokens: &[TokenWithSpan]) -> Result<MoveStatement> {
         update.extend(parse_tokens("SET")?);
         update.extend_from_slice(&tokens[open + 1..close]);
         match parsed(update)? {
-            Statement::Update(update) => of_update(update),
+            Statement::Update(update) => pairs_alone(of_update(update)?),
             _ => Err(wrong()),
         }
     };
@@ -44,6 +44,17 @@ pub(super) fn move_row(tokens: &[TokenWithSpan]) -> Result<MoveStatement> {
         from: from.assignments.unwrap_or_default(),
         to: to.assignments.unwrap_or_default(),
     })
+}
+
+/// Refuses what an UPDATE may have besides its pairs.
+fn pairs_alone(update: ChangeStatement) -> Result<ChangeStatement> {
+    refuse(&[
+        (update.alias.is_some(), "an alias in MOVE ROW"),
+        (!update.from.is_empty(), "FROM in MOVE ROW"),
+        (update.selection.is_some(), "WHERE in MOVE ROW (the key says which row)"),
+        (update.returning.is_some(), "RETURNING in MOVE ROW"),
+    ])?;
+    Ok(update)
 }
 
 fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {

@@ -1,0 +1,82 @@
+//! Cluster whose batches of writes a test watches, and whose answers it replaces.
+
+use std::sync::Arc;
+
+use halite::{
+    Admin, BoxFuture, Cluster, Get, OpResult, RegionInfo, Result, Row, RowOp, RowStream, Scan,
+    Table, TableDescriptor, TableName,
+};
+use halite_sql::SqlContext;
+
+use crate::store::TestStore;
+
+/// Answers of a batch.
+pub(crate) type Answers = Result<Vec<Result<OpResult>>>;
+
+/// What a test does with batches.
+pub(crate) trait Hook: Send + Sync {
+    /// Runs before a batch is applied to the table.
+    fn before<'a>(&'a self, _table: &'a dyn Table) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
+    /// Returns the answers that the caller sees.
+    fn answers(&self, answers: Vec<Result<OpResult>>) -> Answers {
+        Ok(answers)
+    }
+}
+
+struct Interposed {
+    inner: Arc<dyn Cluster>,
+    hook: Arc<dyn Hook>,
+}
+
+struct InterposedTable {
+    inner: Arc<dyn Table>,
+    hook: Arc<dyn Hook>,
+}
+
+impl Cluster for Interposed {
+    fn table(&self, name: &TableName) -> Arc<dyn Table> {
+        Arc::new(InterposedTable { inner: self.inner.table(name), hook: Arc::clone(&self.hook) })
+    }
+
+    fn admin(&self) -> Arc<dyn Admin> {
+        self.inner.admin()
+    }
+}
+
+impl Table for InterposedTable {
+    fn name(&self) -> &TableName {
+        self.inner.name()
+    }
+
+    fn descriptor(&self) -> BoxFuture<'_, Result<Arc<TableDescriptor>>> {
+        self.inner.descriptor()
+    }
+
+    fn regions(&self) -> BoxFuture<'_, Result<Vec<RegionInfo>>> {
+        self.inner.regions()
+    }
+
+    fn get_all(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
+        self.inner.get_all(gets)
+    }
+
+    fn batch(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Answers> {
+        Box::pin(async move {
+            self.hook.before(self.inner.as_ref()).await;
+            self.hook.answers(self.inner.batch(ops).await?)
+        })
+    }
+
+    fn scan(&self, scan: Scan) -> RowStream {
+        self.inner.scan(scan)
+    }
+}
+
+/// Returns a session on the cluster of a store whose batches meet a hook.
+pub(crate) fn session(store: &TestStore, hook: impl Hook + 'static) -> SqlContext {
+    let inner = Arc::clone(store.store.cluster());
+    SqlContext::new(Arc::new(Interposed { inner, hook: Arc::new(hook) }))
+}
