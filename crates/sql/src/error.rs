@@ -62,6 +62,8 @@ pub enum SqlState {
     NotSupported,
     /// `54000`: a limit on statements, or a guard.
     LimitExceeded,
+    /// `25006`: a statement that changes something, in a session or a block that only reads.
+    ReadOnly,
     /// `53200`: memory for statements is used up.
     OutOfMemory,
     /// `55000`: the table is disabled.
@@ -105,6 +107,7 @@ impl SqlState {
             Self::WrongConflictTarget => "42P10",
             Self::NotSupported => "0A000",
             Self::LimitExceeded => "54000",
+            Self::ReadOnly => "25006",
             Self::OutOfMemory => "53200",
             Self::NotInState => "55000",
             Self::Cancelled => "57014",

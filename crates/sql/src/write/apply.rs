@@ -9,8 +9,6 @@ use std::collections::HashSet;
 
 use datafusion::arrow::array::{AsArray as _, RecordBatch};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::{collect, execute_stream};
-use futures::StreamExt as _;
 use halite_types::{Bytes, Filter};
 
 use super::candidate::Candidate;
@@ -119,14 +117,17 @@ impl Changes<'_> {
                 sink.push(SentChange { row, image: None }, op).await?;
             }
         } else {
-            let mut batches = if scans_of(&query.physical, target.table.name()) > 1 {
-                let batches = collect(query.physical, query.context).await?;
-                futures::stream::iter(batches.into_iter().map(Ok)).boxed()
-            } else {
-                execute_stream(query.physical, query.context)?.boxed()
-            };
-            while let Some(batch) = batches.next().await {
-                self.push_batch(&batch?, wanted, &mut sink, &mut pass).await?;
+            let reads_itself = scans_of(&query.physical, target.table.name()) > 1;
+            let mut rows = query.run(&self.running.statement)?;
+            let mut batches = if reads_itself { rows.all().await? } else { Vec::new() }.into_iter();
+            loop {
+                let batch = match batches.next() {
+                    Some(batch) => Some(batch),
+                    None if reads_itself => None,
+                    None => rows.next().await?,
+                };
+                let Some(batch) = batch else { break };
+                self.push_batch(&batch, wanted, &mut sink, &mut pass).await?;
                 self.take_done(&mut sink, &mut pass);
             }
         }
