@@ -73,10 +73,10 @@ pub(super) async fn physical(running: &Running, plan: LogicalPlan) -> Result<Rea
     let statement = Arc::clone(&running.statement);
     on_large_stack(move |handle| {
         handle.block_on(async move {
-            let plan = bound(plan, values)?;
+            let plan = checked_plan(&state, bound(plan, values)?)?;
             let plan = state.optimize(&plan)?;
             let physical = state.query_planner().create_physical_plan(&plan, &state).await?;
-            let physical = interruptible(checked_plan(physical)?, &statement)?;
+            let physical = interruptible(physical, &statement)?;
             Ok(ReadyQuery { physical, context: state.task_ctx() })
         })
     })
