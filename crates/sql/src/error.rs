@@ -64,6 +64,8 @@ pub enum SqlState {
     NotSupported,
     /// `54000`: a limit on statements, or a guard.
     LimitExceeded,
+    /// `25006`: a statement that changes something, in a session or a block that only reads.
+    ReadOnly,
     /// `53200`: memory for statements is used up.
     OutOfMemory,
     /// `55000`: the table is disabled.
@@ -108,6 +110,7 @@ impl SqlState {
             Self::WrongConflictTarget => "42P10",
             Self::NotSupported => "0A000",
             Self::LimitExceeded => "54000",
+            Self::ReadOnly => "25006",
             Self::OutOfMemory => "53200",
             Self::NotInState => "55000",
             Self::Cancelled => "57014",
@@ -266,9 +269,32 @@ fn of_arrow(error: &ArrowError) -> SqlError {
             }
             SqlState::Internal
         }
+        ArrowError::CastError(text) => {
+            return SqlError::new(SqlState::InvalidValue, of_cast_text(text));
+        }
         _ => SqlState::InvalidValue,
     };
     SqlError::new(state, error.to_string())
+}
+
+/// Arrow says `Cannot cast string 'abc' to value of Float64 type`, with its own names of types.
+fn of_cast_text(text: &str) -> String {
+    let parts = text
+        .strip_prefix("Cannot cast string '")
+        .and_then(|rest| rest.rsplit_once("' to value of "))
+        .and_then(|(value, ty)| Some((value, ty.strip_suffix(" type")?)));
+    let Some((value, ty)) = parts else { return text.to_owned() };
+    let ty = match ty {
+        "Boolean" => "BOOLEAN",
+        "Int8" | "Int16" | "UInt8" => "SMALLINT",
+        "Int32" | "UInt16" => "INTEGER",
+        "Int64" | "UInt32" | "UInt64" => "BIGINT",
+        "Float32" => "REAL",
+        "Float64" => "DOUBLE",
+        other => other,
+    };
+    let most: String = value.chars().take(100).collect();
+    format!("'{most}' is no {ty}; write a value of the type, or CAST the other side to text")
 }
 
 /// DataFusion's planner gives text only.

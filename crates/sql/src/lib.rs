@@ -27,7 +27,9 @@ mod write;
 pub use catalog::listing::{TableInfo, list_tables};
 pub use datafusion;
 pub use error::{Result, SqlError, SqlState};
-pub use parse::{StatementText, split_statements};
+pub use parse::{
+    StatementText, TransactionStatement, check_query, split_statements, transaction_modes,
+};
 pub use session::{Access, Answer, Prepared, Rewrite, Settings, SqlContext};
 pub use types::TYPE_KEY;
 pub use types::display::cell_text;

@@ -1,9 +1,11 @@
 //! Statements that are the session's own, by their first words.
 
 use halite_sql::datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use halite_sql::datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use halite_sql::datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use halite_sql::{TransactionStatement, check_query, transaction_modes};
 
-use crate::error::{NOT_SUPPORTED, PgError, Result, SYNTAX};
+use super::settings::READ_ONLY_DEFAULT;
+use crate::error::{LIMIT_EXCEEDED, NOT_SUPPORTED, PgError, Result, SYNTAX};
 
 /// Statement of the session itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,12 +16,10 @@ pub(super) enum Command {
     Show(String),
     /// RESET of all settings, DISCARD ALL.
     ResetAll { tag: &'static str, is_discard: bool },
-    /// BEGIN.
-    Begin,
-    /// COMMIT.
-    Commit,
-    /// ROLLBACK.
-    Rollback,
+    /// BEGIN, COMMIT, ROLLBACK.
+    Transaction(TransactionStatement),
+    /// SET TRANSACTION.
+    Modes { read_only: Option<bool> },
     /// SAVEPOINT.
     Save(String),
     /// RELEASE of a savepoint.
@@ -40,6 +40,35 @@ pub(super) enum Command {
     Nothing(&'static str),
 }
 
+/// Bytes of a statement, as in `halite-sql`.
+const MAX_TEXT_BYTES: usize = 1 << 20;
+/// First words of the statements that may be the session's own.
+const OWN: [&str; 23] = [
+    "SET",
+    "SHOW",
+    "RESET",
+    "DISCARD",
+    "BEGIN",
+    "START",
+    "COMMIT",
+    "END",
+    "ROLLBACK",
+    "ABORT",
+    "SAVEPOINT",
+    "RELEASE",
+    "DEALLOCATE",
+    "DECLARE",
+    "FETCH",
+    "MOVE",
+    "CLOSE",
+    "UNLISTEN",
+    "LISTEN",
+    "NOTIFY",
+    "PREPARE",
+    "EXECUTE",
+    "LOCK",
+];
+
 /// Word of a statement.
 struct Word {
     /// Text: of words without quotes in upper case.
@@ -52,22 +81,26 @@ struct Word {
 
 /// Returns the first word, in upper case; empty if there is none.
 pub(super) fn first_word(text: &str) -> String {
-    let words = words(text, 1);
-    words.into_iter().next().map_or_else(String::new, |word| word.upper)
-}
-
-/// Returns `true` for statements that change something, by their first words.
-pub(super) fn is_write(text: &str) -> bool {
-    const VERBS: [&str; 13] = [
-        "INSERT", "UPSERT", "UPDATE", "DELETE", "MERGE", "COPY", "MOVE", "TRUNCATE", "CREATE",
-        "ALTER", "DROP", "COMMENT", "REPLACE",
-    ];
-    let words = words(text, 4);
-    let explained = words.first().is_some_and(|word| word.upper == "EXPLAIN");
-    let is_option = |word: &&Word| matches!(word.upper.as_str(), "EXPLAIN" | "VERBOSE" | "ANALYZE");
-    let is_run = !explained || words.iter().any(|word| word.upper == "ANALYZE");
-    let verb = words.iter().find(|word| !is_option(word));
-    is_run && verb.is_some_and(|verb| VERBS.contains(&verb.upper.as_str()))
+    // Comments in front of it may be long; what follows it is not read.
+    let mut end = 256;
+    loop {
+        let piece = &text[..text.floor_char_boundary(end)];
+        let mut tokens = Vec::new();
+        // What comes before a mistake has been collected.
+        let _ = Tokenizer::new(&PostgreSqlDialect {}, piece)
+            .tokenize_with_location_into_buf(&mut tokens);
+        let is_space = |token: &TokenWithSpan| {
+            matches!(token.token, Token::Whitespace(_) | Token::SemiColon | Token::EOF)
+        };
+        let first = tokens.iter().position(|token| !is_space(token));
+        // The end of the piece may cut the last one.
+        let is_whole = piece.len() == text.len() || first.is_some_and(|at| at + 1 < tokens.len());
+        if is_whole {
+            let first = first.map(|at| tokens.swap_remove(at));
+            return first.map_or_else(String::new, |token| word(token).upper);
+        }
+        end *= 4;
+    }
 }
 
 /// Reads a statement; `None` for those of SQL.
@@ -76,7 +109,10 @@ pub(super) fn is_write(text: &str) -> bool {
 /// `42601` for one that is not complete, `0A000` for what the session cannot do, with what to do
 /// instead.
 pub(super) fn read(text: &str) -> Result<Option<Command>> {
-    let words = words(text, 64);
+    if !OWN.contains(&first_word(text).as_str()) {
+        return Ok(None);
+    }
+    let words = words(text)?;
     let upper: Vec<&str> = words.iter().map(|word| word.upper.as_str()).collect();
     let unsupported = |what: &str| Err(PgError::new(NOT_SUPPORTED, what));
     Ok(Some(match upper.as_slice() {
@@ -91,20 +127,22 @@ pub(super) fn read(text: &str) -> Result<Option<Command>> {
         ["RESET", _, ..] => Command::Set { name: name(&words[1..]), value: None },
         ["DISCARD", "ALL"] => Command::ResetAll { tag: "DISCARD ALL", is_discard: true },
         ["DISCARD", ..] => Command::Nothing("DISCARD"),
-        ["BEGIN", rest @ ..] | ["START", "TRANSACTION", rest @ ..] => {
-            check_isolation(rest)?;
-            Command::Begin
-        }
-        ["COMMIT" | "ROLLBACK", "PREPARED", ..] | ["PREPARE", "TRANSACTION", ..] => {
+        ["PREPARE", "TRANSACTION", ..] => {
             return unsupported(
                 "there are no transactions in two phases; writes are final at once",
             );
         }
-        ["ROLLBACK" | "ABORT", rest @ ..] if !rest.contains(&"TO") => Command::Rollback,
-        ["COMMIT" | "END", ..] => Command::Commit,
+        ["BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT", ..] => {
+            match TransactionStatement::read(&upper)? {
+                Some(statement) => Command::Transaction(statement),
+                None => go_back(&upper, &words)?,
+            }
+        }
         ["SAVEPOINT", _] => Command::Save(words[1].plain.clone()),
-        ["RELEASE", .., _] => Command::Release(words[words.len() - 1].plain.clone()),
-        ["ROLLBACK" | "ABORT", .., _] => Command::GoBack(words[words.len() - 1].plain.clone()),
+        ["RELEASE", "SAVEPOINT", _] | ["RELEASE", _] => {
+            Command::Release(words[words.len() - 1].plain.clone())
+        }
+        ["SAVEPOINT" | "RELEASE", ..] => return Err(syntax("SAVEPOINT name, RELEASE name")),
         ["DEALLOCATE", "PREPARE", one] | ["DEALLOCATE", one] => {
             let last = words.last().map_or_else(String::new, |word| word.plain.clone());
             Command::Deallocate((*one != "ALL").then_some(last))
@@ -140,10 +178,12 @@ fn syntax(text: &str) -> PgError {
 /// `SET [SESSION | LOCAL] name {= | TO} value`, `SET TIME ZONE`, `SET TRANSACTION`.
 fn set(upper: &[&str], words: &[Word]) -> Result<Command> {
     match upper {
-        ["SESSION", "CHARACTERISTICS", rest @ ..] | ["TRANSACTION", rest @ ..] => {
-            check_isolation(rest)?;
-            Ok(Command::Nothing("SET"))
+        ["SESSION", "CHARACTERISTICS", "AS", "TRANSACTION", rest @ ..] => {
+            let Some(is_on) = transaction_modes(rest)? else { return Ok(Command::Nothing("SET")) };
+            let value = Some(if is_on { "on" } else { "off" }.to_owned());
+            Ok(Command::Set { name: READ_ONLY_DEFAULT.to_owned(), value })
         }
+        ["TRANSACTION", rest @ ..] => Ok(Command::Modes { read_only: transaction_modes(rest)? }),
         ["SESSION" | "LOCAL", rest @ ..] if !matches!(rest.first(), Some(&("=" | "TO"))) => {
             set(rest, &words[1..])
         }
@@ -166,16 +206,18 @@ fn set(upper: &[&str], words: &[Word]) -> Result<Command> {
     }
 }
 
-/// Checks the modes of a transaction: each statement sees what is there when it runs.
-fn check_isolation(upper: &[&str]) -> Result<()> {
-    if upper.contains(&"SERIALIZABLE") || upper.contains(&"REPEATABLE") {
-        return Err(PgError::new(
-            NOT_SUPPORTED,
-            "a statement sees what is there when it runs, and no snapshot spans several: READ \
-             COMMITTED is the highest isolation level",
-        ));
+/// `ROLLBACK [WORK | TRANSACTION] TO [SAVEPOINT] name`.
+fn go_back(upper: &[&str], words: &[Word]) -> Result<Command> {
+    let rest = match upper {
+        [_, "WORK" | "TRANSACTION", rest @ ..] | [_, rest @ ..] => rest,
+        [] => &[],
+    };
+    match rest {
+        ["TO", "SAVEPOINT", _] | ["TO", _] => {
+            Ok(Command::GoBack(words[words.len() - 1].plain.clone()))
+        }
+        _ => Err(syntax("START TRANSACTION, or ROLLBACK TO a savepoint, is expected here")),
     }
-    Ok(())
 }
 
 /// `DECLARE name [BINARY] [INSENSITIVE] [[NO] SCROLL] CURSOR [{WITH | WITHOUT} HOLD] FOR query`.
@@ -197,7 +239,10 @@ fn declare(text: &str, words: &[Word]) -> Result<Command> {
     // Spaces keep the places of errors.
     let blank: String =
         text[..start].chars().map(|letter| if letter == '\n' { '\n' } else { ' ' }).collect();
-    Ok(Command::Declare { name, is_held, query: blank + &text[start..] })
+    let query = blank + &text[start..];
+    // What is no query would change something, and FETCH is no place for that.
+    check_query(&query)?;
+    Ok(Command::Declare { name, is_held, query })
 }
 
 /// `FETCH [NEXT | n | ALL | FORWARD [n | ALL]] [FROM | IN] name`.
@@ -234,41 +279,35 @@ fn offset_of(text: &str, (line, column): (u64, u64)) -> Option<usize> {
     Some(before + offset)
 }
 
-/// Returns the first words and signs of a statement. Text that has no
-/// tokens has no words.
-fn words(text: &str, most: usize) -> Vec<Word> {
-    // What follows the words that matter is not read, and may be long.
-    const MAX_BYTES: usize = 4096;
-    let mut end = text.len().min(MAX_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
+/// Returns the words and signs of a statement.
+///
+/// # Errors
+/// `42601` for text that has none, `54000` for text that is longer than a statement may be.
+fn words(text: &str) -> Result<Vec<Word>> {
+    if text.len() > MAX_TEXT_BYTES {
+        let text = format!("the statement has {} bytes, and the limit is 1 MiB", text.len());
+        return Err(PgError::new(LIMIT_EXCEEDED, text));
     }
-    let mut tokens = Vec::new();
-    // What comes before a mistake has been collected.
-    let _ = Tokenizer::new(&PostgreSqlDialect {}, &text[..end])
-        .tokenize_with_location_into_buf(&mut tokens);
-    tokens
-        .into_iter()
-        .filter(|token| {
-            !matches!(token.token, Token::Whitespace(_) | Token::SemiColon | Token::EOF)
-        })
-        .take(most)
-        .map(|token| {
-            let place = (token.span.start.line, token.span.start.column);
-            match token.token {
-                Token::Word(word) if word.quote_style.is_none() => Word {
-                    upper: word.value.to_ascii_uppercase(),
-                    plain: word.value.to_ascii_lowercase(),
-                    place,
-                },
-                Token::Word(word) => Word { upper: String::new(), plain: word.value, place },
-                Token::SingleQuotedString(text) => {
-                    Word { upper: String::new(), plain: text, place }
-                }
-                other => Word { upper: other.to_string(), plain: other.to_string(), place },
-            }
-        })
-        .collect()
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location();
+    let tokens = tokens.map_err(|error| syntax(&error.message))?;
+    let has_text = |token: &TokenWithSpan| {
+        !matches!(token.token, Token::Whitespace(_) | Token::SemiColon | Token::EOF)
+    };
+    Ok(tokens.into_iter().filter(has_text).map(word).collect())
+}
+
+fn word(token: TokenWithSpan) -> Word {
+    let place = (token.span.start.line, token.span.start.column);
+    match token.token {
+        Token::Word(word) if word.quote_style.is_none() => Word {
+            upper: word.value.to_ascii_uppercase(),
+            plain: word.value.to_ascii_lowercase(),
+            place,
+        },
+        Token::Word(word) => Word { upper: String::new(), plain: word.value, place },
+        Token::SingleQuotedString(text) => Word { upper: String::new(), plain: text, place },
+        other => Word { upper: other.to_string(), plain: other.to_string(), place },
+    }
 }
 
 #[cfg(test)]
@@ -318,9 +357,23 @@ mod tests {
         );
         assert_eq!(read("DECLARE c SCROLL CURSOR FOR SELECT 1").unwrap_err().code, NOT_SUPPORTED);
         assert_eq!(read("MOVE ROW IN t (a = 1) TO (a = 2)"), Ok(None));
-        assert_eq!(read("begin read only"), Ok(Some(Command::Begin)));
+        let begin = TransactionStatement::Begin { read_only: Some(true) };
+        assert_eq!(read("begin read only"), Ok(Some(Command::Transaction(begin))));
+        let long = format!("/* {} */ begin /* {} */ read only", "x".repeat(5000), "y".repeat(5000));
+        assert_eq!(read(&long), Ok(Some(Command::Transaction(begin))));
+        assert_eq!(
+            read("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"),
+            Ok(Some(set(READ_ONLY_DEFAULT, "on")))
+        );
         assert!(read("BEGIN ISOLATION LEVEL SERIALIZABLE").is_err());
-        assert_eq!(read("ROLLBACK"), Ok(Some(Command::Rollback)));
+        let rollback = Command::Transaction(TransactionStatement::Rollback);
+        assert_eq!(read("ROLLBACK"), Ok(Some(rollback)));
+        assert_eq!(read("COMMIT AND CHAIN").unwrap_err().code, NOT_SUPPORTED);
+        for text in ["ROLLBACK TO a b", "RELEASE a b", "COMMIT x", "START x"] {
+            assert_eq!(read(text).unwrap_err().code, SYNTAX, "{text}");
+        }
+        let of_delete = read("DECLARE c CURSOR FOR DELETE FROM t WHERE k = 1");
+        assert_eq!(of_delete.unwrap_err().code, NOT_SUPPORTED);
         assert_eq!(read("ROLLBACK TO SAVEPOINT a"), Ok(Some(Command::GoBack("a".into()))));
         assert_eq!(read("RELEASE \"_pg3_1\""), Ok(Some(Command::Release("_pg3_1".into()))));
         assert_eq!(read("DEALLOCATE ALL"), Ok(Some(Command::Deallocate(None))));
@@ -328,17 +381,5 @@ mod tests {
             read("DEALLOCATE \"_pg3_0\""),
             Ok(Some(Command::Deallocate(Some("_pg3_0".into()))))
         );
-    }
-
-    #[test]
-    fn writes_are_told_by_their_first_word() {
-        for text in
-            ["insert into t values (1)", "/* x */ UPSERT INTO t", "EXPLAIN ANALYZE DELETE FROM t"]
-        {
-            assert!(is_write(text), "{text}");
-        }
-        for text in ["SELECT 1", "EXPLAIN DELETE FROM t", "WITH x AS (SELECT 1) SELECT 2", ""] {
-            assert!(!is_write(text), "{text}");
-        }
     }
 }

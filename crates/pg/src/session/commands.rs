@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use halite_sql::TransactionStatement;
 use halite_sql::datafusion::arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use halite_sql::datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 
@@ -9,8 +10,7 @@ use super::Session;
 use super::command::Command;
 use super::failure::Failure;
 use super::portal::{NOTICE, Portal, Ran, Source};
-use super::settings::{Set, read_ms, show_ms};
-use super::transaction::Writes;
+use super::settings::{READ_ONLY, READ_ONLY_DEFAULT, Set, read_ms, show_ms};
 use crate::connection::io::Channel;
 use crate::error::{
     INVALID_PARAMETER, NO_SUCH_CURSOR, NO_SUCH_STATEMENT, NO_TRANSACTION, PgError, Result,
@@ -42,17 +42,28 @@ impl Session {
                 self.reset_all(*is_discard, &mut channel.out)?;
                 (*tag).to_owned()
             }
-            Command::Begin => {
-                if !self.transaction.begin() {
+            Command::Transaction(change @ TransactionStatement::Begin { read_only }) => {
+                if self.transaction.begin() {
+                    self.sql.change_block(*change);
+                    self.set_read_only(*read_only);
+                } else {
                     let text = "a transaction is open already";
                     channel.out.report(Severity::Warning, OPEN_TRANSACTION, text, None);
                 }
                 "BEGIN".to_owned()
             }
-            Command::Commit => self.end("COMMIT", &mut channel.out).to_owned(),
-            Command::Rollback => self.end("ROLLBACK", &mut channel.out).to_owned(),
+            Command::Transaction(change) => self.end(*change, &mut channel.out).to_owned(),
+            Command::Modes { read_only } => {
+                if self.transaction.is_open() {
+                    self.set_read_only(Some(read_only.unwrap_or(self.sql.is_read_only())));
+                } else {
+                    let text = "SET TRANSACTION is about the transaction after BEGIN";
+                    channel.out.report(Severity::Warning, NO_TRANSACTION, text, None);
+                }
+                "SET".to_owned()
+            }
             Command::Save(name) => {
-                self.transaction.save(name)?;
+                self.transaction.save(name, self.sql.changes())?;
                 "SAVEPOINT".to_owned()
             }
             Command::Release(name) => {
@@ -60,8 +71,8 @@ impl Session {
                 "RELEASE".to_owned()
             }
             Command::GoBack(name) => {
-                let written = self.transaction.go_back(name)?;
-                warn_of_writes(written, &mut channel.out);
+                let before = self.transaction.go_back(name)?;
+                warn_of_changes(self.sql.changes().saturating_sub(before), &mut channel.out);
                 "ROLLBACK".to_owned()
             }
             Command::Deallocate(None) => {
@@ -143,18 +154,27 @@ impl Session {
     }
 
     /// Ends the transaction.
-    fn end(&mut self, verb: &'static str, out: &mut Backend) -> &'static str {
+    fn end(&mut self, change: TransactionStatement, out: &mut Backend) -> &'static str {
         if !self.transaction.is_open() {
             out.report(Severity::Warning, NO_TRANSACTION, "no transaction is open", None);
         }
         let has_failed = self.transaction.state() == TransactionState::Failed;
-        let written = self.transaction.end();
+        self.transaction.end();
+        let changes = self.sql.change_block(change);
+        self.set_read_only(None);
         self.portals.retain(|_, portal| portal.is_held);
-        let tag = if has_failed { "ROLLBACK" } else { verb };
+        let tag = if has_failed { "ROLLBACK" } else { change.tag() };
         if tag == "ROLLBACK" {
-            warn_of_writes(written, out);
+            warn_of_changes(changes, out);
         }
         tag
+    }
+
+    /// Refuses or permits changes from now on; `None` for the default of the session.
+    fn set_read_only(&self, read_only: Option<bool>) {
+        let default = || self.settings().get(READ_ONLY_DEFAULT) == Some("on");
+        let is_read_only = read_only.unwrap_or_else(default);
+        self.sql.set_read_only(is_read_only);
     }
 
     /// Sets the settings that the startup message names.
@@ -189,25 +209,28 @@ impl Session {
 
     /// Sets a setting; `None` for its default.
     fn set(&mut self, name: &str, value: Option<&str>, out: &mut Backend) -> Result<()> {
+        if name == READ_ONLY {
+            let value = value.unwrap_or("off");
+            let is_on = super::settings::read_switch(value).ok_or_else(|| {
+                PgError::new(INVALID_PARAMETER, format!("{name} is on or off, not {value:?}"))
+            })?;
+            self.sql.set_read_only(is_on);
+            return Ok(());
+        }
         let set = self.settings().set(name, value, out)?;
         match set {
-            Set::Done => return Ok(()),
+            Set::Done => {
+                // Outside of a transaction, the next one begins with each statement.
+                if name == READ_ONLY_DEFAULT && !self.transaction.is_open() {
+                    self.set_read_only(None);
+                }
+                return Ok(());
+            }
             Set::Told(text) => {
                 out.report(Severity::Notice, NOTICE, text, None);
                 return Ok(());
             }
             Set::Unknown => {}
-        }
-        if name == "halite.transactions" {
-            self.transaction.writes = match value.unwrap_or("refuse") {
-                "refuse" => Writes::Refuse,
-                "statement" => Writes::Statement,
-                other => {
-                    let text = format!("halite.transactions is refuse or statement, not {other:?}");
-                    return Err(PgError::new(INVALID_PARAMETER, text));
-                }
-            };
-            return Ok(());
         }
         let value = match (name, value) {
             (_, None) => self.defaults.get(name)?,
@@ -230,7 +253,9 @@ impl Session {
             *settings = defaults;
             Ok(())
         })?;
-        self.transaction.writes = Writes::default();
+        if !self.transaction.is_open() {
+            self.set_read_only(None);
+        }
         if is_discard {
             self.statements.clear();
             self.portals.clear();
@@ -242,12 +267,9 @@ impl Session {
     fn show(&self, name: &str) -> Result<Portal> {
         let own = self.settings().get(name).map(ToOwned::to_owned);
         let value = match (own, name) {
+            (_, READ_ONLY) => if self.sql.is_read_only() { "on" } else { "off" }.to_owned(),
             (Some(value), _) => value,
             (None, "statement_timeout") => show_ms(self.sql.settings().statement_timeout),
-            (None, "halite.transactions") => match self.transaction.writes {
-                Writes::Refuse => "refuse".to_owned(),
-                Writes::Statement => "statement".to_owned(),
-            },
             (None, name) => self.sql.settings().get(name)?,
         };
         let field = Arc::new(Field::new(name, DataType::Utf8View, false));
@@ -269,9 +291,9 @@ pub(super) enum Outcome {
 }
 
 /// Tells of what was not rolled back.
-fn warn_of_writes(written: u64, out: &mut Backend) {
-    if written > 0 {
-        let text = format!("{written} statement(s) that wrote were final, and stay");
+fn warn_of_changes(changes: u64, out: &mut Backend) {
+    if changes > 0 {
+        let text = format!("{changes} row(s) were written for good, and stay");
         out.report(Severity::Warning, WARNING, &text, None);
     }
 }

@@ -91,7 +91,7 @@ impl Session {
         // After an error, only the end of the transaction is prepared.
         let command = super::command::read(&text)?;
         if self.transaction.state() == crate::wire::backend::TransactionState::Failed {
-            self.check_transaction(command.as_ref(), &text)?;
+            self.check_transaction(command.as_ref())?;
         }
         channel.interrupts.begin();
         let statement = Statement::new(&self.sql, text, types);
@@ -193,7 +193,7 @@ impl Session {
             Work::Command(command) => Some(command),
             _ => None,
         };
-        self.check_transaction(command, &statement.text)?;
+        self.check_transaction(command)?;
         match &statement.work {
             Work::Empty => {
                 channel.out.empty_query();

@@ -24,9 +24,16 @@ enum Values {
     Only(&'static [&'static str]),
     /// Anything else is answered by a notice, and changes nothing.
     Fixed(&'static str),
+    /// On or off.
+    Switch,
     /// It cannot be set.
     ReadOnly,
 }
+
+/// Setting: whether transactions only read.
+pub(super) const READ_ONLY_DEFAULT: &str = "default_transaction_read_only";
+/// Setting: whether the transaction that is open only reads. The session of SQL knows.
+pub(super) const READ_ONLY: &str = "transaction_read_only";
 
 const fn known(
     name: &'static str,
@@ -37,7 +44,7 @@ const fn known(
     Known { name, default, values, is_reported }
 }
 
-use Values::{Any, Fixed, Only, ReadOnly};
+use Values::{Any, Fixed, Only, ReadOnly, Switch};
 
 const KNOWN: &[Known] = &[
     known("application_name", "", Any, true),
@@ -46,7 +53,7 @@ const KNOWN: &[Known] = &[
     known("client_min_messages", "notice", Any, false),
     known("datestyle", "ISO, MDY", Fixed("dates are shown in ISO form"), true),
     known("default_transaction_isolation", "read committed", Only(&["read committed"]), false),
-    known("default_transaction_read_only", "off", Only(&["off", "false", "0"]), true),
+    known(READ_ONLY_DEFAULT, "off", Switch, true),
     known("default_table_access_method", "halite", ReadOnly, false),
     known("extra_float_digits", "1", Any, false),
     known("idle_in_transaction_session_timeout", "0", Any, false),
@@ -71,7 +78,7 @@ const KNOWN: &[Known] = &[
     known("synchronous_commit", "on", Any, false),
     known("timezone", "UTC", Fixed("times are shown in UTC"), true),
     known("transaction_isolation", "read committed", Only(&["read committed"]), false),
-    known("transaction_read_only", "off", Only(&["off", "false", "0"]), false),
+    known(READ_ONLY, "off", Switch, false),
 ];
 
 /// Name under which a setting is reported, where that is not in lower case.
@@ -147,6 +154,12 @@ impl Settings {
         let mut told = None;
         match known.values {
             Any => value.clone_into(&mut self.values[at]),
+            Switch => {
+                let is_on = read_switch(value).ok_or_else(|| {
+                    PgError::new(INVALID_PARAMETER, format!("{name} is on or off, not {value:?}"))
+                })?;
+                if is_on { "on" } else { "off" }.clone_into(&mut self.values[at]);
+            }
             _ if is_default => known.default.clone_into(&mut self.values[at]),
             Only(values) if values.iter().any(|one| one.eq_ignore_ascii_case(value)) => {
                 known.default.clone_into(&mut self.values[at]);
@@ -174,6 +187,15 @@ impl Settings {
                 out.parameter_status(reported_name(known.name), value);
             }
         }
+    }
+}
+
+/// Reads `on`, `off` and the other words for them.
+pub(super) fn read_switch(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
     }
 }
 

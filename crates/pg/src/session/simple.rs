@@ -1,6 +1,6 @@
 //! Query: statements as text, run one after the other up to the first that fails.
 
-use halite_sql::split_statements;
+use halite_sql::{TransactionStatement, split_statements};
 
 use super::Session;
 use super::command::{self, Command};
@@ -39,7 +39,7 @@ impl Session {
     async fn run_text(&mut self, text: &str, channel: &mut Channel) -> Result<(), Failure> {
         channel.interrupts.begin();
         let command = command::read(text)?;
-        self.check_transaction(command.as_ref(), text)?;
+        self.check_transaction(command.as_ref())?;
         match command {
             Some(Command::Declare { name, is_held, query }) => {
                 let answer = channel.interrupts.guard(self.sql.run(&query)).await?;
@@ -68,15 +68,13 @@ impl Session {
     }
 
     /// Checks that the transaction permits a statement.
-    pub(super) fn check_transaction(
-        &mut self,
-        command: Option<&Command>,
-        text: &str,
-    ) -> Result<()> {
+    pub(super) fn check_transaction(&self, command: Option<&Command>) -> Result<()> {
         match command {
-            Some(Command::Commit | Command::Rollback | Command::GoBack(_)) => Ok(()),
-            Some(_) => self.transaction.check(false),
-            None => self.transaction.check(command::is_write(text)),
+            Some(
+                Command::Transaction(TransactionStatement::Commit | TransactionStatement::Rollback)
+                | Command::GoBack(_),
+            ) => Ok(()),
+            _ => self.transaction.check(),
         }
     }
 

@@ -1,31 +1,17 @@
-//! Transaction of a session: accepted around reads, and never a promise.
+//! Transaction of a session: accepted around reads, and never a promise. `halite-sql` refuses what
+//! changes something in it.
 
 use crate::error::{
-    FAILED_TRANSACTION, LIMIT_EXCEEDED, NO_SAVEPOINT, NO_TRANSACTION, NOT_SUPPORTED, PgError,
-    Result,
+    FAILED_TRANSACTION, LIMIT_EXCEEDED, NO_SAVEPOINT, NO_TRANSACTION, PgError, Result,
 };
 use crate::wire::backend::TransactionState;
-
-/// Treatment of writes between BEGIN and COMMIT.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Writes {
-    /// They are refused, as they could not be undone.
-    #[default]
-    Refuse,
-    /// Each is final by itself.
-    Statement,
-}
 
 /// Transaction of a session.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
     state: TransactionState,
-    /// Statements since BEGIN that changed something.
-    written: u64,
-    /// Savepoints by name, with what had been written then.
+    /// Savepoints by name, with the changes before them.
     savepoints: Vec<(String, u64)>,
-    /// Setting `halite.transactions`.
-    pub(super) writes: Writes,
 }
 
 /// Savepoints of a transaction.
@@ -56,24 +42,23 @@ impl Transaction {
         }
     }
 
-    /// Ends; returns the statements that changed something.
-    pub(super) fn end(&mut self) -> u64 {
+    pub(super) fn end(&mut self) {
         self.state = TransactionState::Idle;
         self.savepoints.clear();
-        std::mem::take(&mut self.written)
     }
 
-    /// Sets a savepoint: an error after it fails the transaction only up to it.
+    /// Sets a savepoint after a number of changes: an error after it fails the transaction only up to
+    /// it.
     ///
     /// # Errors
     /// No open transaction, or too many savepoints.
-    pub(super) fn save(&mut self, name: &str) -> Result<()> {
+    pub(super) fn save(&mut self, name: &str, changes: u64) -> Result<()> {
         self.check_open("SAVEPOINT")?;
         if self.savepoints.len() >= MAX_SAVEPOINTS {
             let text = format!("{MAX_SAVEPOINTS} savepoints are set; RELEASE some");
             return Err(PgError::new(LIMIT_EXCEEDED, text));
         }
-        self.savepoints.push((name.to_owned(), self.written));
+        self.savepoints.push((name.to_owned(), changes));
         Ok(())
     }
 
@@ -87,7 +72,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Goes back to a savepoint; returns the statements after it that changed something.
+    /// Goes back to a savepoint; returns the changes before it.
     ///
     /// # Errors
     /// No such savepoint.
@@ -95,7 +80,7 @@ impl Transaction {
         let at = self.savepoint(name)?;
         self.savepoints.truncate(at + 1);
         self.state = TransactionState::Open;
-        Ok(self.written - self.savepoints[at].1)
+        Ok(self.savepoints[at].1)
     }
 
     fn savepoint(&self, name: &str) -> Result<usize> {
@@ -111,28 +96,17 @@ impl Transaction {
         Err(PgError::new(NO_TRANSACTION, format!("{what} needs a BEGIN first")))
     }
 
-    /// Checks that a statement may be run. `is_write` is `true` if it changes something.
+    /// Checks that a statement may be run.
     ///
     /// # Errors
-    /// `25P02` after an error, `0A000` for a write that COMMIT and ROLLBACK would not decide.
-    pub(super) fn check(&mut self, is_write: bool) -> Result<()> {
+    /// `25P02` after an error.
+    pub(super) fn check(&self) -> Result<()> {
         if self.state == TransactionState::Failed {
             return Err(PgError::new(
                 FAILED_TRANSACTION,
                 "a statement of this transaction has failed; ROLLBACK ends it",
             ));
         }
-        if !is_write || !self.is_open() {
-            return Ok(());
-        }
-        if self.writes == Writes::Refuse {
-            return Err(PgError::new(
-                NOT_SUPPORTED,
-                "a write between BEGIN and COMMIT is final at once, and could not be rolled back: \
-                 use autocommit, or SET halite.transactions = 'statement' to have it so",
-            ));
-        }
-        self.written += 1;
         Ok(())
     }
 }
@@ -142,36 +116,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_are_refused_or_counted() {
+    fn error_fails_the_transaction_to_its_end() {
         let mut transaction = Transaction::default();
-        assert_eq!(transaction.check(true), Ok(()));
         assert!(transaction.begin() && !transaction.begin());
-        assert_eq!(transaction.check(false), Ok(()));
-        assert_eq!(transaction.check(true).unwrap_err().code, NOT_SUPPORTED);
-        transaction.writes = Writes::Statement;
-        assert_eq!(transaction.check(true), Ok(()));
+        assert_eq!(transaction.check(), Ok(()));
         transaction.fail();
-        assert_eq!(transaction.check(false).unwrap_err().code, FAILED_TRANSACTION);
-        assert_eq!(transaction.end(), 1);
-        assert_eq!((transaction.state(), transaction.end()), (TransactionState::Idle, 0));
+        assert_eq!(transaction.check().unwrap_err().code, FAILED_TRANSACTION);
+        transaction.end();
+        assert_eq!((transaction.state(), transaction.check()), (TransactionState::Idle, Ok(())));
     }
 
     #[test]
     fn savepoint_is_where_an_error_ends() {
-        let mut transaction = Transaction { writes: Writes::Statement, ..Transaction::default() };
-        assert_eq!(transaction.save("a").unwrap_err().code, NO_TRANSACTION);
+        let mut transaction = Transaction::default();
+        assert_eq!(transaction.save("a", 0).unwrap_err().code, NO_TRANSACTION);
         transaction.begin();
-        transaction.save("a").unwrap();
-        transaction.check(true).unwrap();
-        transaction.save("b").unwrap();
+        transaction.save("a", 0).unwrap();
+        transaction.save("b", 1).unwrap();
         transaction.fail();
         assert_eq!(transaction.go_back("c").unwrap_err().code, NO_SAVEPOINT);
-        assert_eq!(transaction.go_back("b"), Ok(0));
-        assert_eq!(transaction.check(false), Ok(()));
-        assert_eq!(transaction.go_back("a"), Ok(1));
+        assert_eq!(transaction.go_back("b"), Ok(1));
+        assert_eq!(transaction.check(), Ok(()));
+        assert_eq!(transaction.go_back("a"), Ok(0));
         assert_eq!(transaction.release("b").unwrap_err().code, NO_SAVEPOINT);
         assert_eq!(transaction.release("a"), Ok(()));
-        assert_eq!(transaction.end(), 1);
     }
 
     #[test]

@@ -5,3 +5,5 @@ mod hostile;
 mod login;
 mod raw;
 mod statements;
+mod transactions;
+mod writes;

@@ -160,6 +160,8 @@ fn cancel_ends_the_scan() {
         assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
         // A cancel that comes late ends nothing.
         token.cancel_query(NoTls).await.expect("a request to cancel");
+        // It is sent, and not yet received.
+        tokio::time::sleep(Duration::from_millis(300)).await;
         assert_eq!(client.query("SELECT 1", &[]).await.expect("a row").len(), 1);
     });
 }

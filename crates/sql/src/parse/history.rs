@@ -17,28 +17,110 @@ pub(crate) const AS_OF_HINT: &str = "as_of";
 /// # Errors
 /// `Syntax` with the place, for what is not complete or at no table.
 pub(super) fn hinted(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
-    let mut input = Input { tokens, at: 0 };
-    let mut out: Vec<TokenWithSpan> = Vec::with_capacity(input.tokens.len());
-    while let Some(token) = input.peek().cloned() {
+    let begins = |at: usize| Input { tokens: &tokens, at }.begins_modifier();
+    if !(0..tokens.len()).any(begins) {
+        return Ok(tokens);
+    }
+    let mut input = Input { tokens: &tokens, at: 0 };
+    let mut out: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut queries = Queries::default();
+    while let Some(token) = input.peek() {
         if !input.begins_modifier() {
             input.at += 1;
-            out.push(token);
+            queries.read(token, &out);
+            out.push(token.clone());
             continue;
         }
         let hints = input.hints()?;
-        let at = match table_end(&out) {
+        let query = queries.innermost();
+        let at = match query.table_end(&out) {
             TableEnd::Here => {
-                out.extend(input.alias());
+                out.extend_from_slice(input.alias());
                 out.len()
+            }
+            TableEnd::Before(_) if query.has_hints => {
+                return Err(wrong(token, "VERSIONS and AS OF stand once behind a table"));
             }
             TableEnd::Before(at) => at,
             TableEnd::None => {
-                return Err(wrong(&token, "VERSIONS and AS OF stand behind a table of FROM"));
+                return Err(wrong(token, "VERSIONS and AS OF stand behind a table of FROM"));
             }
         };
-        out.splice(at..at, with(hints, &token));
+        query.has_hints = true;
+        out.splice(at..at, with(hints, token));
     }
     Ok(out)
+}
+
+/// Queries that are open at a place, one in the other.
+#[derive(Default)]
+struct Queries(Vec<OpenQuery>);
+
+/// Query, as far as it has been read: the SELECT or the parentheses that began last.
+#[derive(Default)]
+struct OpenQuery {
+    /// Place of FROM.
+    from: Option<usize>,
+    /// `true` up to the word that ends the list of tables.
+    is_in_from: bool,
+    /// `true` once a table of it has hints.
+    has_hints: bool,
+}
+
+impl Queries {
+    fn innermost(&mut self) -> &mut OpenQuery {
+        if self.0.is_empty() {
+            self.0.push(OpenQuery::default());
+        }
+        let last = self.0.len() - 1;
+        &mut self.0[last]
+    }
+
+    /// Reads a token behind others.
+    fn read(&mut self, token: &TokenWithSpan, before: &[TokenWithSpan]) {
+        /// Words that end the list of tables.
+        const ENDS: [Keyword; 10] = [
+            Keyword::WHERE,
+            Keyword::GROUP,
+            Keyword::HAVING,
+            Keyword::WINDOW,
+            Keyword::QUALIFY,
+            Keyword::ORDER,
+            Keyword::LIMIT,
+            Keyword::OFFSET,
+            Keyword::FETCH,
+            Keyword::FOR,
+        ];
+        match &token.token {
+            Token::LParen => {
+                self.innermost();
+                self.0.push(OpenQuery::default());
+            }
+            Token::RParen => drop(self.0.pop()),
+            Token::Word(word) if word.quote_style.is_none() => {
+                let query = self.innermost();
+                match word.keyword {
+                    Keyword::SELECT | Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT => {
+                        *query = OpenQuery::default();
+                    }
+                    // IS DISTINCT FROM compares.
+                    Keyword::FROM if !is_comparison(before) => {
+                        query.from = Some(before.len());
+                        query.is_in_from = true;
+                    }
+                    Keyword::JOIN => query.is_in_from = query.from.is_some(),
+                    keyword if ENDS.contains(&keyword) => query.is_in_from = false,
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_comparison(before: &[TokenWithSpan]) -> bool {
+    matches!(before, [.., is, distinct]
+        if is_keyword(distinct, &[Keyword::DISTINCT]) && is_keyword(is, &[Keyword::IS, Keyword::NOT]))
 }
 
 /// Place behind the table that the words belong to.
@@ -50,28 +132,32 @@ enum TableEnd {
     None,
 }
 
-/// Returns the end of the table in front of the end of `before`.
-fn table_end(before: &[TokenWithSpan]) -> TableEnd {
-    if let Some(name) = name_start(before)
-        && name.checked_sub(1).is_some_and(|at| {
-            is_keyword(&before[at], &[Keyword::FROM, Keyword::JOIN, Keyword::USING])
-                || before[at].token == Token::Comma
-        })
-    {
-        return TableEnd::Here;
+impl OpenQuery {
+    /// Returns the end of the table in front of the end of `before`.
+    fn table_end(&self, before: &[TokenWithSpan]) -> TableEnd {
+        let Some(from) = self.from else { return TableEnd::None };
+        let joins = [Keyword::FROM, Keyword::JOIN, Keyword::USING];
+        if self.is_in_from
+            && let Some(name) = name_start(before)
+            && name.checked_sub(1).is_some_and(|at| {
+                is_keyword(&before[at], &joins) || before[at].token == Token::Comma
+            })
+        {
+            return TableEnd::Here;
+        }
+        let mut rest = Input { tokens: before, at: from + 1 };
+        rest.skip_name();
+        // A call, as in `cells(t)`.
+        rest.parenthesized();
+        let _ = rest.alias();
+        let is_single = !rest.peek().is_some_and(|token| {
+            token.token == Token::Comma
+                || is_keyword(token, &[Keyword::JOIN, Keyword::INNER, Keyword::LEFT])
+                || is_keyword(token, &[Keyword::RIGHT, Keyword::FULL, Keyword::CROSS])
+                || is_keyword(token, &[Keyword::NATURAL])
+        });
+        if is_single && rest.at > from + 1 { TableEnd::Before(rest.at) } else { TableEnd::None }
     }
-    let Some(from) = from_of(before) else { return TableEnd::None };
-    let mut rest = Input { tokens: before.to_vec(), at: from + 1 };
-    rest.skip_name();
-    // A call, as in `cells(t)`.
-    rest.parenthesized();
-    let _ = rest.alias();
-    let is_single = !rest.peek().is_some_and(|token| {
-        token.token == Token::Comma
-            || is_keyword(token, &[Keyword::JOIN, Keyword::INNER, Keyword::LEFT, Keyword::RIGHT])
-            || is_keyword(token, &[Keyword::FULL, Keyword::CROSS, Keyword::NATURAL])
-    });
-    if is_single && rest.at > from + 1 { TableEnd::Before(rest.at) } else { TableEnd::None }
 }
 
 /// Returns the place where the name begins that is the end of the tokens: `t`, `s.t`, or a call.
@@ -99,27 +185,13 @@ fn name_start(tokens: &[TokenWithSpan]) -> Option<usize> {
     Some(at)
 }
 
-/// Returns the place of the FROM of the innermost query that is open at the end of the tokens.
-fn from_of(tokens: &[TokenWithSpan]) -> Option<usize> {
-    let mut depth = 0usize;
-    for (at, token) in tokens.iter().enumerate().rev() {
-        match token.token {
-            Token::RParen => depth += 1,
-            Token::LParen => depth = depth.checked_sub(1)?,
-            _ if depth == 0 && is_keyword(token, &[Keyword::FROM]) => return Some(at),
-            _ => {}
-        }
-    }
-    None
-}
-
-struct Input {
-    tokens: Vec<TokenWithSpan>,
+struct Input<'a> {
+    tokens: &'a [TokenWithSpan],
     at: usize,
 }
 
-impl Input {
-    fn peek(&self) -> Option<&TokenWithSpan> {
+impl<'a> Input<'a> {
+    fn peek(&self) -> Option<&'a TokenWithSpan> {
         self.tokens.get(self.at)
     }
 
@@ -147,9 +219,16 @@ impl Input {
 
     /// Reads all words from here on, and returns the hints without commas between them.
     fn hints(&mut self) -> Result<Vec<Vec<TokenWithSpan>>> {
-        let mut hints = Vec::new();
+        let mut hints: Vec<Vec<TokenWithSpan>> = Vec::new();
         while self.begins_modifier() {
-            hints.push(self.hint()?);
+            let at = self.at;
+            let hint = self.hint()?;
+            let name = |hint: &[TokenWithSpan]| hint.first().map(|word| word.token.to_string());
+            if hints.iter().any(|known| name(known) == name(&hint)) {
+                let text = "VERSIONS and AS OF stand once behind a table";
+                return Err(wrong(&self.tokens[at], text));
+            }
+            hints.push(hint);
         }
         Ok(hints)
     }
@@ -216,7 +295,7 @@ impl Input {
     }
 
     /// Reads the alias of a table, with its columns.
-    fn alias(&mut self) -> Vec<TokenWithSpan> {
+    fn alias(&mut self) -> &'a [TokenWithSpan] {
         let from = self.at;
         let has_as = self.is_word(0, "AS") && !self.is_word(1, "OF");
         self.at += usize::from(has_as);
@@ -228,11 +307,11 @@ impl Input {
         });
         if !is_name || self.begins_modifier() {
             self.at = from;
-            return Vec::new();
+            return &[];
         }
         self.at += 1;
         self.parenthesized();
-        self.tokens[from..self.at].to_vec()
+        &self.tokens[from..self.at]
     }
 
     fn skip_name(&mut self) {
@@ -304,6 +383,9 @@ fn wrong(near: &TokenWithSpan, text: &str) -> SqlError {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
     use super::*;
     use crate::parse::tokens_of;
 
@@ -342,11 +424,39 @@ mod tests {
                 "SELECT * FROM cells ( t ) c WITH ( versions ( -1 ) )",
             ),
             ("SELECT p FROM t WITH (BUCKETS) x", "SELECT p FROM t x WITH ( BUCKETS )"),
+            (
+                "SELECT a FROM t ORDER BY a, b VERSIONS 3",
+                "SELECT a FROM t WITH ( versions ( 3 ) ) ORDER BY a , b",
+            ),
+            (
+                "SELECT a FROM t WHERE a IS DISTINCT FROM b VERSIONS 3",
+                "SELECT a FROM t WITH ( versions ( 3 ) ) WHERE a IS DISTINCT FROM b",
+            ),
+            (
+                "SELECT a FROM t VERSIONS 3 JOIN u VERSIONS 5 ON a = b, v AS OF 7",
+                "SELECT a FROM t WITH ( versions ( 3 ) ) JOIN u WITH ( versions ( 5 ) ) ON a = b , \
+                 v WITH ( as_of ( 7 ) )",
+            ),
             ("SELECT versions FROM t AS v", "SELECT versions FROM t AS v"),
         ];
         for (text, expected) in cases {
             assert_eq!(rewritten(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn many_words_are_read_once() {
+        // Each behind its own query, and many behind one.
+        let query = "SELECT a FROM t x WHERE b IN (1, 2, 3) VERSIONS 3";
+        let many = vec![query; 5000].join(" UNION ALL ");
+        let started = std::time::Instant::now();
+        let tokens = Tokenizer::new(&PostgreSqlDialect {}, &many).tokenize_with_location();
+        let is_text = |token: &TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
+        let tokens: Vec<_> = tokens.unwrap().into_iter().filter(is_text).collect();
+        assert_eq!(hinted(tokens).unwrap().len(), 5000 * 22 + 4999 * 2);
+        let tail = " VERSIONS 3 LIMIT 1".repeat(5000);
+        assert!(hinted(tokens_of(&format!("SELECT a FROM t x WHERE b{tail}")).unwrap()).is_err());
+        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
     }
 
     #[test]
@@ -356,6 +466,10 @@ mod tests {
             "SELECT a FROM t AS OF",
             "SELECT a FROM t VERSIONS 5 BETWEEN 1",
             "SELECT a FROM t, u WHERE a = b VERSIONS 5",
+            "SELECT a FROM t VERSIONS 3 WHERE a = 1 VERSIONS 5",
+            "SELECT a FROM t VERSIONS 3 VERSIONS 5",
+            "SELECT a FROM t WHERE a = 1 VERSIONS 3 VERSIONS 5",
+            "SELECT a FROM t UNION SELECT 1 VERSIONS 3",
         ] {
             let error = hinted(tokens_of(text).unwrap()).unwrap_err();
             assert!(error.to_string().contains("line 1"), "{text}: {error}");

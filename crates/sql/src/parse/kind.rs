@@ -4,6 +4,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use halite_types::suggest::misspelled;
 
 use super::tokens::tokens_of;
+use super::transaction::TransactionStatement;
 use crate::error::{Result, SqlError, SqlState};
 
 /// Kind of a statement.
@@ -29,7 +30,7 @@ pub(crate) enum Kind {
     /// RESET.
     Reset(String),
     /// BEGIN, COMMIT, ROLLBACK: accepted around reads.
-    Transaction(&'static str),
+    Transaction(TransactionStatement),
     /// SELECT, VALUES, WITH.
     Query(Vec<TokenWithSpan>),
     /// EXPLAIN of a query.
@@ -96,9 +97,7 @@ pub(crate) fn kind_of(mut tokens: Vec<TokenWithSpan>) -> Result<Kind> {
         }
         "SET" => set(&tokens),
         "RESET" => Ok(Kind::Reset(dotted(&tokens[1..]))),
-        "BEGIN" | "START" => Ok(Kind::Transaction("BEGIN")),
-        "COMMIT" | "END" => Ok(Kind::Transaction("COMMIT")),
-        "ROLLBACK" | "ABORT" => Ok(Kind::Transaction("ROLLBACK")),
+        "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" => transaction(&tokens),
         "INSERT" | "UPSERT" | "UPDATE" | "DELETE" | "MOVE" => Ok(Kind::Write(tokens)),
         verb if OTHERS.contains(&verb) => Err(unsupported(first, verb)),
         other => {
@@ -109,6 +108,50 @@ pub(crate) fn kind_of(mut tokens: Vec<TokenWithSpan>) -> Result<Kind> {
             let text = format!("no statement begins with {shown}{near}");
             Err(SqlError::new(SqlState::Syntax, text).at(at.line, at.column))
         }
+    }
+}
+
+fn transaction(tokens: &[TokenWithSpan]) -> Result<Kind> {
+    let words: Vec<String> = tokens.iter().map(sign_or_word).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let at = tokens[0].span.start;
+    match TransactionStatement::read(&words).map_err(|error| error.at(at.line, at.column))? {
+        Some(statement) => Ok(Kind::Transaction(statement)),
+        None if words.contains(&"TO") => Err(unsupported(&tokens[0], "SAVEPOINT")),
+        None => {
+            let text = "START is followed by TRANSACTION";
+            Err(SqlError::new(SqlState::Syntax, text).at(at.line, at.column))
+        }
+    }
+}
+
+impl Kind {
+    /// Returns `true` for statements that change rows or tables. `text` is that of the statement.
+    pub(crate) fn is_change(&self, text: &str) -> bool {
+        match self {
+            Self::Write(_) => true,
+            Self::Language => !is_show_create(text),
+            Self::Nothing
+            | Self::ShowTables(_)
+            | Self::Describe(_)
+            | Self::Show(_)
+            | Self::Set { .. }
+            | Self::Reset(_)
+            | Self::Transaction(_)
+            | Self::Query(_)
+            | Self::Explain(_) => false,
+        }
+    }
+}
+
+/// Checks that a text is one query: SELECT, VALUES or WITH, as a cursor has.
+///
+/// # Errors
+/// As a statement has them; `NotSupported` for other statements.
+pub fn check_query(text: &str) -> Result<()> {
+    match kind_of(tokens_of(text)?)? {
+        Kind::Query(_) => Ok(()),
+        _ => Err(SqlError::unsupported("a cursor is over a query: SELECT, VALUES or WITH")),
     }
 }
 
@@ -213,6 +256,14 @@ fn word(token: &TokenWithSpan) -> String {
     }
 }
 
+/// Returns an unquoted word in upper case, a sign as it is; empty for quoted words.
+fn sign_or_word(token: &TokenWithSpan) -> String {
+    match &token.token {
+        Token::Word(_) => word(token),
+        other => other.to_string(),
+    }
+}
+
 /// Returns a name such as `halite.full_scan`.
 fn dotted(tokens: &[TokenWithSpan]) -> String {
     let part = |token: &TokenWithSpan| match &token.token {
@@ -248,7 +299,8 @@ mod tests {
             kind("EXPLAIN ANALYZE VERBOSE SELECT 1"),
             Ok(Kind::Explain(Explain { analyze: true, verbose: true, .. }))
         ));
-        assert_eq!(kind("begin"), Ok(Kind::Transaction("BEGIN")));
+        let begin = TransactionStatement::Begin { read_only: None };
+        assert_eq!(kind("begin;"), Ok(Kind::Transaction(begin)));
         for text in ["DELETE FROM t", "update t SET a = 1", "UPSERT INTO t VALUES (1)"] {
             assert!(matches!(kind(text), Ok(Kind::Write(_))), "{text}");
         }
@@ -261,6 +313,8 @@ mod tests {
             "MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE",
             "TRUNCATE TABLE t",
             "SAVEPOINT s",
+            "ROLLBACK TO s",
+            "COMMIT AND CHAIN",
             "CREATE TABLE t AS SELECT 1",
             "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'",
             "COPY t TO '/tmp/x'",

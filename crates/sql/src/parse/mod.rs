@@ -1,13 +1,16 @@
 //! From text to one statement: `split.rs` finds the ends of statements, `tokens.rs` reads the tokens
-//! of one and checks its limits, `kind.rs` tells what it is, `history.rs` reads what follows a table
-//! in this dialect alone.
+//! of one and checks its limits, `kind.rs` tells what it is (`transaction.rs`: BEGIN, COMMIT, ROLLBACK),
+//! `history.rs` reads what follows a table in this dialect alone.
 
 mod history;
 mod kind;
 mod split;
 mod tokens;
+mod transaction;
 
+pub use kind::check_query;
 pub use split::{StatementText, split_statements};
+pub use transaction::{TransactionStatement, transaction_modes};
 
 pub(crate) use history::{AS_OF_HINT, VERSIONS_HINT};
 pub(crate) use kind::{Explain, Kind, is_show_create, is_word, kind_of};

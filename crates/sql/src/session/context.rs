@@ -15,17 +15,17 @@ use halite_types::{Cluster, TableDescriptor, TableName};
 
 use super::access::Access;
 use super::answer::{Answer, deadline, within};
+use super::block::Block;
 use super::planner::{self, Rewrite};
 use super::query_shape::QueryShape;
 use super::settings::Settings;
 use super::statement::StatementContext;
-use super::write::Block;
 use crate::catalog::listing::{TableInfo, list_tables};
 use crate::catalog::{DEFAULT, HaliteCatalog, ddl, describe, namespace_of};
 use crate::error::{Result, SqlError, SqlState};
 use crate::explain;
 use crate::names::resolve;
-use crate::parse::{Explain, Kind, kind_of, tokens_of};
+use crate::parse::{Explain, Kind, TransactionStatement, kind_of, tokens_of};
 
 /// SQL session on a cluster: an embedded store, a Halite server or an HBase cluster.
 ///
@@ -120,6 +120,32 @@ impl SqlContext {
         change(&mut self.settings.write().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Begins or ends a block by hand, as a door does that reads BEGIN and COMMIT by itself. Between
+    /// them, statements that change something are refused, or final at once if the settings say so.
+    /// Returns the changes since BEGIN, each a row or a table: there are no transactions, so they
+    /// stay.
+    pub fn change_block(&self, change: TransactionStatement) -> u64 {
+        let changes = self.block.changes();
+        self.block.change(change);
+        changes
+    }
+
+    /// Returns the changes since BEGIN, each a row or a table.
+    pub fn changes(&self) -> u64 {
+        self.block.changes()
+    }
+
+    /// Refuses statements that change something, or permits them again: outside of blocks, or in the
+    /// one that is open.
+    pub fn set_read_only(&self, is_read_only: bool) {
+        self.block.set_read_only(is_read_only);
+    }
+
+    /// Returns `true` if statements that change something are refused.
+    pub fn is_read_only(&self) -> bool {
+        self.block.is_read_only()
+    }
+
     /// Runs one statement. Rows are read as the answer is.
     ///
     /// # Errors
@@ -133,9 +159,17 @@ impl SqlContext {
         let deadline = deadline(statement.settings.statement_timeout);
         let kind = kind_of(tokens_of(text)?)?;
         self.access.check(&kind, text)?;
+        let is_change = kind.is_change(text);
+        if is_change {
+            self.block.check(statement.settings.transactions)?;
+        }
         match kind {
             Kind::Nothing => Ok(Answer::command("", statement)),
-            Kind::Language => within(deadline, self.run_language(text, statement)).await?,
+            Kind::Language => {
+                let answer = within(deadline, self.run_language(text, statement)).await??;
+                self.block.add(u64::from(is_change));
+                Ok(answer)
+            }
             Kind::ShowTables(schema) => {
                 let namespace = schema.as_deref().map(namespace_of);
                 let tables = describe::show_tables(&self.catalog, namespace).await?;
@@ -154,9 +188,9 @@ impl SqlContext {
                 self.change(|settings| settings.reset(&name))?;
                 Ok(Answer::command("RESET", statement))
             }
-            Kind::Transaction(tag) => {
-                self.block.change(tag).into_iter().for_each(|text| statement.notice(text));
-                Ok(Answer::command(tag, statement))
+            Kind::Transaction(change) => {
+                self.block.change(change).into_iter().for_each(|text| statement.notice(text));
+                Ok(Answer::command(change.tag(), statement))
             }
             Kind::Write(tokens) => self.write(tokens, values, statement, deadline).await,
             Kind::Query(tokens) => {

@@ -31,7 +31,7 @@ use crate::error::{Result, SqlError, SqlState};
 /// Batches that are computed ahead of their reader.
 const BATCHES_AHEAD: usize = 1;
 
-/// Plan that runs. Dropping it ends the statement.
+/// Plan that runs. Dropping it before its end ends the statement.
 pub(crate) struct Running {
     batches: mpsc::Receiver<DataFusionResult<RecordBatch>>,
     task: JoinHandle<()>,
@@ -56,6 +56,18 @@ impl Running {
         Self { batches, task, statement }
     }
 
+    /// Returns all batches to the end.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    pub(crate) async fn all(&mut self) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        while let Some(batch) = self.next().await? {
+            batches.push(batch);
+        }
+        Ok(batches)
+    }
+
     /// Returns the next batch; `None` at the end.
     ///
     /// # Errors
@@ -77,8 +89,11 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.statement.end();
-        self.task.abort();
+        // A statement that writes may run several plans, one after the other.
+        if !self.task.is_finished() {
+            self.statement.end();
+            self.task.abort();
+        }
     }
 }
 
@@ -86,7 +101,7 @@ impl Drop for Running {
 ///
 /// # Errors
 /// None that a plan of DataFusion's has.
-pub(super) fn interruptible(
+pub(crate) fn interruptible(
     plan: Arc<dyn ExecutionPlan>,
     statement: &Arc<StatementContext>,
 ) -> Result<Arc<dyn ExecutionPlan>> {

@@ -2,13 +2,14 @@
 //!
 //! `context.rs` runs statements, `planner.rs` plans queries with DataFusion, `relations.rs` checks
 //! what follows the tables of FROM (`history.rs`: versions and times), `literals.rs` reads text that
-//! is compared with UUIDs and addresses, `write.rs` runs statements that write, `overflow.rs` makes
+//! is compared with UUIDs and addresses, `write.rs` runs statements that write, `block.rs` is what BEGIN begins, `overflow.rs` makes
 //! their sums fail, `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
 //! types and values are in `parameters.rs`; `access.rs` says who may run what, and `interrupt.rs`
 //! ends statements.
 
 mod access;
 mod answer;
+mod block;
 mod context;
 mod history;
 pub(crate) mod interrupt;

@@ -1,14 +1,24 @@
-//! Sums that their type cannot hold are errors, and not other numbers: DataFusion's own plans wrap
-//! around, and a statement that writes would store that.
+//! Sums of whole numbers that their type cannot hold are errors, and not other numbers: DataFusion's
+//! own plans wrap around, and a statement that writes would store that.
 
 use std::any::Any;
 use std::sync::Arc;
 
+use datafusion::arrow::compute::kernels::numeric::{add, mul, sub};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::common::{DFSchema, internal_err};
 use datafusion::error::Result;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    BinaryExpr as LogicalBinary, ColumnarValue, Expr, ExprSchemable as _, LogicalPlan, Operator,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
 use datafusion::physical_expr::expressions::BinaryExpr;
-use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
-use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
+use datafusion::physical_expr_common::datum::apply;
+use datafusion::physical_plan::PhysicalExpr;
 
 /// Returns an expression whose arithmetic fails instead of wrapping around.
 ///
@@ -26,25 +36,83 @@ pub(crate) fn checked_expr(expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn Physic
     Ok(checked.data)
 }
 
-/// Returns a plan whose computed columns are such expressions.
+/// Returns a plan in which such arithmetic is by functions that fail, before constants are computed.
 ///
 /// # Errors
-/// None in practice: the types of the columns stay as they are.
-pub(crate) fn checked_plan(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    let checked = plan.transform_up(|plan| {
-        let Some(projection) = (plan.as_ref() as &dyn Any).downcast_ref::<ProjectionExec>() else {
-            return Ok(Transformed::no(plan));
-        };
-        let exprs = projection
-            .expr()
-            .iter()
-            .map(|one| {
-                let expr = checked_expr(Arc::clone(&one.expr))?;
-                Ok(ProjectionExpr { expr, alias: one.alias.clone() })
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let projection = ProjectionExec::try_new(exprs, Arc::clone(projection.input()))?;
-        Ok(Transformed::yes(Arc::new(projection) as Arc<dyn ExecutionPlan>))
+/// What is wrong with the types of the plan.
+pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<LogicalPlan> {
+    // The types of both sides are known, and the same, from here on.
+    let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
+    let checked = plan.transform_up_with_subqueries(|plan| {
+        let names = NamePreserver::new(&plan);
+        let mut schema = merge_schema(&plan.inputs());
+        schema.merge(plan.schema());
+        let checked = plan.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let checked = expr.transform_up(|expr| Ok(by_function(expr, &schema)))?;
+            Ok(checked.update_data(|expr| name.restore(expr)))
+        })?;
+        if !checked.transformed {
+            return Ok(checked);
+        }
+        checked.map_data(LogicalPlan::recompute_schema)
     })?;
     Ok(checked.data)
+}
+
+fn by_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    let is_whole = |side: &Expr| side.get_type(schema).is_ok_and(|ty| ty.is_integer());
+    match expr {
+        Expr::BinaryExpr(LogicalBinary { left, op, right })
+            if matches!(op, Operator::Plus | Operator::Minus | Operator::Multiply)
+                && is_whole(&left)
+                && is_whole(&right) =>
+        {
+            let function = ScalarUDF::new_from_impl(Checked::new(op));
+            Transformed::yes(function.call(vec![*left, *right]))
+        }
+        other => Transformed::no(other),
+    }
+}
+
+/// Sum, difference or product of whole numbers of one type.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Checked {
+    op: Operator,
+    signature: Signature,
+}
+
+impl Checked {
+    fn new(op: Operator) -> Self {
+        Self { op, signature: Signature::any(2, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for Checked {
+    fn name(&self) -> &'static str {
+        match self.op {
+            Operator::Plus => "checked_add",
+            Operator::Minus => "checked_sub",
+            _ => "checked_mul",
+        }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        Ok(arguments.first().cloned().unwrap_or(DataType::Null))
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [left, right] = arguments.args.as_slice() else {
+            return internal_err!("a sum has two sides");
+        };
+        match self.op {
+            Operator::Plus => apply(left, right, add),
+            Operator::Minus => apply(left, right, sub),
+            _ => apply(left, right, mul),
+        }
+    }
 }

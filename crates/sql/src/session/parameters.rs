@@ -31,24 +31,40 @@ pub(super) fn shape(
     known: &[Option<DataType>],
 ) -> Result<QueryShape> {
     let found = types_of(&logical)?;
-    let count = found.keys().next_back().copied().unwrap_or(0).max(known.len());
-    let parameters: Vec<FieldRef> = (1..=count)
-        .map(|number| {
-            let name = format!("${number}");
-            if let Some(Some(given)) = known.get(number - 1) {
-                return Arc::new(Field::new(name, given.clone(), true));
-            }
-            match found.get(&number) {
-                Some(Some(field)) => Arc::new(field.as_ref().clone().with_name(name)),
-                _ => Arc::new(Field::new(name, DataType::Utf8View, true)),
-            }
-        })
-        .collect();
+    let parameters = with_known(fields_of(&found), known);
     let nulls = parameters.iter().map(|field| ScalarValue::try_from(field.data_type()));
     let typed = bound(logical, nulls.collect::<DataFusionResult<_>>()?)?;
     let analyzed = state.analyzer().execute_and_check(typed, state.config_options(), |_, _| {})?;
     let schema: Schema = analyzed.schema().as_arrow().clone();
     Ok(QueryShape { parameters, schema: Arc::new(schema) })
+}
+
+/// Returns the parameters up to the last one; text where the statement does not tell a type.
+pub(crate) fn fields_of(found: &Types) -> Vec<FieldRef> {
+    let count = found.keys().next_back().copied().unwrap_or(0);
+    let parameter = |number: usize| match found.get(&number) {
+        Some(Some(field)) => Arc::new(field.as_ref().clone().with_name(format!("${number}"))),
+        _ => text(number),
+    };
+    (1..=count).map(parameter).collect()
+}
+
+/// Gives parameters the types that the caller knows, of which there may be more than parameters.
+pub(super) fn with_known(
+    mut parameters: Vec<FieldRef>,
+    known: &[Option<DataType>],
+) -> Vec<FieldRef> {
+    parameters.extend((parameters.len() + 1..=known.len()).map(text));
+    for (at, (parameter, given)) in parameters.iter_mut().zip(known).enumerate() {
+        if let Some(given) = given {
+            *parameter = Arc::new(Field::new(format!("${}", at + 1), given.clone(), true));
+        }
+    }
+    parameters
+}
+
+fn text(number: usize) -> FieldRef {
+    Arc::new(Field::new(format!("${number}"), DataType::Utf8View, true))
 }
 
 /// Returns a plan with values in place of its parameters.

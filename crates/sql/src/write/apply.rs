@@ -9,8 +9,6 @@ use std::collections::HashSet;
 
 use datafusion::arrow::array::{AsArray as _, RecordBatch};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::{collect, execute_stream};
-use futures::StreamExt as _;
 use halite_types::{Bytes, Filter};
 
 use super::candidate::Candidate;
@@ -148,14 +146,17 @@ impl Changes<'_> {
             }
         } else {
             let table = self.plan.target.table.name();
-            let mut batches = if scans_of(&query.physical, table) > 1 {
-                let batches = collect(query.physical, query.context).await?;
-                futures::stream::iter(batches.into_iter().map(Ok)).boxed()
-            } else {
-                execute_stream(query.physical, query.context)?.boxed()
-            };
-            while let Some(batch) = batches.next().await {
-                self.push_batch(&batch?, wanted, sink, pass).await?;
+            let reads_itself = scans_of(&query.physical, table) > 1;
+            let mut rows = query.run(&self.running.statement)?;
+            let mut batches = if reads_itself { rows.all().await? } else { Vec::new() }.into_iter();
+            loop {
+                let batch = match batches.next() {
+                    Some(batch) => Some(batch),
+                    None if reads_itself => None,
+                    None => rows.next().await?,
+                };
+                let Some(batch) = batch else { break };
+                self.push_batch(&batch, wanted, sink, pass).await?;
                 self.take_done(sink, pass);
             }
         }

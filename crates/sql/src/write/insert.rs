@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use datafusion::physical_plan::{collect, execute_stream};
 use datafusion::prelude::SessionContext;
-use futures::StreamExt as _;
 
 use super::conflict::ConflictPlan;
 use super::excluded::conflict_key;
@@ -108,14 +106,15 @@ impl InsertPlan {
             RowSource::Query(plan) => {
                 let query = select::physical(running, plan.as_ref().clone()).await?;
                 // What it writes itself is none of its rows.
-                if select::scans_of(&query.physical, self.target.table.name()) > 0 {
-                    for batch in collect(query.physical, query.context).await? {
+                let reads_itself = select::scans_of(&query.physical, self.target.table.name()) > 0;
+                let mut rows = query.run(&running.statement)?;
+                if reads_itself {
+                    for batch in rows.all().await? {
                         run.push_batch(&batch).await?;
                     }
                 } else {
-                    let mut rows = execute_stream(query.physical, query.context)?;
-                    while let Some(batch) = rows.next().await {
-                        run.push_batch(&batch?).await?;
+                    while let Some(batch) = rows.next().await? {
+                        run.push_batch(&batch).await?;
                     }
                 }
             }

@@ -39,13 +39,14 @@ mod values;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, SchemaRef};
+use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 
 use crate::catalog::HaliteCatalog;
 use crate::error::{Result, SqlError};
+use crate::session::parameters::fields_of;
 use crate::session::planner::on_large_stack;
 use crate::session::statement::StatementContext;
 use exprs::Parameters;
@@ -111,15 +112,7 @@ impl WritePlan {
             PlanKind::Change(plan) => plan.parameters(&mut known)?,
             PlanKind::Move(plan) => plan.parameters(&mut known)?,
         }
-        let count = known.keys().next_back().copied().unwrap_or(0);
-        let parameter = |number: usize| {
-            let name = format!("${number}");
-            Arc::new(match known.get(&number) {
-                Some(Some(field)) => field.as_ref().clone().with_name(name),
-                _ => Field::new(name, DataType::Utf8View, true),
-            })
-        };
-        Ok((1..=count).map(parameter).collect())
+        Ok(fields_of(&known))
     }
 
     /// Returns the columns of RETURNING; `None` without it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::execution::TaskContext;
 use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{Query, Statement};
@@ -18,10 +18,12 @@ use crate::error::Result;
 use crate::names;
 use crate::scan::exec::{ScanExec, as_scan};
 use crate::scan::history::History;
+use crate::session::interrupt::{Running as RunningQuery, interruptible};
 use crate::session::overflow::checked_plan;
 use crate::session::parameters::{bound, types_of};
 use crate::session::planner::on_large_stack;
 use crate::session::relations::Relations;
+use crate::session::statement::StatementContext;
 
 /// Plans a query as far as it does not depend on the values of parameters.
 pub(super) async fn logical(
@@ -57,15 +59,25 @@ pub(super) struct ReadyQuery {
     pub(super) context: Arc<TaskContext>,
 }
 
+impl ReadyQuery {
+    /// Begins to run, in a task that ends with the statement.
+    pub(super) fn run(self, statement: &Arc<StatementContext>) -> Result<RunningQuery> {
+        let rows = execute_stream(self.physical, self.context)?;
+        Ok(RunningQuery::new(rows, Arc::clone(statement)))
+    }
+}
+
 /// Fills in parameters and plans the rest.
 pub(super) async fn physical(running: &Running, plan: LogicalPlan) -> Result<ReadyQuery> {
     let (state, values) = (running.state.clone(), running.values.clone());
+    let statement = Arc::clone(&running.statement);
     on_large_stack(move |handle| {
         handle.block_on(async move {
-            let plan = bound(plan, values)?;
+            let plan = checked_plan(&state, bound(plan, values)?)?;
             let plan = state.optimize(&plan)?;
             let physical = state.query_planner().create_physical_plan(&plan, &state).await?;
-            Ok(ReadyQuery { physical: checked_plan(physical)?, context: state.task_ctx() })
+            let physical = interruptible(physical, &statement)?;
+            Ok(ReadyQuery { physical, context: state.task_ctx() })
         })
     })
     .await?
