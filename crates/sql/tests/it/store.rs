@@ -86,7 +86,6 @@ impl TestStore {
 /// Answer of a statement as text.
 #[expect(clippy::struct_field_names, reason = "an answer has rows")]
 #[derive(Debug, Default)]
-#[expect(clippy::struct_field_names, reason = "the rows of an answer are its rows")]
 pub(crate) struct Rows {
     pub(crate) tag: Option<String>,
     pub(crate) columns: Vec<String>,
