@@ -52,6 +52,8 @@ pub struct Limits {
     pub max_statements: usize,
     /// Open portals of a connection.
     pub max_portals: usize,
+    /// Bytes of the prepared statements and the portals of a connection, with their values.
+    pub max_kept_bytes: usize,
 }
 
 impl Default for Limits {
@@ -66,6 +68,7 @@ impl Default for Limits {
             max_rows_examined: 50_000_000,
             max_statements: 1000,
             max_portals: 64,
+            max_kept_bytes: 32 << 20,
         }
     }
 }

@@ -25,6 +25,7 @@ pub(crate) const PROTOCOL_VIOLATION: &str = "08P01";
 pub(crate) const NOT_AUTHORIZED: &str = "28000";
 pub(crate) const WRONG_PASSWORD: &str = "28P01";
 pub(crate) const TOO_MANY_CONNECTIONS: &str = "53300";
+pub(crate) const OUT_OF_MEMORY: &str = "53200";
 pub(crate) const LIMIT_EXCEEDED: &str = "54000";
 pub(crate) const STOPPING: &str = "57P01";
 pub(crate) const CANCELLED: &str = "57014";

@@ -79,6 +79,7 @@ impl Channel {
             Some(Ok(Received::TooLarge(kind, bytes))) => {
                 Ok(Some(Message::TooLarge { kind, bytes }))
             }
+            Some(Ok(Received::NoMemory(kind))) => Ok(Some(Message::NoMemory { kind })),
             Some(Ok(Received::Frame(frame))) => {
                 let (kind, body) = (frame.kind, frame.body.clone());
                 self.current = Some(frame);
@@ -176,7 +177,7 @@ async fn read_all(
 ) {
     loop {
         let received = frames::read(&mut reader, &limits).await;
-        let is_end = !matches!(received, Ok(Received::Frame(_) | Received::TooLarge(..)));
+        let is_end = matches!(received, Ok(Received::End) | Err(_));
         if is_end {
             left.send_replace(true);
         }

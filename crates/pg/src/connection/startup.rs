@@ -14,6 +14,9 @@ use crate::wire::Backend;
 use crate::wire::frames::{self, FrameLimits};
 use crate::wire::frontend::Startup;
 
+/// Time for which a large message waits until others have been worked off.
+const MEMORY_WAIT: Duration = Duration::from_secs(5);
+
 /// Time in which an error before the login is taken.
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -69,6 +72,7 @@ async fn log_in(socket: TcpStream, shared: &Shared) -> io::Result<Option<(Channe
             let limits = FrameLimits {
                 max_bytes: shared.limits.max_message_bytes,
                 stall: shared.limits.stall,
+                memory_wait: MEMORY_WAIT,
                 budget: std::sync::Arc::clone(&shared.budget),
             };
             let mut channel = Channel::new(socket, limits, cancelled, shared.stopping.clone());

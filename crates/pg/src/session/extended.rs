@@ -96,7 +96,9 @@ impl Session {
         channel.interrupts.begin();
         let statement = Statement::new(&self.sql, text, types);
         let statement = channel.interrupts.guard(statement).await?;
-        self.statements.insert(name, Arc::new(statement));
+        let bytes = statement.bytes();
+        self.check_kept(bytes, self.statements.bytes_of(&name))?;
+        self.statements.insert(name, Arc::new(statement), bytes);
         channel.out.parse_complete();
         Ok(())
     }
@@ -117,6 +119,10 @@ impl Session {
         if !self.portals.contains_key(&bind.portal) {
             self.check_portals()?;
         }
+        // The portal holds its statement, even one that has been closed.
+        let bytes = values.iter().map(ScalarValue::size).sum::<usize>();
+        let bytes = bytes.saturating_add(statement.bytes());
+        self.check_kept(bytes, self.portals.bytes_of(&bind.portal))?;
         let fields = match &statement.work {
             Work::Command(command) => self.command_fields(command)?,
             _ => statement.fields(),
@@ -126,7 +132,7 @@ impl Session {
         let verb = verb(&statement.text);
         let mut portal = Portal::new(Source::Bound(statement, values), fields, verb);
         portal.formats = formats;
-        self.portals.insert(bind.portal, portal);
+        self.portals.insert(bind.portal, portal, bytes);
         channel.out.bind_complete();
         Ok(())
     }

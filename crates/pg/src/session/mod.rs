@@ -6,13 +6,14 @@
 //! statement.rs    a statement, prepared       portal.rs     a running one, and its rows
 //! simple.rs       Query                       extended.rs   Parse, Bind, Describe, Execute ..
 //! labels.rs       names of columns            transaction.rs  BEGIN, COMMIT, savepoints
-//! failure.rs      why a message failed
+//! failure.rs      why a message failed        kept.rs       what is kept by name, and its bytes
 //! ```
 
 mod command;
 mod commands;
 mod extended;
 mod failure;
+mod kept;
 mod labels;
 mod portal;
 pub(crate) mod settings;
@@ -20,7 +21,6 @@ mod simple;
 mod statement;
 mod transaction;
 
-use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use halite_sql::{Access, Settings as SqlSettings, SqlContext};
@@ -29,10 +29,11 @@ use crate::catalog;
 use crate::config::Limits;
 use crate::connection::io::Channel;
 use crate::connection::{CancelEntry, Shared};
-use crate::error::{LIMIT_EXCEEDED, PROTOCOL_VIOLATION, PgError, Result};
+use crate::error::{LIMIT_EXCEEDED, OUT_OF_MEMORY, PROTOCOL_VIOLATION, PgError, Result};
 use crate::wire::backend::Severity;
 use crate::wire::{Backend, Message};
 use failure::Failure;
+use kept::Kept;
 use portal::Portal;
 use settings::Settings;
 use statement::Statement;
@@ -46,8 +47,8 @@ pub(crate) struct Session {
     defaults: SqlSettings,
     settings: Arc<RwLock<Settings>>,
     transaction: Transaction,
-    statements: HashMap<String, Arc<Statement>>,
-    portals: HashMap<String, Portal>,
+    statements: Kept<Arc<Statement>>,
+    portals: Kept<Portal>,
     /// `true` after an error of the extended protocol, up to the next Sync.
     is_skipping: bool,
     entry: CancelEntry,
@@ -83,8 +84,8 @@ impl Session {
             limits,
             settings,
             transaction: Transaction::default(),
-            statements: HashMap::new(),
-            portals: HashMap::new(),
+            statements: Kept::default(),
+            portals: Kept::default(),
             is_skipping: false,
             entry,
         };
@@ -139,7 +140,15 @@ impl Session {
             }
             // The rest of a series after an error.
             _ if self.is_skipping => Ok(()),
-            Message::TooLarge { kind, bytes } => self.too_large(kind, bytes, channel).await,
+            Message::TooLarge { kind, bytes } => {
+                let shown = char::from(kind).escape_default();
+                let text = format!("message {shown} has {bytes} bytes, which is over the limit");
+                self.passed_over(kind, &PgError::new(LIMIT_EXCEEDED, text), channel).await
+            }
+            Message::NoMemory { kind } => {
+                let text = "large messages of all connections fill their memory; send it again";
+                self.passed_over(kind, &PgError::new(OUT_OF_MEMORY, text), channel).await
+            }
             Message::Query(text) => {
                 self.query(&text, channel).await?;
                 self.end_of_series();
@@ -164,15 +173,13 @@ impl Session {
     }
 
     /// Tells of a message that was passed over.
-    async fn too_large(
+    async fn passed_over(
         &mut self,
         kind: u8,
-        bytes: usize,
+        error: &PgError,
         channel: &mut Channel,
     ) -> Result<(), Failure> {
-        let shown = char::from(kind).escape_default();
-        let text = format!("message {shown} has {bytes} bytes, which is over the limit");
-        PgError::new(LIMIT_EXCEEDED, text).write(&mut channel.out, "", "");
+        error.write(&mut channel.out, "", "");
         self.transaction.fail();
         // A series continues to its Sync; a Query is one by itself.
         if kind == b'Q' {
@@ -181,6 +188,26 @@ impl Session {
             self.is_skipping = true;
         }
         Ok(channel.flush().await?)
+    }
+
+    /// Checks that the session may keep `bytes` bytes more, in place of `instead`.
+    ///
+    /// # Errors
+    /// `53200`.
+    fn check_kept(&self, bytes: usize, instead: usize) -> Result<()> {
+        let limit = self.limits.max_kept_bytes;
+        let kept = self.statements.bytes().saturating_add(self.portals.bytes());
+        let wanted = kept.saturating_sub(instead).saturating_add(bytes);
+        if wanted <= limit {
+            return Ok(());
+        }
+        Err(PgError::new(
+            OUT_OF_MEMORY,
+            format!(
+                "prepared statements and portals of this connection would have {wanted} bytes, and \
+                 the limit is {limit}; close some first"
+            ),
+        ))
     }
 
     /// Portals end with their transaction, which is the series of messages outside of BEGIN.

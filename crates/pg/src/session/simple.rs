@@ -99,7 +99,7 @@ impl Session {
         }
         self.check_portals()?;
         cursor.is_held = is_held;
-        self.portals.insert(name, cursor);
+        self.portals.insert(name, cursor, 0);
         Ok(())
     }
 

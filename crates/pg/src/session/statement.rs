@@ -66,6 +66,16 @@ impl Statement {
         Ok(Self { work, parameters, text })
     }
 
+    /// Returns about how many bytes it has: texts, parameters and columns.
+    pub(super) fn bytes(&self) -> usize {
+        /// Bytes of the description of a parameter or a column.
+        const FIELD_BYTES: usize = 256;
+        let fields = self
+            .prepared()
+            .map_or(0, |prepared| prepared.parameters().len() + prepared.schema().fields().len());
+        2 * self.text.len() + FIELD_BYTES * fields
+    }
+
     /// Returns the prepared statement of SQL.
     pub(super) fn prepared(&self) -> Option<&Prepared> {
         match &self.work {

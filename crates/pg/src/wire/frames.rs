@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -22,6 +22,8 @@ pub(crate) struct FrameLimits {
     pub(crate) max_bytes: usize,
     /// Time in which the rest of a message that has begun has to come.
     pub(crate) stall: Duration,
+    /// Time for which a message waits for memory before it is passed over.
+    pub(crate) memory_wait: Duration,
     /// KiB of large messages of all connections.
     pub(crate) budget: Arc<Semaphore>,
 }
@@ -42,6 +44,8 @@ pub(crate) enum Received {
     Frame(Frame),
     /// A message over the limit, which was passed over: its type and its bytes.
     TooLarge(u8, usize),
+    /// A message for which there was no memory, and which was passed over: its type.
+    NoMemory(u8),
     /// The end.
     End,
 }
@@ -65,12 +69,44 @@ pub(crate) async fn read(
         pass_over(socket, length, limits.stall).await?;
         return Ok(Received::TooLarge(kind[0], length));
     }
-    within(limits.stall, async {
-        let share = share(limits, length).await;
-        let body = read_body(socket, length).await?;
-        Ok(Received::Frame(Frame { kind: kind[0], body, _share: share }))
-    })
-    .await
+    read_shared(socket, limits, kind[0], length).await
+}
+
+/// Reads a body, and takes its share of the memory for large messages as the bytes come. Waiting for
+/// memory does not count toward the time of the client.
+async fn read_shared(
+    socket: &mut (impl AsyncRead + Unpin),
+    limits: &FrameLimits,
+    kind: u8,
+    length: usize,
+) -> io::Result<Received> {
+    let mut body = BytesMut::new();
+    let mut share: Option<OwnedSemaphorePermit> = None;
+    let mut left = limits.stall;
+    while body.len() < length {
+        let at = body.len();
+        body.resize(length.min(at + PIECE_BYTES), 0);
+        let started = Instant::now();
+        within(left, async { socket.read_exact(&mut body[at..]).await.map(drop) }).await?;
+        left = left.saturating_sub(started.elapsed());
+        if length <= FREE_BYTES {
+            break;
+        }
+        let kib = u32::try_from((body.len() - at).div_ceil(1024)).unwrap_or(u32::MAX);
+        let more = Arc::clone(&limits.budget).acquire_many_owned(kib);
+        // Those that wait for each other's shares all give up.
+        let Ok(Ok(more)) = tokio::time::timeout(limits.memory_wait, more).await else {
+            let rest = length - body.len();
+            drop((share, body));
+            pass_over(socket, rest, limits.stall).await?;
+            return Ok(Received::NoMemory(kind));
+        };
+        match &mut share {
+            Some(share) => share.merge(more),
+            None => share = Some(more),
+        }
+    }
+    Ok(Received::Frame(Frame { kind, body: body.freeze(), _share: share }))
 }
 
 /// Reads the body of a first message; `None` at the end of the connection.
@@ -123,16 +159,6 @@ async fn pass_over(
     Ok(())
 }
 
-/// Waits for the memory of a large message.
-async fn share(limits: &FrameLimits, length: usize) -> Option<OwnedSemaphorePermit> {
-    if length <= FREE_BYTES {
-        return None;
-    }
-    let kib = u32::try_from(length.div_ceil(1024)).unwrap_or(u32::MAX);
-    // The semaphore is never closed.
-    Arc::clone(&limits.budget).acquire_many_owned(kib).await.ok()
-}
-
 async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     tokio::time::timeout(limit, work)
         .await
@@ -151,6 +177,7 @@ mod tests {
         FrameLimits {
             max_bytes: 100_000,
             stall: Duration::from_millis(50),
+            memory_wait: Duration::from_millis(100),
             budget: Arc::new(Semaphore::new(100)),
         }
     }
@@ -198,6 +225,40 @@ mod tests {
         }
         let mut http = &b"GET / HTTP/1.1"[..];
         assert!(run(read_startup(&mut http)).is_err());
+    }
+
+    #[test]
+    fn memory_is_taken_as_bytes_come_and_waiting_is_no_stall() {
+        let large = |length: u32| {
+            [b"Q".as_slice(), &(length + 4).to_be_bytes(), &vec![b'x'; length as usize]].concat()
+        };
+        run(async {
+            let limits = limits();
+            // A length alone takes nothing.
+            let (mut client, mut server) = tokio::io::duplex(64);
+            tokio::io::AsyncWriteExt::write_all(&mut client, &large(90_000)[..5]).await.unwrap();
+            let reading =
+                tokio::time::timeout(Duration::from_millis(20), read(&mut server, &limits));
+            assert!(reading.await.is_err());
+            assert_eq!(limits.budget.available_permits(), 100);
+            // Memory that comes after the time for stalls, but soon enough.
+            let held = limits.budget.clone().acquire_many_owned(100).await.unwrap();
+            let bytes = large(90_000);
+            let mut bytes = bytes.as_slice();
+            let (received, ()) = tokio::join!(read(&mut bytes, &limits), async {
+                tokio::time::sleep(Duration::from_millis(75)).await;
+                drop(held);
+            });
+            assert!(matches!(received.unwrap(), Received::Frame(_)));
+            // None at all: what follows is read.
+            let _held = limits.budget.clone().acquire_many_owned(50).await.unwrap();
+            let bytes = [large(90_000), b"S\0\0\0\x04".to_vec()].concat();
+            let mut bytes = bytes.as_slice();
+            let received = read(&mut bytes, &limits).await.unwrap();
+            assert!(matches!(received, Received::NoMemory(b'Q')), "{received:?}");
+            assert!(matches!(read(&mut bytes, &limits).await.unwrap(), Received::Frame(_)));
+            assert_eq!(limits.budget.available_permits(), 50);
+        });
     }
 
     #[test]

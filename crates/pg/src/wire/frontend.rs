@@ -63,6 +63,11 @@ pub(crate) enum Message {
         /// Its bytes.
         bytes: usize,
     },
+    /// Message for which there was no memory, and which was passed over.
+    NoMemory {
+        /// Its type.
+        kind: u8,
+    },
 }
 
 /// Prepared statement or portal, by name.

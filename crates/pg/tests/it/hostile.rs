@@ -117,6 +117,36 @@ fn parameters_have_a_limit() {
 }
 
 #[test]
+fn bytes_of_statements_and_portals_have_a_limit() {
+    let door = Door::with_limits(Limits { max_kept_bytes: 1 << 20, ..Limits::default() });
+    let mut raw = Raw::session(&door);
+    let parse = |name: &str| {
+        let text = format!("{name}\0SELECT $1::text, '{}'\0\0\0", "x".repeat(200_000));
+        [message(b'P', text.as_bytes()), message(b'S', b"")].concat()
+    };
+    for (name, expected) in [("a", &[][..]), ("b", &[]), ("c", &["53200"]), ("", &["53200"])] {
+        raw.send(&parse(name));
+        assert_eq!(codes(&raw.until(b'Z')), expected, "{name}");
+    }
+    raw.send(&[message(b'C', b"Sb\0"), parse("d")].concat());
+    assert!(codes(&raw.until(b'Z')).is_empty());
+    raw.send(&[message(b'C', b"Sd\0"), message(b'S', b"")].concat());
+    raw.until(b'Z');
+    // Values count as well, for as long as their portal is there.
+    let bind = |portal: &str| {
+        let value = vec![b'y'; 100_000];
+        let body = [portal.as_bytes(), b"\0s\0\0\0\0\x01\0\x01\x86\xa0", &value, b"\0\0"];
+        message(b'B', &body.concat())
+    };
+    raw.send(&message(b'P', b"s\0SELECT $1::text\0\0\0"));
+    raw.send(&[(0..9).map(|at| bind(&format!("p{at}"))).collect::<Vec<_>>().concat()].concat());
+    raw.send(&message(b'S', b""));
+    assert_eq!(codes(&raw.until(b'Z')), ["53200"]);
+    raw.send(&[bind("p"), message(b'E', b"p\0\0\0\0\0"), message(b'S', b"")].concat());
+    assert!(codes(&raw.until(b'Z')).is_empty());
+}
+
+#[test]
 fn prepared_statements_and_portals_have_limits() {
     let door = Door::with_limits(Limits { max_statements: 3, max_portals: 2, ..Limits::default() });
     let mut raw = Raw::session(&door);
