@@ -114,6 +114,7 @@ fn cells_are_rows_with_the_fields_of_their_key() {
     assert_eq!(store.rows("SELECT count(*) FROM cells(inbox) VERSIONS ALL"), ["5"]);
     assert_eq!(store.rows("SELECT count(*) FROM cells(inbox) LIMIT 1"), ["3"]);
     assert_eq!(store.rows("SELECT c.family FROM Cells(Inbox) AS c LIMIT 1"), ["m"]);
+    assert_eq!(store.rows("SELECT count(*) FROM cells(public.inbox) WHERE family = 'm'"), ["3"]);
     let star = store.run("SELECT * FROM cells(inbox)").expect("rows");
     let names = ["receiver", "id", "_row", "family", "qualifier", "ts", "type", "value"];
     assert_eq!(star.columns, names);
