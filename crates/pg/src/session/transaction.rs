@@ -47,8 +47,8 @@ impl Transaction {
         self.savepoints.clear();
     }
 
-    /// Sets a savepoint after a number of changes: an error after it fails the transaction only up to
-    /// it.
+    /// Sets a savepoint after a number of changes: an error after it fails the transaction only
+    /// up to it.
     ///
     /// # Errors
     /// No open transaction, or too many savepoints.

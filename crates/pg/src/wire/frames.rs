@@ -72,8 +72,8 @@ pub(crate) async fn read(
     read_shared(socket, limits, kind[0], length).await
 }
 
-/// Reads a body, and takes its share of the memory for large messages as the bytes come. Waiting for
-/// memory does not count toward the time of the client.
+/// Reads a body, and takes its share of the memory for large messages as the bytes come. Waiting
+/// for memory does not count toward the time of the client.
 async fn read_shared(
     socket: &mut (impl AsyncRead + Unpin),
     limits: &FrameLimits,

@@ -1,5 +1,5 @@
-//! Block between BEGIN and COMMIT. There are no transactions: reads are permitted in it, and changes
-//! where the session says that it does not mind.
+//! Block between BEGIN and COMMIT. There are no transactions: reads are permitted in it, and
+//! changes where the session says that it does not mind.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -120,8 +120,9 @@ impl SqlContext {
         change(&mut self.settings.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Begins or ends a block by hand, as a door does that reads BEGIN and COMMIT by itself. Between
-    /// them, statements that change something are refused, or final at once if the settings say so.
+    /// Begins or ends a block by hand, as a door does that reads BEGIN and COMMIT by itself.
+    /// Between them, statements that change something are refused, or final at once if the settings
+    /// say so.
     /// Returns the changes since BEGIN, each a row or a table: there are no transactions, so they
     /// stay.
     pub fn change_block(&self, change: TransactionStatement) -> u64 {
@@ -135,8 +136,8 @@ impl SqlContext {
         self.block.changes()
     }
 
-    /// Refuses statements that change something, or permits them again: outside of blocks, or in the
-    /// one that is open.
+    /// Refuses statements that change something, or permits them again: outside of blocks, or in
+    /// the one that is open.
     pub fn set_read_only(&self, is_read_only: bool) {
         self.block.set_read_only(is_read_only);
     }

@@ -1,5 +1,5 @@
-//! Sums of whole numbers that their type cannot hold are errors, and not other numbers: DataFusion's
-//! own plans wrap around, and a statement that writes would store that.
+//! Sums of whole numbers that their type cannot hold are errors, and not other numbers:
+//! DataFusion's own plans wrap around, and a statement that writes would store that.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(crate) fn checked_expr(expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn Physic
     Ok(checked.data)
 }
 
-/// Returns a plan in which such arithmetic is by functions that fail, before constants are computed.
+/// Returns a plan in which such arithmetic is by functions that fail, before constants are folded.
 ///
 /// # Errors
 /// What is wrong with the types of the plan.
