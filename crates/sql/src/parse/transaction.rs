@@ -74,7 +74,6 @@ pub fn transaction_modes(words: &[&str]) -> Result<Option<bool>> {
     loop {
         rest = match rest {
             [] => return Ok(read_only),
-            ["ISOLATION", "LEVEL", "READ", "COMMITTED" | "UNCOMMITTED", rest @ ..] => rest,
             ["ISOLATION", "LEVEL", "SERIALIZABLE" | "REPEATABLE", ..] => {
                 return Err(SqlError::unsupported(
                     "a statement sees what is there when it runs, and no snapshot spans several: \
@@ -85,7 +84,9 @@ pub fn transaction_modes(words: &[&str]) -> Result<Option<bool>> {
                 read_only = Some(*mode == "ONLY");
                 rest
             }
-            ["NOT", "DEFERRABLE", rest @ ..] | ["DEFERRABLE", rest @ ..] => rest,
+            ["ISOLATION", "LEVEL", "READ", "COMMITTED" | "UNCOMMITTED", rest @ ..]
+            | ["NOT", "DEFERRABLE", rest @ ..]
+            | ["DEFERRABLE", rest @ ..] => rest,
             [",", rest @ ..] if !rest.is_empty() && rest.len() + 1 < words.len() => rest,
             [other, ..] => {
                 return Err(SqlError::new(
