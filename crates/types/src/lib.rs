@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod bulk_load;
+pub mod calendar;
 pub mod cell;
 pub mod compaction_filter;
 pub mod error;

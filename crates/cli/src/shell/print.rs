@@ -1,5 +1,6 @@
 //! Output of tables, cells and times in the HBase shell's format.
 
+use halite_types::calendar::civil_date;
 use halite_types::cell::CellRef;
 use halite_types::key::to_string_binary;
 
@@ -105,7 +106,7 @@ pub(crate) fn time(session: &Session<'_>, milliseconds: i64) -> String {
         .map_or(0, |instant| i64::from(session.zone.to_offset(instant).seconds()));
     let local = i128::from(milliseconds) + i128::from(offset) * 1000;
     let (days, in_day) = (local.div_euclid(86_400_000), local.rem_euclid(86_400_000));
-    let (year, month, day) = civil(days);
+    let (year, month, day) = civil_date(days);
     let (hour, minute, second, fraction) =
         (in_day / 3_600_000, in_day / 60_000 % 60, in_day / 1000 % 60, in_day % 1000);
     let year =
@@ -127,21 +128,6 @@ pub(crate) fn zoned_time(session: &Session<'_>, milliseconds: i64) -> String {
         }
         Err(_) => milliseconds.to_string(),
     }
-}
-
-/// Returns the year, month and day of a day counted from 1970-01-01, in the proleptic Gregorian
-/// calendar.
-fn civil(days: i128) -> (i128, i128, i128) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year_of_era + era * 400 + i128::from(month <= 2), month, day)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use halite_types::calendar::civil_date;
+
 const MICROS_PER_SECOND: i64 = 1_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -60,25 +62,10 @@ pub(super) fn interval(months: i32, days: i32, micros: i64) -> String {
 
 /// Returns a day as year, month and day, and ` BC` for years before the first.
 fn date_and_era(days: i64) -> (String, &'static str) {
-    let (year, month, day) = civil(days);
+    let (year, month, day) = civil_date(days.into());
     // There is no year 0.
     let (year, era) = if year > 0 { (year, "") } else { (1 - year, " BC") };
     (format!("{year:04}-{month:02}-{day:02}"), era)
-}
-
-/// Returns the date of days since 1970 in the Gregorian calendar. The year begins in March, so that
-/// the leap day is its last.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (year_of_era + era * 400 + carry, month, day)
 }
 
 /// Prints a float with as many digits as it needs. `digits` are those that its type always holds,

@@ -18,12 +18,9 @@ use super::running::Running;
 use super::select::{self, ExactScan, ReadyQuery, exact_scan, scans_of};
 use super::sink::Sink;
 use super::source::InputRow;
-use super::target::WriteColumn;
+use super::target::{CHUNK_ROWS, WriteColumn};
 use super::tries::{MAX_TRIES, contention, pause};
 use crate::error::Result;
-
-/// Rows whose cells are read at once.
-const CHUNK_ROWS: usize = 1000;
 
 /// What happens to each row.
 pub(super) enum Change {
@@ -122,11 +119,7 @@ impl Changes<'_> {
         let mut pass = Pass { exact, taken, ..Pass::default() };
         let mut sink = Sink::new(target, &self.running.statement);
         let pushed = self.push_rows(query, wanted, &mut sink, &mut pass).await;
-        if pushed.is_err() {
-            sink.settle().await;
-        }
-        pushed?;
-        sink.finish().await?;
+        sink.finish(pushed).await?;
         self.take_done(&mut sink, &mut pass);
         Ok(pass)
     }

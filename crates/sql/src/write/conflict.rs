@@ -19,16 +19,13 @@ use super::sets::{check_set, check_sets_cells, set_twice};
 use super::sink::Sink;
 use super::source::{Assigned, InputRow, SentRow, is_default, value_in};
 use super::syntax::ConflictUpdate;
-use super::target::{WriteColumn, WriteTarget};
+use super::target::{CHUNK_ROWS, WriteColumn, WriteTarget};
 use super::tries::{MAX_TRIES, contention, pause};
 use super::values::{arrays, batch_of};
 use crate::catalog::HaliteCatalog;
 use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError};
 use crate::session::settings::BadCells;
-
-/// Rows that are read at once.
-const CHUNK_ROWS: usize = 1000;
 
 /// Planned `DO UPDATE SET ..`.
 pub(super) struct ConflictPlan {
@@ -127,15 +124,12 @@ impl ConflictPlan {
             pause(attempt).await;
             let mut sink = Sink::new(target, &running.statement);
             let mut waiting = rows.into_iter().peekable();
-            while waiting.peek().is_some() {
+            let mut pushed = Ok(());
+            while pushed.is_ok() && waiting.peek().is_some() {
                 let chunk: Vec<SentRow> = waiting.by_ref().take(CHUNK_ROWS).collect();
-                let pushed = update.write_chunk(chunk, &mut sink).await;
-                if pushed.is_err() {
-                    sink.settle().await;
-                }
-                pushed?;
+                pushed = update.write_chunk(chunk, &mut sink).await;
             }
-            sink.finish().await?;
+            sink.finish(pushed).await?;
             rows = Vec::new();
             for ((sent, image), result) in sink.take_done() {
                 if result.processed {

@@ -134,11 +134,7 @@ impl<'r> InsertRun<'r> {
     /// Writes the rest and returns what was written. `pushed` is how the rows ended; after an error
     /// those in flight are waited for, so that they are counted.
     pub(super) async fn finish(mut self, pushed: Result<()>) -> Result<Written> {
-        if pushed.is_err() {
-            self.sink.settle().await;
-        }
-        pushed?;
-        self.sink.finish().await?;
+        self.sink.finish(pushed).await?;
         self.take_done()?;
         if let Conflict::Update(conflict) = &self.plan.on_conflict {
             let rows = std::mem::take(&mut self.conflicts);

@@ -77,18 +77,23 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
         Ok(())
     }
 
-    /// Sends what is pending and waits for all results.
+    /// Sends what is pending and waits for all results. `pushed` is how the rows of the statement
+    /// ended: after an error, only those in flight are waited for.
     ///
     /// # Errors
-    /// As [`Self::push`].
-    pub(super) async fn finish(&mut self) -> Result<()> {
+    /// That of `pushed`, and as [`Self::push`].
+    pub(super) async fn finish(&mut self, pushed: Result<()>) -> Result<()> {
+        if pushed.is_err() {
+            self.settle().await;
+            return pushed;
+        }
         self.send();
         self.drain().await
     }
 
     /// Waits for what is in flight, so that its rows are counted in the error that ends the
     /// statement. What is pending is not sent.
-    pub(super) async fn settle(&mut self) {
+    async fn settle(&mut self) {
         while let Some(answered) = self.flights.next().await {
             // The error that ends the statement came first.
             let _ = self.take(answered);

@@ -14,6 +14,8 @@ use crate::error::{Result, SqlError, SqlState};
 use crate::names::{by_case, resolve};
 use crate::session::settings::UnreadableKeys;
 
+/// Rows whose cells are read at once, to be written under conditions on them.
+pub(super) const CHUNK_ROWS: usize = 1000;
 /// Value of the marker.
 pub(super) const MARKER_VALUE: &[u8] = &[1];
 
