@@ -305,8 +305,8 @@ impl BlockReadOptions {
     }
 
     /// Returns options for reading blocks into the cache before they are needed, which are no hits
-    /// and misses.
-    pub(crate) fn for_filling(cache: &Arc<BlockCache>, in_memory: bool) -> Arc<Self> {
+    /// and misses. `data` is `true` if all blocks of the file are read, in the order of the file.
+    pub(crate) fn for_filling(cache: &Arc<BlockCache>, in_memory: bool, data: bool) -> Arc<Self> {
         Arc::new(Self {
             cache: Arc::clone(cache),
             tier: AtomicReadTier::new(ReadTier::Disk),
@@ -314,7 +314,7 @@ impl BlockReadOptions {
             in_memory,
             is_counted: false,
             reads_parts: false,
-            reads_once: true,
+            reads_once: data,
             stats: Arc::new(ReadStats::default()),
             timer: None,
         })

@@ -31,6 +31,9 @@ use crate::store::{FileArchiver, StoreFiles};
 use crate::store_lock::StoreLock;
 use crate::wal::{self, Nonce, RecoveryOptions, Wal, WalOptions};
 
+/// Nanoseconds that opening a store takes at most to read indexes and Bloom filters.
+const OPENING_PREFETCH_NS: u64 = 100_000_000;
+
 impl Engine {
     /// Opens the store in the directory of `env`, or creates one in an empty directory.
     ///
@@ -137,8 +140,19 @@ impl Engine {
             replayed_nonces: Mutex::new(nonces),
         });
         engine.record_opening();
+        engine.prefetch_indexes();
         engine.start_threads()?;
         Ok(engine)
+    }
+
+    /// Reads the indexes and Bloom filters of large files for [`OPENING_PREFETCH_NS`] at most. What
+    /// remains is read in the background, where gets compete with it for the disk.
+    fn prefetch_indexes(&self) {
+        let clock = &self.shared.env.clock;
+        let end = clock.monotonic_ns().saturating_add(OPENING_PREFETCH_NS);
+        for region in self.open_regions() {
+            region.prefetch_indexes(|| clock.monotonic_ns() < end);
+        }
     }
 }
 

@@ -239,6 +239,12 @@ impl Reader {
         self.part_indexes.capacity().saturating_mul(size_of::<PartIndexHandle>())
     }
 
+    /// Returns the blocks of the part index, in the order of their data blocks.
+    pub(super) fn part_index_blocks(&self) -> Vec<BlockHandle> {
+        let blocks = self.part_indexes.iter().map(|index| index.handle);
+        blocks.filter(|_| self.encoding.has_parts(self.format.cells)).collect()
+    }
+
     /// Returns the part index block of the data block at `pointer`; `None` if it has none.
     pub(super) fn part_index_of(&self, pointer: BlockHandle) -> Option<BlockHandle> {
         if !self.encoding.has_parts(self.format.cells) {

@@ -55,20 +55,28 @@ impl Region {
         })
     }
 
-    /// Reads files into the cache, newest first. Index and Bloom filters come first: without them
-    /// the first get in each part of a file would read 64 to 128 KB of each of them.
+    /// Reads files into the cache, newest first, and their index and Bloom filters before data.
     pub(crate) fn prefetch(&self) {
-        let snapshot = self.snapshot();
         let go_on = || self.check_open().is_ok() && !self.shared.scheduler.is_closing();
-        let stores = || snapshot.families.iter().zip(&snapshot.stores);
-        for (family, store) in stores().filter(|(family, _)| family.cache.on_read) {
-            for file in store.files.iter().filter(|file| file.needs_index_prefetch()) {
-                file.prefetch_index(family.cache.in_memory, go_on);
-            }
-        }
-        for (family, store) in stores().filter(|(family, _)| family.cache.on_open) {
+        self.prefetch_indexes(go_on);
+        let snapshot = self.snapshot();
+        let stores = snapshot.families.iter().zip(&snapshot.stores);
+        for (family, store) in stores.filter(|(family, _)| family.cache.on_open) {
             for file in store.files.iter().filter(|file| file.needs_prefetch()) {
                 file.prefetch(family.cache.in_memory, go_on);
+            }
+        }
+    }
+
+    /// Reads index and Bloom filters of large files into the cache, newest file first, while
+    /// `go_on` returns `true`. Without them the first get in each part of a file would read 64 to
+    /// 128 KB of each of them.
+    pub(crate) fn prefetch_indexes(&self, go_on: impl Fn() -> bool) {
+        let snapshot = self.snapshot();
+        let stores = snapshot.families.iter().zip(&snapshot.stores);
+        for (family, store) in stores.filter(|(family, _)| family.cache.on_read) {
+            for file in store.files.iter().filter(|file| file.needs_index_prefetch()) {
+                file.prefetch_index(family.cache.in_memory, &go_on);
             }
         }
     }

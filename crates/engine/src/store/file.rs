@@ -182,20 +182,22 @@ impl StoreFile {
         self.fill_cache(BlockClasses::ALL, in_memory, || cache.has_room(in_memory) && go_on());
     }
 
-    /// Returns `true` if [`StoreFile::prefetch_index`] was not called for a large file.
+    /// Returns `true` if [`StoreFile::prefetch_index`] has not finished for a large file.
     pub(crate) fn needs_index_prefetch(&self) -> bool {
         self.reader().bytes() >= MIN_INDEX_PREFETCH_BYTES
             && !self.physical.is_index_prefetched.load(Ordering::Relaxed)
     }
 
-    /// Reads Bloom filters and index into the cache, once, while `go_on` returns `true` and the
-    /// cache is not filled beyond [`INDEX_PREFETCH_SHARE`].
+    /// Reads Bloom filters and index into the cache while `go_on` returns `true` and the cache is
+    /// not filled beyond [`INDEX_PREFETCH_SHARE`].
     pub(crate) fn prefetch_index(&self, in_memory: bool, go_on: impl Fn() -> bool) {
-        self.physical.is_index_prefetched.store(true, Ordering::Relaxed);
         let cache = &self.physical.cache;
         let most = cache.share_bytes(in_memory) / INDEX_PREFETCH_SHARE;
         let classes = BlockClasses { data: false, index: true, bloom: true };
         self.fill_cache(classes, in_memory, || cache.bytes() < most && go_on());
+        if go_on() {
+            self.physical.is_index_prefetched.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Reads blocks into the cache, as many as have room in it, while `go_on` returns `true`. Damage
@@ -207,7 +209,7 @@ impl StoreFile {
         go_on: impl Fn() -> bool,
     ) {
         let cache = &self.physical.cache;
-        let options = BlockReadOptions::for_filling(cache, in_memory);
+        let options = BlockReadOptions::for_filling(cache, in_memory, wanted.data);
         let source = options.for_file(self.physical.id);
         let room = cache.share_bytes(in_memory);
         let go_on = || {
@@ -215,8 +217,10 @@ impl StoreFile {
             stats.data_block_bytes() + stats.block_bytes_cached() < room && go_on()
         };
         let reader = self.reader();
-        if wanted.index || wanted.data {
-            drop(reader.read_indexed_blocks(&source, wanted.data, go_on));
+        if wanted.data {
+            drop(reader.read_data_blocks(&source, go_on));
+        } else if wanted.index {
+            drop(reader.read_index_blocks(&source, go_on));
         }
         if wanted.bloom {
             drop(reader.read_bloom_blocks(&source, go_on));

@@ -146,6 +146,26 @@ fn blocks_are_prefetched_when_region_opens() {
 }
 
 #[test]
+fn indexes_of_large_file_are_read_when_store_opens() {
+    let sim = SimEnv::new(1);
+    let first = engine(&sim, family(&[]));
+    write(&first, "f", 80_000);
+    first.flush(&name()).unwrap();
+    first.close().unwrap();
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    let stats = Arc::new(ReadStats::default());
+    for row in (0..80_000).step_by(10_000) {
+        let get = Get::new(format!("r{row:06}")).family("f");
+        assert_eq!(region(&engine).get(&get, ReadTier::Disk, &stats).unwrap().len(), 1);
+    }
+    for kind in [BlockKind::BloomChunk, BlockKind::LeafIndex, BlockKind::Meta] {
+        let misses = engine.block_cache_stats(kind).misses.load(Ordering::Relaxed);
+        assert_eq!(misses, 0, "{}", kind.name());
+    }
+    assert_eq!(stats.blocks_read(), 8, "data blocks");
+}
+
+#[test]
 fn scan_of_other_family_leaves_in_memory_blocks() {
     let reads_after_scan = |in_memory: &str| {
         let sim = SimEnv::new(1);
