@@ -89,6 +89,17 @@ fn packed(payload: &[u8]) -> Vec<(Compression, Vec<u8>)> {
 }
 
 #[test]
+fn several_gzip_streams_are_one_payload() {
+    let payload = b"the beginning and the end";
+    let mut packed = Vec::new();
+    let mut compressor = Compression::Gz.compressor(CodecSettings::default()).unwrap();
+    let (first, second) = payload.split_at(14);
+    compressor.compress(first, &mut packed).unwrap();
+    compressor.compress(second, &mut packed).unwrap();
+    assert_eq!(Compression::Gz.decompress(&packed, payload.len()).unwrap(), payload);
+}
+
+#[test]
 fn damaged_data_is_an_error_or_of_expected_length() {
     /// Maximum memory of one block, in bytes: the tables of the BZIP2 and LZMA decoders, which do
     /// not depend on the data.
