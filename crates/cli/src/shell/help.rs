@@ -108,6 +108,23 @@ const STATEMENTS: &[StatementHelp] = &[
         synopsis: "SHOW CREATE TABLE table;",
         examples: &["SHOW CREATE TABLE sensor_data;"],
     },
+    StatementHelp {
+        name: "SELECT",
+        about: if cfg!(feature = "sql") {
+            "Asks by SQL, as halite sql does; INSERT, UPSERT, UPDATE, DELETE FROM, VALUES, WITH and \
+             EXPLAIN run here as well. A statement may take several lines and ends with a \
+             semicolon. docs/sql.md describes the dialect."
+        } else {
+            "Asks by SQL. This build has no SQL: cargo build --release --features sql builds it, \
+             for this shell and for halite sql. docs/sql.md describes the dialect."
+        },
+        synopsis: "SELECT expression, ... FROM table [WHERE conditions] [GROUP BY ...] [ORDER BY \
+                   ...] [LIMIT n];",
+        examples: &[
+            "SELECT ts, v FROM sensor_data WHERE id = 'a' ORDER BY ts DESC LIMIT 10;",
+            "EXPLAIN SELECT count(*) FROM sensor_data;",
+        ],
+    },
 ];
 
 fn print_statement(session: &mut Session<'_>, statement: &StatementHelp) -> EvalResult<()> {

@@ -5,8 +5,9 @@
 //! line -> lexer -> parser -> eval -> commands/<group> -> BlockingCluster
 //!                               `-> print
 //! ```
-//! Statements of the row-key language (`statements.rs`) are processed separately. A statement may
-//! span several lines; incomplete input is buffered until it is complete.
+//! Statements of the row-key language (`statements.rs`) and of SQL (`sql/`) are processed
+//! separately. A statement may span several lines; incomplete input is buffered until it is
+//! complete.
 
 mod adopt;
 mod ast;
@@ -24,6 +25,7 @@ mod parser;
 mod print;
 mod script;
 mod session;
+mod sql;
 mod statements;
 #[cfg(test)]
 mod test_store;
@@ -124,6 +126,9 @@ impl<'a> Shell<'a> {
         if statements::begins(&self.pending) {
             return self.feed_statement();
         }
+        if sql::begins(&self.pending) {
+            return self.feed_sql();
+        }
         if let Some(meant) = statements::misspelled_beginning(&self.pending) {
             let shown = self.point_at(0);
             self.cancel();
@@ -163,6 +168,16 @@ impl<'a> Shell<'a> {
         self.finish(outcome)
     }
 
+    /// Runs the buffered SQL if its last line ends it.
+    fn feed_sql(&mut self) -> io::Result<ShellState> {
+        if !sql::is_ended(&self.pending) {
+            return Ok(ShellState::Unfinished);
+        }
+        let text = std::mem::take(&mut self.pending);
+        let outcome = sql::run(&mut self.session, &text);
+        self.finish(outcome)
+    }
+
     /// Returns `line 3` or `lines 3 to 5`, the lines of the buffered input.
     fn pending_lines(&self, last: usize) -> String {
         if last > self.first {
@@ -183,7 +198,7 @@ impl<'a> Shell<'a> {
         let lines = self.pending_lines(self.line - 1);
         let position = match self.missing_quote {
             Some(quote) => format!("inside a string; the closing {quote} is missing"),
-            None if statements::begins(&self.pending) => {
+            None if statements::begins(&self.pending) || sql::begins(&self.pending) => {
                 format!("inside the statement of {lines}; its ';' is missing")
             }
             None => "inside a statement; a bracket, 'end' or value is missing".to_owned(),

@@ -78,20 +78,36 @@ pub(crate) fn cell(
     converter: Converter,
     max_length: Option<usize>,
 ) -> EvalResult<String> {
+    let value = if is_marker(cell) {
+        String::new()
+    } else {
+        converter
+            .format(cell.value())
+            .map_err(|problem| problem.to_interrupt(&column_name(cell)))?
+    };
+    Ok(time_and_value(session, cell, &value, max_length))
+}
+
+/// As [`cell`], with a value that is formatted already.
+pub(crate) fn time_and_value(
+    session: &Session<'_>,
+    cell: &CellRef<'_>,
+    value: &str,
+    max_length: Option<usize>,
+) -> String {
     let time = time(session, cell.timestamp());
     let text = match cell.cell_type() {
         Some(kind) if kind.is_delete() => format!("timestamp={time}, type={}", kind.name()),
-        _ => format!(
-            "timestamp={time}, value={}",
-            converter
-                .format(cell.value())
-                .map_err(|problem| problem.to_interrupt(&column_name(cell)))?
-        ),
+        _ => format!("timestamp={time}, value={value}"),
     };
-    Ok(match max_length {
+    match max_length {
         Some(length) => text.chars().take(length).collect(),
         None => text,
-    })
+    }
+}
+
+fn is_marker(cell: &CellRef<'_>) -> bool {
+    cell.cell_type().is_some_and(|kind| kind.is_delete())
 }
 
 /// Formats `family:qualifier` with escapes.

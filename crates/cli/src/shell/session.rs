@@ -58,6 +58,9 @@ pub(crate) struct Session<'a> {
     /// Time zone of printed timestamps.
     pub(crate) zone: jiff::tz::TimeZone,
     pub(crate) variables: BTreeMap<String, Value>,
+    /// Session of SQL, once a statement has run.
+    #[cfg(feature = "sql")]
+    pub(super) sql: Option<super::sql::SqlRunner>,
 }
 
 impl<'a> Session<'a> {
@@ -74,6 +77,8 @@ impl<'a> Session<'a> {
             width: None,
             zone: jiff::tz::TimeZone::UTC,
             variables: BTreeMap::new(),
+            #[cfg(feature = "sql")]
+            sql: None,
         }
     }
 
@@ -115,6 +120,12 @@ impl<'a> Session<'a> {
     /// Prints text without a line end.
     pub(crate) fn print(&mut self, text: impl AsRef<[u8]>) -> EvalResult<()> {
         Ok(self.out.write_all(text.as_ref())?)
+    }
+
+    /// Returns the output.
+    #[cfg(feature = "sql")]
+    pub(super) fn output(&mut self) -> &mut dyn Write {
+        &mut *self.out
     }
 
     pub(crate) fn flush(&mut self) -> EvalResult<()> {

@@ -429,3 +429,57 @@ fn queries_follow_the_fields_of_an_adopted_key() {
         "{shown}"
     );
 }
+
+#[test]
+fn decoded_rows_have_names_and_types() {
+    let rows = [
+        "CREATE TABLE m (n I64 FAMILY d, ROW KEY TEXT '{user}_{what}');",
+        "put 'm', 'ann_age', 'd:n', \"\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x2a\", 1",
+        "put 'm', 'bob_age', 'd:n', 'forty', 2",
+        "put 'm', 'odd', 'd:other', \"\\x01\", 3",
+    ];
+    let (text, _) = pipe(&[&rows[..], &["scan 'm', {DECODED => true}"]].concat(), false);
+    for expected in [
+        "user = 'ann', what = 'age'",
+        "column=n, timestamp=1970-01-01T00:00:00.001, value=42",
+        "column=n, timestamp=1970-01-01T00:00:00.002, value=forty (no value of its type)",
+        "odd",
+        "column=d:other, timestamp=1970-01-01T00:00:00.003, value=\\x01",
+        "3 row(s)",
+    ] {
+        assert!(text.contains(expected), "no {expected}:\n{text}");
+    }
+    let get = "get 'm', 'ann_age', {DECODED => true}";
+    let (text, _) = pipe(&[&rows[..], &[get]].concat(), false);
+    assert!(text.contains("n") && text.contains("value=42"), "{text}");
+    let (text, _) = pipe(&["create 't', 'f'", "scan 't', {DECODED => true}"], false);
+    assert!(text.contains("table t, which declares none; ALTER TABLE"), "{text}");
+}
+
+#[test]
+#[cfg(not(feature = "sql"))]
+fn sql_that_is_not_built_in_says_how_to_get_it() {
+    let (text, _) = pipe(&["SELECT 1;", "list"], false);
+    assert!(text.contains("SELECT is SQL, which this build has not: cargo build"), "{text}");
+    assert!(text.contains("0 row(s)"), "the next command runs: {text}");
+}
+
+#[test]
+#[cfg(feature = "sql")]
+fn sql_runs_among_commands() {
+    let (text, _) = pipe(
+        &[
+            "CREATE TABLE m (n I64 FAMILY d, ROW KEY (id STRING));",
+            "INSERT INTO m (id, n)",
+            "VALUES ('a', 1), ('b', 2);",
+            "SELECT id, n + 40 AS more FROM m",
+            "ORDER BY id DESC;",
+            "count 'm'",
+            "SELECT nothing FROM m;",
+        ],
+        false,
+    );
+    for expected in ["| b  |   42 |", "2 row(s)", "42703", "nothing"] {
+        assert!(text.contains(expected), "no {expected}:\n{text}");
+    }
+}

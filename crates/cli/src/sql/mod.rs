@@ -6,4 +6,4 @@ mod runner;
 
 pub(crate) use format::Format;
 pub(crate) use interactive::run_interactive;
-pub(crate) use runner::Runner;
+pub(crate) use runner::{Failure, Runner, describe};

@@ -82,25 +82,50 @@ impl Runner {
         Ok(is_done)
     }
 
+    /// Runs one statement with its rows to `out`, and its notices added to `notices`. A terminal
+    /// shows few rows and, without rows, what was done.
+    ///
+    /// # Errors
+    /// The error of the statement or of the output.
+    pub(crate) fn run_to(
+        &self,
+        text: &str,
+        out: &mut dyn io::Write,
+        is_terminal: bool,
+        notices: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        self.runtime.block_on(async {
+            let mut answer = self.sql.run(text).await?;
+            let written = self.write(&mut answer, out, is_terminal).await;
+            notices.extend(answer.take_notices().iter().map(ToString::to_string));
+            written
+        })
+    }
+
     async fn answer(&self, text: &str) -> Result<(), Failure> {
         let mut answer = self.sql.run(text).await?;
-        let written = self.write(&mut answer).await;
+        let mut out = io::BufWriter::new(io::stdout());
+        let written = self.write(&mut answer, &mut out, io::stdout().is_terminal()).await;
         for notice in answer.take_notices() {
             writeln!(io::stderr(), "NOTICE: {notice}").map_err(anyhow::Error::from)?;
         }
         written
     }
 
-    async fn write(&self, answer: &mut Answer) -> Result<(), Failure> {
-        let mut out = io::BufWriter::new(io::stdout());
+    async fn write(
+        &self,
+        answer: &mut Answer,
+        mut out: &mut dyn io::Write,
+        is_terminal: bool,
+    ) -> Result<(), Failure> {
         if let Some(tag) = answer.tag().filter(|_| answer.schema().fields().is_empty()) {
             // Results are on standard output; a tag is none.
-            if !tag.is_empty() && io::stdout().is_terminal() {
+            if !tag.is_empty() && is_terminal {
                 writeln!(out, "{tag}").map_err(anyhow::Error::from)?;
             }
             return Ok(out.flush().map_err(anyhow::Error::from)?);
         }
-        let most = if io::stdout().is_terminal() { TERMINAL_ROWS } else { usize::MAX };
+        let most = if is_terminal { TERMINAL_ROWS } else { usize::MAX };
         let mut writer = RowWriter::new(self.format, self.expanded, most, answer.schema());
         while let Some(batch) = answer.next_batch().await? {
             writer.write(&mut out, &batch)?;
@@ -111,7 +136,7 @@ impl Runner {
 }
 
 /// Why a statement ended.
-enum Failure {
+pub(crate) enum Failure {
     Statement(SqlError),
     Output(anyhow::Error),
 }
@@ -130,16 +155,23 @@ impl From<anyhow::Error> for Failure {
 
 /// Prints an error with its line of the statement.
 fn print_error(error: &SqlError, text: &str) -> io::Result<()> {
-    let mut out = io::stderr();
-    writeln!(out, "ERROR {}: {}", error.state.code(), error.message)?;
-    let Some((line, column)) = error.position else { return Ok(()) };
-    let (line, column) = (usize::try_from(line), usize::try_from(column));
-    let (Ok(line), Ok(column)) = (line, column) else { return Ok(()) };
-    let Some(shown) = text.lines().nth(line.saturating_sub(1)) else { return Ok(()) };
-    if shown.chars().count() > 200 {
-        return writeln!(out, "line {line}, column {column}");
+    writeln!(io::stderr(), "ERROR {}", describe(error, text))
+}
+
+/// Returns the state and message of an error and, where its place is known, the line of the
+/// statement with a mark below it.
+pub(crate) fn describe(error: &SqlError, text: &str) -> String {
+    let mut shown = format!("{}: {}", error.state.code(), error.message);
+    let place = error.position.and_then(|(line, column)| {
+        Some((usize::try_from(line).ok()?, usize::try_from(column).ok()?))
+    });
+    let Some((line, column)) = place else { return shown };
+    let Some(source) = text.lines().nth(line.saturating_sub(1)) else { return shown };
+    if source.chars().count() > 200 {
+        shown.push_str(&format!("\nline {line}, column {column}"));
+        return shown;
     }
-    writeln!(out, "line {line}: {shown}")?;
     let margin = format!("line {line}: ").chars().count() + column.saturating_sub(1);
-    writeln!(out, "{}^", " ".repeat(margin))
+    shown.push_str(&format!("\nline {line}: {source}\n{}^", " ".repeat(margin)));
+    shown
 }

@@ -59,7 +59,8 @@ impl RecordCodec {
         Record { key: self.key.decode_with(row.key(), resolver), cells }
     }
 
-    fn decode_cell<'r>(&self, cell: CellRef<'r>) -> RecordCell<'r> {
+    /// Decodes one cell. Bytes that are no value of their column are its error.
+    pub fn decode_cell<'r>(&self, cell: CellRef<'r>) -> RecordCell<'r> {
         let owner = self.columns.iter().position(|column| {
             column.codec.is_some()
                 && column.column.family.as_bytes() == cell.family()

@@ -4,6 +4,7 @@ mod alter;
 mod arguments;
 mod command;
 mod create;
+mod decoded;
 mod delete;
 mod describe;
 mod error_hints;

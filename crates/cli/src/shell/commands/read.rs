@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use halite_types::{Bytes, CellRef, Get, TableName};
 
+use super::decoded::RowDecoder;
 use super::error_hints::ErrorContext;
 use super::options::Options;
 use super::{Arguments, Group, ShellCommand};
@@ -31,6 +32,7 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
             "MAXLENGTH",
             "FORMATTER",
             "FORMATTER_CLASS",
+            "DECODED",
             "ATTRIBUTES",
             "CONSISTENCY",
             "REGION_REPLICA_ID",
@@ -38,7 +40,8 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         synopsis: "get 'table', 'row' [, 'family:qualifier', ...] [, {COLUMN => [...], VERSIONS => \
                    n, TIMERANGE => [from, to], FILTER => \"...\"}]",
         about: "Shows the cells of one row. A converter after a column shows its values as numbers \
-                or text: 'f:a:toInt'. FORMATTER does so for all columns.",
+                or text: 'f:a:toInt'. FORMATTER does so for all columns. DECODED shows the cells of \
+                a table that declares its key by the names and types of their columns.",
         examples: &[
             "get 't1', 'r1'",
             "get 't1', 'r1', 'f:a', 'f:b'",
@@ -47,6 +50,7 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
              1710547200000]}",
             "get 't1', 'r1', {FILTER => \"ValueFilter(=, 'binary:abc')\"}",
             "get 't1', 'r1', 'f:count:toLong'",
+            "get 'sensor_data', 'r1', {DECODED => true}",
         ],
         run: get,
     },
@@ -68,18 +72,28 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
 pub(super) const WITHOUT_EFFECT: [&str; 4] =
     ["ATTRIBUTES", "CONSISTENCY", "REGION_REPLICA_ID", "FORMATTER_CLASS"];
 
-/// Cell format: a default converter, converters of single columns, and a maximum length.
+/// Cell format: a default converter, converters of single columns, and a maximum length; or the
+/// declaration of the table.
 #[derive(Default)]
 pub(super) struct Format {
+    decoder: Option<RowDecoder>,
     all: Converter,
     by_column: BTreeMap<(Bytes, Bytes), Converter>,
     max_length: Option<usize>,
 }
 
 impl Format {
-    /// Takes MAXLENGTH and FORMATTER.
-    pub(super) fn take(&mut self, options: &mut Options) -> EvalResult<()> {
+    /// Takes MAXLENGTH, FORMATTER and DECODED.
+    pub(super) fn take(
+        &mut self,
+        options: &mut Options,
+        session: &Session<'_>,
+        table: &TableName,
+    ) -> EvalResult<()> {
         self.max_length = options.limit("MAXLENGTH")?;
+        if options.flag("DECODED")? == Some(true) {
+            self.decoder = Some(RowDecoder::new(session, table)?);
+        }
         if let Some(name) = options.text("FORMATTER")? {
             self.all = Converter::by_name(&name)?;
         }
@@ -101,17 +115,22 @@ impl Format {
     }
 
     pub(super) fn row(&self, row: &[u8]) -> String {
-        self.name(row)
+        self.decoder.as_ref().map_or_else(|| self.name(row), |decoder| decoder.row(row))
     }
 
-    pub(super) fn column(&self, cell: &CellRef<'_>) -> String {
-        format!("{}:{}", self.name(cell.family()), self.name(cell.qualifier()))
-    }
-
-    pub(super) fn cell(&self, session: &Session<'_>, cell: &CellRef<'_>) -> EvalResult<String> {
+    /// Returns the name of a cell's column, and its time and value.
+    pub(super) fn cell(
+        &self,
+        session: &Session<'_>,
+        cell: &CellRef<'_>,
+    ) -> EvalResult<(String, String)> {
+        if let Some(decoder) = &self.decoder {
+            return Ok(decoder.cell(session, cell, self.max_length));
+        }
+        let column = format!("{}:{}", self.name(cell.family()), self.name(cell.qualifier()));
         let key = (Bytes::copy_from_slice(cell.family()), Bytes::copy_from_slice(cell.qualifier()));
         let converter = self.by_column.get(&key).copied().unwrap_or(self.all);
-        print::cell(session, cell, converter, self.max_length)
+        Ok((column, print::cell(session, cell, converter, self.max_length)?))
     }
 }
 
@@ -144,7 +163,7 @@ fn get(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
             .map(Value::to_bytes),
     );
     let mut format = Format::default();
-    format.take(&mut options)?;
+    format.take(&mut options, session, &table)?;
     let mut get = Get::new(row);
     for text in &columns {
         let column = Column::read(text)?.check(text)?;
@@ -175,8 +194,8 @@ fn print_row(
     halite_types::op::check_row(get.row())?;
     let row = session.table(table).and_then(|table| table.get(get)).with_hint(session, table)?;
     for cell in &row {
-        let text = format.cell(session, &cell)?;
-        session.row_pair(&format.column(&cell), &text)?;
+        let (column, text) = format.cell(session, &cell)?;
+        session.row_pair(&column, &text)?;
     }
     session.footer(u64::from(!row.is_empty()))?;
     Ok(Value::Nil)

@@ -38,6 +38,7 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
             "MAXLENGTH",
             "FORMATTER",
             "FORMATTER_CLASS",
+            "DECODED",
             "BATCH",
             "CACHE",
             "CACHE_BLOCKS",
@@ -54,8 +55,9 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
         about: "Shows rows in the order of their keys. STOPROW is not in the range unless \
                 INCLUDE_STOPROW is true. ROWPREFIXFILTER takes the rows that begin with it and \
                 replaces STARTROW and STOPROW. REVERSED goes from the last row to the first, and \
-                STARTROW is then the upper end. RAW shows delete markers too. Write \\x00 and \
-                other bytes in double quotes.",
+                STARTROW is then the upper end. RAW shows delete markers too. DECODED shows the \
+                keys and cells of a table that declares its key by the names and types of their \
+                fields and columns. Write \\x00 and other bytes in double quotes.",
         examples: &[
             "scan 't1'",
             "scan 't1', {LIMIT => 10, STARTROW => 'r100'}",
@@ -65,6 +67,7 @@ pub(super) const COMMANDS: &[ShellCommand] = &[
             "scan 't1', {FILTER => \"PrefixFilter('r1') AND QualifierFilter(>=, 'binary:b')\"}",
             "scan 't1', {COLUMNS => 'f:count:toLong'}",
             "scan 't1', {RAW => true, VERSIONS => 10}",
+            "scan 'sensor_data', {DECODED => true, LIMIT => 10}",
         ],
         run: scan,
     },
@@ -185,7 +188,7 @@ fn scan(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     let mut options = arguments.options(1);
     let mut format = Format::default();
     let scan = read_options(&mut options, &mut format)?;
-    format.take(&mut options)?;
+    format.take(&mut options, session, &table)?;
     options.finish()?;
     let empty =
         why_empty(&scan).map(|text| row_key::why_inverted(session, &table, &scan).unwrap_or(text));
@@ -195,8 +198,8 @@ fn scan(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult {
     while let Some(row) = rows.next().transpose().with_hint(session, &table)? {
         let key = format.row(row.key());
         for cell in &row {
-            let text = format.cell(session, &cell)?;
-            session.row_pair(&key, &format!("column={}, {text}", format.column(&cell)))?;
+            let (column, text) = format.cell(session, &cell)?;
+            session.row_pair(&key, &format!("column={column}, {text}"))?;
         }
         count += u64::from(!continued);
         continued = row.is_partial();
