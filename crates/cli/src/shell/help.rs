@@ -189,7 +189,7 @@ fn groups(session: &mut Session<'_>) -> EvalResult<()> {
     }
     let names: Vec<_> = STATEMENTS.iter().map(|statement| statement.name).collect();
     session.print_line(format!(
-        "  Group name: {STATEMENTS_GROUP}\n  Statements of the row-key language, which end with a \
+        "  Group name: {STATEMENTS_GROUP}\n  Statements of the row-key language and of SQL, which end with a \
          semicolon: {}\n",
         names.join(", ")
     ))
