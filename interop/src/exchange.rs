@@ -63,7 +63,7 @@ pub(crate) fn check(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
     let read = |name: &str| exchange.read_dump(name);
     for (table, name) in TABLES {
         exchange.check_import("of-crashed", table, &read(name)?, "a killed HBase")?;
-        for of in ["back", "input"] {
+        for of in ["back", "input", "back-in"] {
             let text = read(&format!("{of}-{name}"))?;
             compare(&read(name)?, &text).map_err(|why| format!("{of} of table {table}: {why}"))?;
         }
@@ -125,7 +125,17 @@ impl Exchange<'_> {
             let restored = self.text(&format!("restored-{name}"));
             let read = self.text(&format!("input-{name}"));
             words.extend(["input".to_owned(), snapshot.clone(), restored, read]);
-            words.extend(["export".to_owned(), snapshot, self.text(&format!("again-{name}"))]);
+            words.extend([
+                "export".to_owned(),
+                snapshot.clone(),
+                self.text(&format!("again-{name}")),
+            ]);
+            words.extend(["restore".to_owned(), snapshot, table.to_owned()]);
+            words.extend([
+                "dump".to_owned(),
+                table.to_owned(),
+                self.text(&format!("back-in-{name}")),
+            ]);
         }
         for snapshot in SNAPSHOTS {
             let cloned = format!("of_{snapshot}");

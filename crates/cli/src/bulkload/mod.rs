@@ -20,6 +20,7 @@ pub(crate) use self::plan::RegionLoad;
 
 use self::files::LoadFile;
 use crate::backend::Backend;
+use crate::store_place::check_is_outside;
 
 /// Interval at which a spinner turns while a store loads files.
 const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
@@ -74,11 +75,27 @@ impl LoadJob {
     }
 
     fn read(&self, backend: &Backend, verify: bool) -> anyhow::Result<Vec<LoadFile>> {
+        if self.moves {
+            self.check_movable()?;
+        }
         let descriptor = backend.descriptor(&self.table)?;
         let bar = progress("checking");
         let files = files::read(&self.directory, &descriptor, verify, &bar)?;
         bar.finish_and_clear();
         Ok(files)
+    }
+
+    /// Refuses to move files that a store or an HBase has in use.
+    fn check_movable(&self) -> anyhow::Result<()> {
+        const FIX: &str = "leave --move out, and the files are copied";
+        check_is_outside(&self.directory, FIX)?;
+        if self.directory.join(".regioninfo").exists() {
+            bail!(
+                "{} is a region of HBase, whose files are its own; {FIX}",
+                self.directory.display()
+            );
+        }
+        Ok(())
     }
 
     fn load_embedded(&self, backend: &Backend) -> anyhow::Result<LoadReport> {

@@ -16,7 +16,7 @@ use crate::text_table::grouped;
 ///
 /// Takes a snapshot of the table and writes it as HBase's `ExportSnapshot` does. HBase restores or
 /// clones it if the directory is its root directory, exports it further, and reads it with
-/// `TableSnapshotInputFormat`. The store files are linked if the directory is on the file system of
+/// `TableSnapshotInputFormat`. The store files are verified, and linked if the directory is on the file system of
 /// the store, and copied otherwise. The snapshot appears when all of its files are there. To resume
 /// an interrupted export, rerun the same command.
 #[derive(clap::Args)]
@@ -33,6 +33,9 @@ pub(crate) struct ExportArgs {
     /// Copy all files: HBase then owns what it reads
     #[arg(long)]
     copy: bool,
+    /// Do not read and verify every byte of the store files
+    #[arg(long)]
+    no_verify: bool,
     /// Print what would be exported, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -48,8 +51,13 @@ impl ExportArgs {
         let path = self.data.to_str().context("the store's path is not UTF-8")?;
         let backend = Backend::open_existing(path)?;
         let name = self.name.unwrap_or_else(|| self.hbase_snapshot.to_string().replace(':', "-"));
-        let job =
-            ExportJob { table: &self.hbase_snapshot, name: &name, to: &self.to, links: !self.copy };
+        let job = ExportJob {
+            table: &self.hbase_snapshot,
+            name: &name,
+            to: &self.to,
+            links: !self.copy,
+            verifies: !self.no_verify,
+        };
         let exported = backend
             .store()
             .context("tables of a store are exported; give its directory with --data")

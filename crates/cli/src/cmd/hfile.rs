@@ -119,11 +119,20 @@ struct WriteArgs {
     /// Memory for sorting; more than that is sorted on disk, next to DIR
     #[arg(long, value_name = "SIZE", default_value = "256m", value_parser = parse_bytes)]
     memory: u64,
-    /// Size at which a file ends
-    #[arg(long, value_name = "SIZE", default_value = "10g", value_parser = parse_bytes)]
+    /// Size at which a file ends, at least 1m
+    #[arg(long, value_name = "SIZE", default_value = "10g", value_parser = parse_file_size)]
     max_file_size: u64,
     #[command(flatten)]
     backend: BackendArgs,
+}
+
+/// Reads the size of a file. Small files of many rows cost every read of the table.
+fn parse_file_size(text: &str) -> Result<u64, String> {
+    let bytes = parse_bytes(text)?;
+    if bytes < 1 << 20 {
+        return Err("a file of less than 1m would be one of too many; give 1m or more".to_owned());
+    }
+    Ok(bytes)
 }
 
 /// Quote character; `None` for none.

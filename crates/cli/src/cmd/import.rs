@@ -102,7 +102,8 @@ impl ImportArgs {
                     import::recover(root, &mut sources, Some(recovered.path()), note)?;
                 }
                 import::inline_mob(&directory, &mut sources, Some(recovered.path()), note)?;
-                import::import_all(store, &sources, !self.no_verify, print_imported)
+                let check = || root.as_ref().map_or(Ok(()), HbaseRoot::check_is_still);
+                import::import_all(store, &sources, !self.no_verify, check, print_imported)
             });
         let closed = backend.close();
         imported?;

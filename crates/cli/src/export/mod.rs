@@ -30,6 +30,8 @@ const SNAPSHOTS: &str = ".hbase-snapshot";
 const EXPORT_MARK: &str = "halite.export";
 /// Prefix of the snapshots that exports take in the store, and delete.
 const SNAPSHOT_PREFIX: &str = "halite-export-";
+/// Owner of these snapshots, which distinguishes them from those of users.
+const SNAPSHOT_OWNER: &str = "halite export";
 
 /// Export of one table.
 pub(crate) struct ExportJob<'a> {
@@ -40,6 +42,8 @@ pub(crate) struct ExportJob<'a> {
     pub(crate) to: &'a Path,
     /// Link files where possible.
     pub(crate) links: bool,
+    /// Read and verify every byte of the store files first.
+    pub(crate) verifies: bool,
 }
 
 /// What was exported, or would be.
@@ -99,14 +103,15 @@ impl ExportJob<'_> {
         let began = Instant::now();
         self.check()?;
         let engine = store.engine();
-        let snapshot = format!("{SNAPSHOT_PREFIX}{}", self.name);
-        // One process at a time opens a store, so this is of an export that was killed.
-        for old in engine.snapshots() {
-            if old.name == snapshot && old.table == *self.table {
-                engine.delete_snapshot(&old.name)?;
-            }
+        // One process at a time opens a store, so these are of exports that were killed.
+        for old in engine.snapshots().iter().filter(|old| old.owner == SNAPSHOT_OWNER) {
+            engine.delete_snapshot(&old.name)?;
         }
-        engine.create_snapshot(&SnapshotDescriptor::new(&snapshot[..], self.table.clone()))?;
+        let snapshot = free_name(&engine.snapshots(), self.name);
+        engine.create_snapshot(&SnapshotDescriptor {
+            owner: SNAPSHOT_OWNER.to_owned(),
+            ..SnapshotDescriptor::new(&snapshot[..], self.table.clone())
+        })?;
         let written = engine
             .export_snapshot(&snapshot, self.name)
             .map_err(anyhow::Error::from)
@@ -197,7 +202,10 @@ impl ExportJob<'_> {
         written.write(&mark, b"")?;
         written.write(&temporary.join(".snapshotinfo"), &export.description)?;
         written.write(&temporary.join("data.manifest"), &export.manifest)?;
-        let bar = progress(export.files.iter().map(|file| file.bytes).sum());
+        if self.verifies {
+            verify(&export.files)?;
+        }
+        let bar = progress("exporting", export.files.iter().map(|file| file.bytes).sum());
         let mut exported = Exported { regions: export.regions, ..Exported::default() };
         let partial = temporary.join("partial");
         for file in &export.files {
@@ -222,6 +230,14 @@ impl ExportJob<'_> {
     }
 }
 
+/// Returns a name that no snapshot has.
+fn free_name(snapshots: &[SnapshotDescriptor], name: &str) -> String {
+    let is_free = |name: &String| snapshots.iter().all(|snapshot| snapshot.name != *name);
+    let numbered = (2..).map(|number| format!("{SNAPSHOT_PREFIX}{name}-{number}"));
+    let mut names = std::iter::once(format!("{SNAPSHOT_PREFIX}{name}")).chain(numbered);
+    names.find(is_free).expect("there are more names than snapshots")
+}
+
 fn sync_directory(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.sync_all()
 }
@@ -235,12 +251,28 @@ fn device_of(file: &ExportFile) -> anyhow::Result<u64> {
     device(Path::new(live)).or_else(|_| device(Path::new(archived)))
 }
 
-fn progress(bytes: u64) -> ProgressBar {
+/// Verifies that no store file is damaged: HBase would find out when it reads it.
+fn verify(files: &[ExportFile]) -> anyhow::Result<()> {
+    let bar = progress("verifying", files.iter().map(|file| file.bytes).sum());
+    for file in files {
+        let [live, archived] = &file.paths;
+        let path = if Path::new(live).exists() { live } else { archived };
+        let opened = crate::hfile::open(Path::new(path))?;
+        opened.verify().context(
+            "halite check finds all damage of the store; --no-verify exports the file as it is",
+        )?;
+        bar.inc(file.bytes);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+fn progress(what: &'static str, bytes: u64) -> ProgressBar {
     let style = ProgressStyle::with_template(
-        "exporting {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta}",
+        "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes}, {binary_bytes_per_sec}, {eta}",
     )
     .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(bytes).with_style(style)
+    ProgressBar::new(bytes).with_style(style).with_message(what)
 }
 
 #[cfg(test)]
@@ -267,7 +299,7 @@ mod tests {
             manifest: b"manifest".to_vec(),
         };
         let to = folder.path().join("out");
-        let job = ExportJob { table: &table, name: "s", to: &to, links: true };
+        let job = ExportJob { table: &table, name: "s", to: &to, links: true, verifies: false };
         let error = job.write(&export, |_| Err(io::Error::other("no"))).err().unwrap();
         assert!(error.to_string().starts_with("snapshot s is in"), "{error}");
         assert_eq!(fs::read_to_string(to.join(target)).unwrap(), "cells");

@@ -126,20 +126,27 @@ pub(crate) fn recovery_directory(data: &Path) -> anyhow::Result<tempfile::TempDi
     tempfile::Builder::new().prefix(RECOVERY_PREFIX).tempdir_in(staging).with_context(failed)
 }
 
-/// Imports tables, one after the other.
+/// Imports tables, one after the other. `check` fails if the source changes meanwhile.
 ///
 /// # Errors
-/// Returns the first error. The store then has the tables before it, and nothing of that one.
+/// Returns the first error. The store then has the tables before it, and nothing of that one unless
+/// the error says so.
 pub(crate) fn import_all(
     store: &Store,
     sources: &[ImportSource],
     verify: bool,
+    check: impl Fn() -> anyhow::Result<()>,
     print: impl Fn(&ImportedTable<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     for source in sources {
+        check()?;
         let began = Instant::now();
         let report =
             import(store, source, verify).with_context(|| format!("table {}", source.name()))?;
+        check().with_context(|| {
+            let name = source.name();
+            format!("table {name} is imported and may lack what was written meanwhile; drop it")
+        })?;
         print(&ImportedTable {
             name: source.name(),
             regions: source.regions.len(),

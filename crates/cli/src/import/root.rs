@@ -88,7 +88,7 @@ impl HbaseRoot {
     ///
     /// # Errors
     /// Returns an error if one has: HBase runs.
-    pub(super) fn check_is_still(&self) -> anyhow::Result<()> {
+    pub(crate) fn check_is_still(&self) -> anyhow::Result<()> {
         let Some(logs) = &self.logs else { return Ok(()) };
         if list_logs(&self.root, &self.wal_root, &self.tables)? != *logs {
             bail!(

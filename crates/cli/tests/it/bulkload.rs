@@ -73,6 +73,36 @@ fn csv_becomes_rows_of_a_store() {
     assert!(!is_done && text.contains("table u"), "{text}");
 }
 
+/// Regression: both commands damaged the store that they were pointed at.
+#[test]
+fn files_of_a_store_are_neither_moved_nor_added_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_csv(folder);
+    let table = "create 't', 'f'\n";
+    shell(&["--data", "store"], folder, table);
+    shell(&["--data", "other"], folder, table);
+    done(folder, &[&WRITE[..], &["--data", "store"]].concat());
+    let text = done(folder, &["bulkload", "out", "t", "--move", "--data", "store"]);
+    assert!(text.starts_with("loaded 1 files"), "{text}");
+    assert!(!folder.join("out/f/part-00000").exists(), "the file was moved");
+    let tables = std::fs::read_dir(folder.join("store/data/default/t")).unwrap();
+    let region =
+        tables.map(|entry| entry.unwrap().path()).find(|path| path.join("f").is_dir()).unwrap();
+    let region = region.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+    let load = ["bulkload", region.as_str(), "t", "--move", "--data", "other"];
+    let (is_done, text) = run(folder, &load);
+    assert!(!is_done && text.contains("is a store of Halite") && text.contains("leave --move out"));
+    std::fs::write(folder.join("more.csv"), "key,v\na,1\n").unwrap();
+    let inside = format!("{region}/evil");
+    let write =
+        ["hfile", "write", "--table", "t", "--csv", "more.csv", "--key", "key", "--column", "f:v"];
+    let (is_done, text) =
+        run(folder, &[&write[..], &["--to", &inside, "--data", "other"]].concat());
+    assert!(!is_done && text.contains("is a store of Halite"), "{text}");
+    assert!(shell(&["--data", "store"], folder, "count 't'\n").contains("1000 row(s)"));
+}
+
 #[test]
 fn files_are_staged_and_cut_for_a_server() {
     let folder = tempfile::tempdir().unwrap();

@@ -98,6 +98,62 @@ fn exported_snapshot_has_the_cells_of_the_table() {
 }
 
 #[test]
+fn only_snapshots_of_exports_are_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fill(&folder.join("store"));
+    {
+        let store = halite::open(folder.join("store")).unwrap();
+        let of = |name: &str| halite::SnapshotDescriptor::new(name, TABLE.parse().unwrap());
+        store.engine().create_snapshot(&of("halite-export-mine")).unwrap();
+        let killed = halite::SnapshotDescriptor {
+            owner: "halite export".to_owned(),
+            ..of("halite-export-killed")
+        };
+        store.engine().create_snapshot(&killed).unwrap();
+        store.close().unwrap();
+    }
+    let (ok, printed) = export(folder, &["--name", "mine"]);
+    assert!(ok, "{printed}");
+    let left = halite::open(folder.join("store")).unwrap().engine().snapshots();
+    let left: Vec<_> = left.iter().map(|snapshot| snapshot.name.as_str()).collect();
+    assert_eq!(left, ["halite-export-mine"]);
+}
+
+#[test]
+fn damaged_file_is_not_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fill(&folder.join("store"));
+    let table = folder.join("store/data/space/t");
+    let mut directories = vec![table];
+    let mut files = Vec::new();
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.parent().unwrap().ends_with("f") {
+                files.push(path);
+            }
+        }
+    }
+    for file in &files {
+        let mut bytes = fs::read(file).unwrap();
+        // In the first data block, behind its header.
+        if bytes.len() > 60 {
+            bytes[50] ^= 1;
+            fs::write(file, bytes).unwrap();
+        }
+    }
+    let (ok, printed) = export(folder, &[]);
+    assert!(!ok && printed.contains("--no-verify exports the file as it is"), "{printed}");
+    assert!(!folder.join("out/.hbase-snapshot").exists());
+    let (ok, printed) = export(folder, &["--no-verify"]);
+    assert!(ok, "{printed}");
+}
+
+#[test]
 fn failed_export_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -72,6 +72,7 @@ public final class Exchange {
         case "fill" -> exchange.fill();
         case "dump" -> exchange.dump(a[++at], a[++at]);
         case "clone" -> exchange.admin.cloneSnapshot(a[++at], TableName.valueOf(a[++at]));
+        case "restore" -> exchange.restore(a[++at], TableName.valueOf(a[++at]));
         case "export" -> exchange.export(a[++at], a[++at]);
         case "input" -> exchange.input(a[++at], a[++at], a[++at]);
         default -> throw new IllegalArgumentException(a[at]);
@@ -79,6 +80,13 @@ public final class Exchange {
       at++;
     }
     System.exit(0);
+  }
+
+  /** Restores a table that exists from a snapshot of it. */
+  private void restore(String snapshot, TableName table) throws Exception {
+    admin.disableTable(table);
+    admin.restoreSnapshot(snapshot);
+    admin.enableTable(table);
   }
 
   private static byte[] b(String text) {

@@ -31,7 +31,7 @@ pub(super) fn write(
         if at > 0 {
             writeln!(out)?;
         }
-        write_family(out, cost, table)?;
+        write_family(out, cost, table, settings.rounds)?;
     }
     let slack = settings.slack * 100.0;
     let legend = [
@@ -54,6 +54,7 @@ fn write_family(
     out: &mut impl Write,
     cost: &FamilyCost,
     table: Option<&TableName>,
+    rounds: usize,
 ) -> anyhow::Result<()> {
     let family = to_string_binary(&cost.family);
     writeln!(
@@ -97,7 +98,7 @@ fn write_family(
             format!("{:.0}", one.encode.megabytes_per_second(one.sizes.plain_bytes)),
             format!("{:.0}", one.scan.megabytes_per_second(one.sizes.plain_bytes)),
             format!("{:.1}", one.seek.median_ns / 1e3),
-            format!("{:.0} %", one.seek.noise * 100.0),
+            if rounds > 1 { format!("{:.0} %", one.seek.noise * 100.0) } else { "-".to_owned() },
         ]);
     }
     lines.lines().try_for_each(|line| writeln!(out, "{line}"))?;

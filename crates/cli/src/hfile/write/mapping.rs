@@ -210,7 +210,8 @@ pub(super) fn is_nullable(key: &KeySchema, field: usize) -> bool {
         .all(|segment| segment.nullable)
 }
 
-/// Parses `FAMILY:QUALIFIER[=COLUMN[:TYPE]]`. Without a column, that with the qualifier's name.
+/// Parses `FAMILY:QUALIFIER[=COLUMN[:TYPE]]`. Without a column, that with the qualifier's name; a
+/// type may follow then, too, and is not a part of the qualifier.
 fn cell_column(text: &str, names: &[String]) -> anyhow::Result<CellColumn> {
     let (target, source) = text.split_once('=').map_or((text, None), |(a, b)| (a, Some(b)));
     let (family, qualifier) = target
@@ -230,6 +231,7 @@ fn cell_column(text: &str, names: &[String]) -> anyhow::Result<CellColumn> {
         bail!("--column {text}: {}", ValueType::unknown(ty));
     }
     let input = find(names, column).with_context(|| format!("--column {text}"))?;
+    let qualifier = if target == text { column } else { qualifier };
     let (family, qualifier) = (family.to_owned().into(), qualifier.to_owned().into());
     Ok(CellColumn { input, family, qualifier, ty })
 }
@@ -275,6 +277,19 @@ mod tests {
         assert_eq!(found.key, KeySource::Fields(vec![Some(3), Some(0)]));
         let inputs: Vec<_> = found.cells.iter().map(|cell| cell.input).collect();
         assert_eq!(inputs, [1, 2]);
+    }
+
+    #[test]
+    fn type_without_column_is_not_in_the_qualifier() {
+        let arguments = MappingArgs {
+            keys: list(&["device"]),
+            columns: list(&["d:temp:double", "d:a:b"]),
+            ..Default::default()
+        };
+        let found = mapping(&arguments, None).unwrap();
+        let cells: Vec<_> =
+            found.cells.iter().map(|cell| (cell.input, &cell.qualifier[..], cell.ty)).collect();
+        assert_eq!(cells, [(2, &b"temp"[..], ValueType::Double), (3, b"a:b", ValueType::Text)]);
     }
 
     #[test]

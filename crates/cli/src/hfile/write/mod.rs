@@ -37,6 +37,7 @@ use self::rows::RowMaker;
 use crate::backend::Backend;
 use crate::cell_sorter::{FLAT_KEYS, Sorter};
 use crate::key::{ResolvedKey, declares_key, resolve_in};
+use crate::store_place::check_is_outside;
 
 /// What to write, from what and how.
 pub(crate) struct WriteJob {
@@ -78,6 +79,7 @@ impl WriteJob {
     /// Returns an error if the target is not empty, the mapping does not fit file and table, there
     /// are too many bad lines, or a file cannot be read or written. Nothing is left then.
     pub(crate) fn run(&self, backend: &Backend) -> anyhow::Result<WriteReport> {
+        check_is_outside(&self.to, "give another directory; halite bulkload puts the files there")?;
         check_target(&self.to)?;
         let descriptor = backend.descriptor(&self.table)?;
         let regions = backend.regions(&self.table)?;

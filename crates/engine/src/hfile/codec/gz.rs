@@ -8,8 +8,11 @@ use libdeflater::{CompressionLvl, Decompressor};
 
 use super::block_codec::{Compressor, read_expected};
 
-/// Most bytes that a compressed byte expands to: deflate writes a match of 258 bytes in two bits.
-const MAX_EXPANSION: usize = 1032;
+/// Bytes that a compressed byte of a usual block expands to at most. Of more, the memory grows with
+/// the output.
+const MAX_EXPANSION: usize = 16;
+/// Expected bytes whose memory is taken at once, however few they come from.
+const MAX_UNSEEN_BYTES: usize = 1 << 20;
 
 /// Compressor to one gzip stream per block. Its tables serve one block after the other; a new
 /// compressor for each block would allocate 300 kB.
@@ -39,14 +42,24 @@ impl Compressor for GzCompressor {
 }
 
 pub(super) fn decompress(compressed: &[u8], expected: usize, out: &mut Vec<u8>) -> Result<()> {
-    let start = out.len();
-    let room = expected.min(compressed.len().saturating_mul(MAX_EXPANSION));
-    out.resize(start.saturating_add(room), 0);
-    let target = out.get_mut(start..).unwrap_or_default();
-    if Decompressor::new().gzip_decompress(compressed, target) == Ok(expected) {
-        return Ok(());
+    if is_one_stream(compressed, expected) {
+        let start = out.len();
+        out.resize(start.saturating_add(expected), 0);
+        let target = out.get_mut(start..).unwrap_or_default();
+        if Decompressor::new().gzip_decompress(compressed, target) == Ok(expected) {
+            return Ok(());
+        }
+        out.truncate(start);
     }
     // Several streams, another length than expected, or damage, which the stream reader names.
-    out.truncate(start);
     read_expected(flate2::bufread::MultiGzDecoder::new(compressed), expected, out)
+}
+
+/// Returns `true` if the data ends as a stream of the expected length does, which is not so long that
+/// only damage or malice states it. libdeflate reads the first of several streams and leaves the
+/// rest unseen.
+fn is_one_stream(compressed: &[u8], expected: usize) -> bool {
+    let likely = compressed.len().saturating_mul(MAX_EXPANSION).max(MAX_UNSEEN_BYTES);
+    let stated = compressed.last_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes) as usize);
+    expected <= likely && stated == Some(expected)
 }
