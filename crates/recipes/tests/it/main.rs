@@ -5,6 +5,9 @@
 mod backends;
 mod framework;
 mod messages;
+mod monitor;
 mod naive_messages;
+mod naive_timeseries;
+mod timeseries;
 mod user_ops;
 mod wide_user;

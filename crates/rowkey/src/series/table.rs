@@ -325,6 +325,12 @@ pub struct SeriesPoints {
 }
 
 impl SeriesPoints {
+    /// Returns the number of rows that the table returned so far, including those without a point that
+    /// the conditions allow.
+    pub fn examined(&self) -> u64 {
+        self.rows.examined()
+    }
+
     /// Returns the next point; `None` at the end.
     ///
     /// # Errors

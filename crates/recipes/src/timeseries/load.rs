@@ -1,0 +1,42 @@
+//! Operations of a measurement: nearly all write a batch of 100 readings, as a collector does.
+
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+
+use super::application::TimeseriesApplication;
+use super::generator::PERIOD_MS;
+use crate::random::Random;
+use crate::recipe::{Application as _, Outcome};
+
+/// Readings of a write.
+const BATCH_READINGS: u64 = 100;
+const HOUR_MS: i64 = 3_600_000;
+/// Purpose of the random numbers.
+const OPERATIONS: u64 = 10;
+
+/// Executes one operation.
+pub(super) fn operate(application: &TimeseriesApplication, number: u64) -> Result<Outcome> {
+    let generator = &application.generator;
+    let mut random = Random::new(generator.load.seed, OPERATIONS, number);
+    let kind = random.below(1_000);
+    if kind < 970 {
+        let first = application.next_item.fetch_add(BATCH_READINGS, Ordering::Relaxed);
+        application.write(first..first + BATCH_READINGS)?;
+        return Ok(Outcome { operation: 0, returned: BATCH_READINGS, examined: 0 });
+    }
+    let device = generator.device(random.below(generator.devices()));
+    let end_ms = generator.end_ms(application.next_item.load(Ordering::Relaxed));
+    let (operation, found) = match kind {
+        970..980 => (1, application.design.latest(&device)?),
+        980..990 => (2, application.design.recent(&device, 1, end_ms)?),
+        990..996 => {
+            let times = end_ms - 24 * HOUR_MS..end_ms;
+            let means = application.design.averages(&device, times, HOUR_MS)?;
+            return Ok(Outcome { operation: 3, returned: means.len() as u64, examined: 0 });
+        }
+        _ => (4, application.design.fleet(end_ms - 6 * PERIOD_MS..end_ms)?),
+    };
+    let (returned, examined) = (found.readings.len() as u64, found.examined);
+    Ok(Outcome { operation, returned, examined })
+}

@@ -1,0 +1,26 @@
+//! Monitoring: measurements of hosts, read by host and by metric, a quarter of an hour in one row.
+//!
+//! [`HostKey`] and [`MetricKey`] declare the keys, [`Monitor`] writes and reads both tables. The
+//! code uses the public API only.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod key;
+mod monitor;
+mod repair;
+
+pub use key::{HostKey, MetricKey, TABLES};
+pub use monitor::{Found, Monitor};
+
+/// Measurement of a host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Host, not empty.
+    pub host: String,
+    /// Metric, not empty.
+    pub metric: String,
+    /// Time in milliseconds since 1970, 0 or more.
+    pub at_ms: i64,
+    /// Measured value.
+    pub value: f64,
+}
