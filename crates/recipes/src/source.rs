@@ -1,7 +1,7 @@
 //! Real data of a CSV file, read as a stream: items by number, of which only some are in memory.
 //!
-//! Items are asked for in about the order of their numbers. A number behind the items in memory
-//! begins the file again.
+//! Items are requested in about the order of their numbers. A number before those in memory begins
+//! the file again.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -190,7 +190,8 @@ mod tests {
 
     use super::*;
 
-    fn numbers(_: &csv::StringRecord) -> Result<Parser<u64>> {
+    fn numbers(headings: &csv::StringRecord) -> Result<Parser<u64>> {
+        ensure!(headings.get(0) == Some("n"), "it has no column n");
         Ok(Box::new(|line, items| {
             let number: u64 = line[0].parse()?;
             // Lines have no item, one, or two.

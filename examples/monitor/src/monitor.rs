@@ -95,8 +95,8 @@ impl Monitor {
         Ok(by_time(read_metrics(&self.by_metric, query.query())?))
     }
 
-    /// Returns what [`Self::metric`] returns, from `by_host` alone: a store without the second table
-    /// reads each host's range of the metric.
+    /// Returns what [`Self::metric`] returns, from `by_host` alone: no condition is known in front
+    /// of the key, so all rows are read and checked.
     ///
     /// # Errors
     /// As [`Series::read`].

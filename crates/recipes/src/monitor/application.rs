@@ -60,7 +60,7 @@ impl Application for MonitorApplication {
         let found = self.design.metric(&metric, hour())?;
         print(&format!("{metric} of all hosts, by its table"), &found, out)?;
         let found = self.design.metric_by_host(&metric, hour())?;
-        print(&format!("{metric} of all hosts, by skip scan"), &found, out)
+        print(&format!("{metric} of all hosts, by host"), &found, out)
     }
 
     fn queries(&self) -> Vec<NamedQuery> {

@@ -1,4 +1,4 @@
-//! Monitoring: samples of hosts, read by host and by metric, from two tables or by skip scan.
+//! Monitoring: samples of hosts, read by host and by metric, from two tables or from one.
 //!
 //! The application is `examples/monitor`; `design.rs` is the interface that the check uses.
 
@@ -35,7 +35,7 @@ static ABOUT: About = About {
     name: "monitor",
     namespace: "monitor",
     shows: "measurements by host and by metric: two tables that are written together and repaired, \
-            beside one table that is read by skip scan; a quarter of an hour is a row",
+            beside a scan of the first one alone; a quarter of an hour is a row",
     items: "samples",
     default_items: 500_000,
     default_rate: 1_000,

@@ -67,7 +67,8 @@ impl Generator {
         format!("{number:0width$}", width = user_ops::USER_CHARS)
     }
 
-    /// Returns an item. The operations of a file are a year, which is repeated in the following ones.
+    /// Returns an item. The operations of a file are a year, which is repeated in the following
+    /// ones.
     ///
     /// # Errors
     /// A file that can no longer be read.

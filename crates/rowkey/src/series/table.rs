@@ -325,8 +325,8 @@ pub struct SeriesPoints {
 }
 
 impl SeriesPoints {
-    /// Returns the number of rows that the table returned so far, including those without a point that
-    /// the conditions allow.
+    /// Returns the number of rows that the table returned so far, including those without a point
+    /// that the conditions allow.
     pub fn examined(&self) -> u64 {
         self.rows.examined()
     }
