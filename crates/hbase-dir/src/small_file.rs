@@ -31,11 +31,11 @@ pub(crate) struct Entry {
     pub(crate) bytes: u64,
 }
 
-/// Returns the error for a damaged or impossible file, with the mend unless `why` has one.
+/// Returns the error for a damaged or impossible file, with the fix unless `why` has one.
 pub(crate) fn damaged(path: &Path, why: impl std::fmt::Display) -> Error {
     let why = why.to_string();
-    let mend = if why.contains("; ") { "" } else { "; restore this file from the original" };
-    Error::corrupt(format!("{}: {why}{mend}", path.display()))
+    let fix = if why.contains("; ") { "" } else { "; restore this file from the original" };
+    Error::corrupt(format!("{}: {why}{fix}", path.display()))
 }
 
 /// Returns the error for what cannot be imported.

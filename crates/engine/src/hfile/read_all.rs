@@ -9,9 +9,9 @@ use super::damaged;
 use super::index_path::IndexPath;
 use super::reader::{BlockSource, Reader};
 
-/// Bytes of scattered blocks that the system is asked for before the first of them is read. Index
-/// and Bloom blocks lie between the data blocks, so each is a read of its own, and a disk serves
-/// many at once in the time of a few.
+/// Bytes of scattered blocks that are requested from the system before the first of them is read.
+/// Index and Bloom blocks lie between the data blocks, so each is a read of its own, and a disk
+/// serves many at once in the time of a few.
 const AHEAD_BYTES: u64 = 4 << 20;
 
 impl Reader {
