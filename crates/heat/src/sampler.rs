@@ -8,10 +8,22 @@
 // 2^64 divided by the golden ratio.
 use halite_types::rng::SPLIT_MIX_INCREMENT;
 
-/// Operations per sampled operation of the sub-range counters.
+/// Operations per sampled operation of the sub-range counters, at least, in a busy region.
 pub const SUB_RANGE_RATE: u64 = 8;
-/// Operations per sampled operation of frequent rows and key samples.
-pub const ROW_RATE: u64 = 16;
+/// Operations per sampled operation of frequent rows and key samples, at least, in a busy region:
+/// half of the sample of the sub-range counters.
+pub const ROW_RATE: u64 = 2 * SUB_RANGE_RATE;
+/// Sampled operations of the sub-range counters in a column, from which on fewer are sampled: 16
+/// for each of 64 sub-ranges.
+const COLUMN_SAMPLES: u64 = 1024;
+
+/// Returns the binary logarithm of the operations per sampled operation of the sub-range counters
+/// in a busy region with so many operations in a column.
+#[must_use]
+pub(crate) fn shift_of(operations: u64) -> u32 {
+    let least = SUB_RANGE_RATE.trailing_zeros();
+    (operations / COLUMN_SAMPLES).checked_ilog2().map_or(least, |shift| shift.max(least))
+}
 
 /// Returns the position of an operation in the sample, from 0: an operation is in the sample of
 /// every rate that is a power of two and at most `2^64 / position`.
@@ -26,8 +38,16 @@ pub fn position(number: u64) -> u64 {
 #[inline]
 #[must_use]
 pub fn is_sampled(position: u64, rate: u64) -> bool {
-    debug_assert!(rate.is_power_of_two() && rate > 1);
-    position >> (64 - rate.trailing_zeros()) == 0
+    debug_assert!(rate.is_power_of_two());
+    is_sampled_of(position, rate.trailing_zeros())
+}
+
+/// As [`is_sampled`], with the binary logarithm of the rate, at least 1.
+#[inline]
+#[must_use]
+pub(crate) fn is_sampled_of(position: u64, shift: u32) -> bool {
+    debug_assert!(shift > 0);
+    position >> (64 - shift) == 0
 }
 
 #[cfg(test)]
@@ -53,6 +73,17 @@ mod tests {
             let position = position(number);
             assert!(!is_sampled(position, ROW_RATE) || is_sampled(position, SUB_RANGE_RATE));
             assert!(!is_sampled(position, 1024) || is_sampled(position, ROW_RATE));
+        }
+    }
+
+    #[test]
+    fn busier_regions_sample_as_many_operations() {
+        for operations in [1024_u64, 20_000, 30_000, 100_000, 250_000, 10_000_000, u64::MAX / 2] {
+            let shift = shift_of(operations);
+            assert!(shift >= 3, "{operations}: {shift}");
+            let samples = operations >> shift;
+            assert!(samples < 2 * COLUMN_SAMPLES, "{operations}: {samples}");
+            assert!(samples >= COLUMN_SAMPLES || shift == 3, "{operations}: {samples}");
         }
     }
 

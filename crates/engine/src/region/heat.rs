@@ -128,7 +128,9 @@ impl RegionHeat {
     /// Records rows that a scan returned. `first` is the number of read requests before them.
     pub(super) fn record_rows(&self, first: u64, rows: &[Row]) {
         let Some(recorder) = self.recorder() else { return };
-        for (number, row) in (first..).zip(rows.iter().filter(|row| !row.is_partial())) {
+        // Rows are looked at only if they are recorded: most of a busy region's are not.
+        let sampled = (first..).zip(rows).filter(|(number, _)| recorder.is_sampled(*number));
+        for (number, row) in sampled.filter(|(_, row)| !row.is_partial()) {
             let bytes = row.cells().bytes().len() as u64;
             recorder.record(number, OperationKind::ScannedRow, row.key(), bytes);
         }
