@@ -3,10 +3,10 @@
 //!
 //! `cargo run --release -p halite-engine --features heat --example heat_cost [SLICES [SIDE]]`
 //!
-//! `SIDE` is the level beside `off`, `sub` unless given; with `off` the figures are the noise.
+//! `SIDE` is the level beside `off`, `sub` unless given; with `off` the ratios are the noise.
 //!
 //! The throughput is that of the calling thread's own processor time, which other programs disturb
-//! less than the time of the clock. A slice and the one after it are compared, and the figures are
+//! less than the time of the clock. A slice and the one after it are compared, and printed are
 //! the medians of these ratios and, after the sign, half the distance of their quartiles divided by
 //! the root of their number: about the error of the median.
 //!

@@ -6,7 +6,7 @@
 //! regions       |       low      |high|     a and a part of b are in low
 //! ```
 //!
-//! Counts of a sub-range that a new border divides are divided evenly, as for all borders that
+//! Counts of a sub-range that a new boundary divides are divided evenly, as for all boundaries that
 //! change; rows, prefixes and sampled keys go where they are.
 
 use crate::activity::RegionActivity;
@@ -198,16 +198,13 @@ fn add_counts(
         add(row, other_missed, other_missed);
     }
     for mut other in other {
-        match own.iter_mut().find(|row| row.row == other.row) {
-            Some(row) => {
-                add(row, other.count, other.error);
-                row.writes = row.writes.saturating_add(other.writes);
-                row.bytes = row.bytes.saturating_add(other.bytes);
-            }
-            None => {
-                add(&mut other, *missed, *missed);
-                own.push(other);
-            }
+        if let Some(row) = own.iter_mut().find(|row| row.row == other.row) {
+            add(row, other.count, other.error);
+            row.writes = row.writes.saturating_add(other.writes);
+            row.bytes = row.bytes.saturating_add(other.bytes);
+        } else {
+            add(&mut other, *missed, *missed);
+            own.push(other);
         }
     }
     *missed = missed.saturating_add(other_missed);

@@ -147,12 +147,16 @@ impl RegionRecorder {
         }
     }
 
-    /// Returns `true` if [`Self::record`] records an operation with this number.
+    /// Returns the binary logarithm of the operations per recorded one; 0 if all are recorded.
     #[inline]
     #[must_use]
-    pub fn is_sampled(&self, number: u64) -> bool {
-        let shift = self.range_shift.load(Relaxed);
-        shift == 0 || sampler::is_sampled_of(sampler::position(number), shift)
+    pub fn shift(&self) -> u32 {
+        self.range_shift.load(Relaxed)
+    }
+
+    /// Begins a column after one without operations: the next operations are all recorded.
+    pub fn rest(&self) {
+        self.range_shift.store(0, Relaxed);
     }
 
     #[cold]

@@ -36,8 +36,8 @@ impl Engine {
     }
 
     /// Deletes the stored columns of a table that is about to be dropped, before its entry leaves
-    /// the manifest: a table that is created with its name after a crash has none of them. A failure
-    /// leaves them for [`Engine::forget_heat`], and prevents no drop.
+    /// the manifest: a table that is created with its name after a crash has none of them. A
+    /// failure leaves them for [`Engine::forget_heat`], and prevents no drop.
     pub(in crate::engine) fn delete_stored_heat(&self, table: &TableName) {
         let deleted = match self.find_table(&layout::heat_table()) {
             Err(error) if error.kind() == ErrorKind::NoSuchTable => Ok(()),
