@@ -18,6 +18,8 @@ Run a benchmark. Arguments after the name are passed to the benchmark, including
                                   threads, or both
     cargo xtask bench embedded    HBase's PerformanceEvaluation and YCSB on the embedded store
                                   (`halite bench`)
+    cargo xtask bench pages       latency of a load on `halite serve` with five open web pages, and
+                                  without any
 ";
 
 /// Environment variable in which RocksDB's crate looks for the library.
@@ -45,6 +47,8 @@ pub(crate) fn run_named(name: &str, arguments: &[String]) -> Result<()> {
             run(cargo(["run", "--release", "--quiet", "--package", "halite-cli", "--", "bench"])
                 .args(arguments))
         }
+        "pages" => run(cargo(["bench", "--package", "halite-cli", "--bench", "open_pages", "--"])
+            .args(arguments)),
         _ => Err(format!("unknown benchmark {name:?}; `cargo xtask bench` lists them")),
     }
 }

@@ -1,7 +1,14 @@
 //! Cost of recording the load by key: puts and gets with the levels `Off` and `Sub` beside each
 //! other, in slices that alternate, so that other work on the machine meets both.
 //!
-//! `cargo run --release -p halite-engine --features heat --example heat_cost [SLICES [NOISE]]`
+//! `cargo run --release -p halite-engine --features heat --example heat_cost [SLICES [SIDE]]`
+//!
+//! `SIDE` is the level beside `off`, `sub` unless given; with `off` the ratios are the noise.
+//!
+//! The throughput is that of the calling thread's own processor time, which other programs disturb
+//! less than the time of the clock. A slice and the one after it are compared, and printed are
+//! the medians of these ratios and, after the sign, half the distance of their quartiles divided by
+//! the root of their number: about the error of the median.
 //!
 //! On a machine whose noise is larger than the cost, instructions tell more:
 //! `valgrind --tool=callgrind target/release/examples/heat_cost count LEVEL WORKLOAD CALLS` prints
@@ -27,7 +34,7 @@ use halite_types::{
 
 const ROWS: u64 = 200_000;
 const REGIONS: u64 = 16;
-const SLICE: Duration = Duration::from_millis(200);
+const SLICE: Duration = Duration::from_millis(100);
 
 struct Side {
     name: &'static str,
@@ -40,11 +47,20 @@ struct Side {
 /// One call at a random row; returns its number of operations.
 type One = fn(&Arc<Table>, u64) -> u64;
 
-/// Throughput of the slices of one workload, and the durations of single operations.
+/// Slices of one workload.
 #[derive(Default)]
 struct Measured {
+    /// Operations per second of the thread's processor time.
     rates: Vec<f64>,
-    durations: Vec<u32>,
+    /// 99th percentile of the durations of single calls, in nanoseconds.
+    p99s: Vec<f64>,
+}
+
+/// Processor time of this thread, as Linux reports it.
+fn processor_seconds() -> f64 {
+    let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    let nanoseconds: f64 = times.split_whitespace().next().unwrap().parse().unwrap();
+    nanoseconds / 1e9
 }
 
 fn row(number: u64) -> Vec<u8> {
@@ -72,13 +88,16 @@ fn open(name: &'static str, heat_level: HeatLevel) -> Side {
 
 impl Side {
     fn slice(&mut self, measured: &mut Measured, one: One) {
-        let (start, mut operations) = (Instant::now(), 0);
+        let (start, processor, mut operations) = (Instant::now(), processor_seconds(), 0);
+        let mut durations = Vec::with_capacity(1 << 18);
         while start.elapsed() < SLICE {
             let began = Instant::now();
             operations += one(&self.table, self.random.next_u64() % ROWS);
-            measured.durations.push(began.elapsed().as_nanos() as u32);
+            durations.push(began.elapsed().as_nanos() as u32);
         }
-        measured.rates.push(operations as f64 / start.elapsed().as_secs_f64());
+        measured.rates.push(operations as f64 / (processor_seconds() - processor));
+        durations.sort_unstable();
+        measured.p99s.push(f64::from(durations[durations.len() * 99 / 100]));
     }
 }
 
@@ -112,9 +131,21 @@ fn scan(table: &Arc<Table>, number: u64) -> u64 {
     }
 }
 
-fn median(values: &mut [f64]) -> f64 {
+fn median(values: &[f64]) -> f64 {
+    quantile(values, 2, 4)
+}
+
+fn quantile(values: &[f64], part: usize, parts: usize) -> f64 {
+    let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    values[values.len() * part / parts]
+}
+
+/// Median of the ratios of neighbouring slices, and about its error.
+fn ratio(off: &[f64], sub: &[f64]) -> String {
+    let ratios: Vec<f64> = off.iter().zip(sub).map(|(off, sub)| sub / off).collect();
+    let spread = quantile(&ratios, 3, 4) - quantile(&ratios, 1, 4);
+    format!("{:.3} \u{b1} {:.3}", median(&ratios), spread / 2.0 / (ratios.len() as f64).sqrt())
 }
 
 /// Makes a number of calls of one workload with one level.
@@ -128,7 +159,7 @@ fn count(arguments: &[String]) {
 }
 
 const WORKLOADS: [(&str, One); 4] =
-    [("get", get), ("put", put), ("put of 50", put_batch), ("scan of 100", scan)];
+    [("get", get), ("scan of 100", scan), ("put", put), ("put of 50", put_batch)];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -136,12 +167,16 @@ fn main() {
         return count(&arguments[1..]);
     }
     let slices: usize = std::env::args().nth(1).map_or(60, |text| text.parse().unwrap());
-    // With a second argument both sides record nothing: the noise of the measurement.
-    let level = if std::env::args().nth(2).is_some() { HeatLevel::Off } else { HeatLevel::Sub };
-    let mut sides = [open("off", HeatLevel::Off), open("sub", level)];
+    let level = std::env::args().nth(2);
+    let level = level.map_or(HeatLevel::Sub, |name| HeatLevel::from_name(&name).unwrap());
+    let mut sides = [open("off", HeatLevel::Off), open(level.name(), level)];
     println!(
-        "{:<12}{:>12}{:>12}{:>10}{:>12}",
-        "workload", "off op/s", "sub op/s", "ratio", "p99 ratio"
+        "{:<12}{:>12}{:>12}{:>16}{:>16}",
+        "workload",
+        "off op/s",
+        format!("{} op/s", level.name()),
+        "ratio",
+        "p99 ratio"
     );
     for (workload, one) in WORKLOADS {
         let mut measured = [Measured::default(), Measured::default()];
@@ -150,14 +185,14 @@ fn main() {
             let side = (slice + slice / 2) % 2;
             sides[side].slice(&mut measured[side], one);
         }
-        let [off, sub] = &mut measured;
-        let p99 = |measured: &mut Measured| {
-            measured.durations.sort_unstable();
-            f64::from(measured.durations[measured.durations.len() * 99 / 100])
-        };
-        let p99 = p99(sub) / p99(off);
-        let (off, sub) = (median(&mut off.rates), median(&mut sub.rates));
-        println!("{workload:<12}{off:>12.0}{sub:>12.0}{:>10.3}{p99:>12.3}", sub / off);
+        let [off, sub] = &measured;
+        println!(
+            "{workload:<12}{:>12.0}{:>12.0}{:>16}{:>16}",
+            median(&off.rates),
+            median(&sub.rates),
+            ratio(&off.rates, &sub.rates),
+            ratio(&off.p99s, &sub.p99s)
+        );
     }
     for side in sides {
         assert!(side.engine.heat_failure().is_none(), "{}", side.name);

@@ -14,7 +14,7 @@ const KEPT_COLUMNS: usize = 6;
 /// Operations of a column that are all timed; of those after them one in [`TIMED_RATE`].
 const WHOLE_OPERATIONS: u32 = 512;
 /// Two looks at the clock cost a few percent of a get from the cache.
-const TIMED_RATE: u64 = 64;
+const TIMED_RATE: u64 = 128;
 
 /// Counters of one kind of operation.
 #[derive(Debug)]

@@ -24,6 +24,7 @@
 #![warn(missing_docs)]
 
 mod activity;
+mod closed_region;
 mod codec;
 mod column;
 mod diagnosis;
@@ -41,6 +42,7 @@ mod space_saving;
 mod sub_ranges;
 
 pub use activity::{Activity, ActivityColumn, ColumnLimits, RegionActivity, Skew, WeightedKey};
+pub use closed_region::{ClosedRegion, add_closed};
 pub use codec::{NotAColumn, PackedColumn};
 pub use column::{BASE_MS, Bounds, Column, MAX_BUCKETS, Region};
 pub use diagnosis::{Finding, ORDERED, Salt, Shape, ShapeWords, UNEVEN, diagnose};

@@ -9,7 +9,7 @@ use halite_types::KeyParts;
 use crate::key_sample::{KeySample, MAX_KEYS, SampledKey};
 use crate::metric::{Load, METRICS, Metric};
 use crate::prefixes::{FrequentPrefixes, PREFIX_COUNTERS, Prefixes};
-use crate::sampler::{self, ROW_RATE, SUB_RANGE_RATE};
+use crate::sampler::{self, SUB_RANGE_RATE};
 use crate::space_saving::{COUNTERS, FrequentRow, SpaceSaving};
 use crate::sub_ranges::{MAX_SUB_RANGES, SubRanges};
 
@@ -140,11 +140,23 @@ impl RegionRecorder {
     ) {
         let position = sampler::position(number);
         let shift = self.range_shift.load(Relaxed);
-        if (shift == 0 || sampler::is_sampled(position, SUB_RANGE_RATE))
+        if (shift == 0 || sampler::is_sampled_of(position, shift))
             && let Some((kind, row, bytes)) = operation()
         {
             self.record_sampled(position, shift, kind, row, bytes);
         }
+    }
+
+    /// Returns the binary logarithm of the operations per recorded one; 0 if all are recorded.
+    #[inline]
+    #[must_use]
+    pub fn shift(&self) -> u32 {
+        self.range_shift.load(Relaxed)
+    }
+
+    /// Begins a column after one without operations: the next operations are all recorded.
+    pub fn rest(&self) {
+        self.range_shift.store(0, Relaxed);
     }
 
     #[cold]
@@ -158,10 +170,11 @@ impl RegionRecorder {
     ) {
         let ranges = self.ranges.load();
         ranges.add(ranges.find(row), &kind.load(1 << shift, bytes));
-        if shift > 0 && !sampler::is_sampled(position, ROW_RATE) {
+        let row_shift = if shift == 0 { 0 } else { shift + 1 };
+        if shift > 0 && !sampler::is_sampled_of(position, row_shift) {
             return;
         }
-        let weight = if shift == 0 { 1 } else { ROW_RATE };
+        let weight = 1 << row_shift;
         // Another thread that records at the same time takes the place of this operation.
         let mut rows = match self.rows.try_lock() {
             Ok(rows) => rows,
@@ -228,7 +241,8 @@ impl RegionRecorder {
             rows.is_divided = chosen.len() >= most;
             rows.columns = 0;
         }
-        self.range_shift.store(if is_busy { SUB_RANGE_RATE.trailing_zeros() } else { 0 }, Relaxed);
+        let shift = if is_busy { sampler::shift_of(exact.requests()) } else { 0 };
+        self.range_shift.store(shift, Relaxed);
         column
     }
 
@@ -428,6 +442,44 @@ mod tests {
         assert_eq!(hot.row, row(77));
         assert!(hot.count.abs_diff(120_000) < 12_000, "{}", hot.count);
         assert!(column.missed_weight < 12_000, "{}", column.missed_weight);
+    }
+
+    /// The busier a region, the smaller the part of its operations that is sampled; what is known
+    /// of them stays as good.
+    #[test]
+    fn very_busy_region_has_the_shares_of_its_rows_and_ranges() {
+        let recorder = RegionRecorder::default();
+        let mut random = fastrand::Rng::with_seed(9);
+        let files = || (0..64).map(|at| row(at * 10_000 / 64)).collect::<Vec<_>>();
+        let mut column = RegionColumn::default();
+        for number in 0..3_000_000 {
+            let number_of_row = if random.u64(..10) < 3 { 77 } else { random.u64(..10_000) };
+            recorder.record(number, OperationKind::Get, &row(number_of_row), 100);
+            if number % 1_000_000 == 999_999 {
+                let exact = Load::new([1_000_000, 0, 0, 0, 0, 0]);
+                column = recorder.drain(&exact, WHOLE, files);
+            }
+        }
+        assert_eq!(recorder.range_shift.load(Relaxed), 9);
+        let hot = &column.top_rows[0];
+        assert_eq!(hot.row, row(77));
+        assert!(hot.count.abs_diff(300_000) < 60_000, "{}", hot.count);
+        assert_eq!(column.sample.len(), MAX_KEYS);
+        let number_of = |bound: &[u8]| -> u64 {
+            std::str::from_utf8(bound).unwrap().trim_start_matches("row").parse().unwrap()
+        };
+        let mut bounds = vec![0];
+        bounds.extend(column.boundaries.iter().map(|bound| number_of(bound)));
+        bounds.push(10_000);
+        assert!(bounds.len() > 48, "{}", bounds.len());
+        for (range, load) in bounds.windows(2).zip(&column.loads) {
+            let expected = (range[1] - range[0]) * 70;
+            let found = load.requests();
+            // A sampled operation is one of 512, so that a range with 10,000 has 20 of them.
+            let is_hot = (range[0]..range[1]).contains(&77);
+            let is_near = found.abs_diff(expected) < expected / 2 + 4096;
+            assert!(is_hot || is_near, "{range:?}: {found}, not {expected}");
+        }
     }
 
     #[test]

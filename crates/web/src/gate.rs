@@ -4,14 +4,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
 
 use crate::problem::{Answered, Problem};
+use crate::worker_threads::WorkerThreads;
 
 /// Maximum requests that are answered at once.
 const MAX_REQUESTS: usize = 64;
 
 /// Maximum requests among them that read rows or many regions.
 const MAX_HEAVY_REQUESTS: usize = 4;
+
+/// Work that is not that of a request: the samples of all regions, which take turns.
+const OTHER_WORK: usize = 1;
 
 /// Time in which a request must be answered.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(2);
@@ -50,6 +55,7 @@ fn over_time() -> Problem {
 pub(crate) struct Gate {
     all: Arc<Semaphore>,
     heavy: Arc<Semaphore>,
+    threads: WorkerThreads,
 }
 
 impl Default for Gate {
@@ -57,11 +63,20 @@ impl Default for Gate {
         Self {
             all: Arc::new(Semaphore::new(MAX_REQUESTS)),
             heavy: Arc::new(Semaphore::new(MAX_HEAVY_REQUESTS)),
+            threads: WorkerThreads::new(MAX_REQUESTS + OTHER_WORK),
         }
     }
 }
 
 impl Gate {
+    /// Runs work that is not that of a request on a thread like those of the requests.
+    pub(crate) fn run_aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.threads.run(work)
+    }
+
     /// Runs work on a thread that may block, at once or not at all.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
@@ -76,7 +91,7 @@ impl Gate {
             },
         );
         let deadline = Deadline(Instant::now() + TIME_LIMIT);
-        let done = tokio::task::spawn_blocking(move || {
+        let done = self.threads.run(move || {
             let result = work(deadline);
             drop(permits);
             result

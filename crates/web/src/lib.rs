@@ -10,6 +10,7 @@
 //! call.rs     one request, its answer           gate.rs       limits, threads that may block
 //! status.rs   statistics, named by their time   samples.rs    rates and series of regions
 //! api/        one file per group of paths       problem.rs    errors as problem documents
+//! worker_threads.rs  threads that leave the processor to those of the store
 //! ```
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -35,6 +36,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod text_page;
+mod worker_threads;
 
 use std::sync::Arc;
 

@@ -95,7 +95,9 @@ async fn take_samples(site: Weak<Site>) {
     loop {
         let Some(current) = site.upgrade() else { return };
         let began = tokio::time::Instant::now();
-        let taken = tokio::task::spawn_blocking(move || current.statuses.take_sample());
+        let sampled = Arc::clone(&current);
+        let taken = current.gate.run_aside(move || sampled.statuses.take_sample());
+        drop(current);
         match taken.await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(%error, "taking a sample of the regions"),

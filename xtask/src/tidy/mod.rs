@@ -11,6 +11,7 @@ mod manifest;
 mod paths;
 mod phrase;
 mod product;
+mod scripts;
 pub(crate) mod sizes;
 mod sources;
 mod testdata;
@@ -26,11 +27,12 @@ use tree::Tree;
 /// Check of the whole tree.
 type Check = fn(&Tree) -> Vec<Finding>;
 
-const CHECKS: [Check; 9] = [
+const CHECKS: [Check; 10] = [
     crate_graph::check,
     dependencies::check,
     extending::check,
     import_circles::check,
+    scripts::check,
     sources::check,
     links::check,
     paths::check,

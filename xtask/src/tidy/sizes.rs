@@ -111,7 +111,7 @@ fn summary(what: &str, sizes: &[Size]) -> String {
     )
 }
 
-fn code_lines<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
+pub(super) fn code_lines<'a>(lines: impl Iterator<Item = &'a str>) -> usize {
     let lines = lines.map(str::trim);
     lines.filter(|line| !line.is_empty() && !line.starts_with("//")).count()
 }

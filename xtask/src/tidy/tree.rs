@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::Result;
 
 /// Extensions of the files whose text is checked.
-const TEXT: [&str; 6] = [".rs", ".toml", ".md", ".proto", ".java", ".xml"];
+const TEXT: [&str; 7] = [".rs", ".js", ".toml", ".md", ".proto", ".java", ".xml"];
 
 /// Every file of the repository by its path from the root, with `/` as the separator.
 pub(super) struct Tree {

@@ -45,6 +45,10 @@ impl Extension for StoreExtension {
         self.store.engine().now_ms()
     }
 
+    fn servers(&self) -> Vec<String> {
+        self.server.get().map(|(name, _)| name.clone()).into_iter().collect()
+    }
+
     fn server_of(&self, _region: &RegionInfo) -> Option<String> {
         self.server.get().map(|(name, _)| name.clone())
     }

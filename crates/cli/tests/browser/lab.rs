@@ -44,7 +44,7 @@ pub(crate) const MANY: u64 = 2000;
 /// Requests of the regions of `testtable`, as the tutorials show them.
 pub(crate) const REQUESTS: [u64; 4] = [21, 22, 31, 23];
 
-/// Server of all tests.
+/// Server of the tests: one for all, and those of [`Lab::serve`].
 pub(crate) struct Lab {
     _server: Guarded,
     http: SocketAddr,
@@ -72,27 +72,27 @@ pub(crate) fn tab() -> Option<(&'static Lab, Tab)> {
     Some((lab, Tab::open(browser, &lab.origin())))
 }
 
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()))
 }
 
 impl Lab {
     fn start() -> Self {
-        let arguments = [
-            "serve",
-            "--ephemeral",
-            "--zookeeper-port",
-            "0",
-            "--master-port",
-            "0",
-            "--regionserver-port",
-            "0",
-            "--http-port",
-            "0",
-            "--operation-log-rate",
-            OPERATION_LOG_RATE,
-        ];
-        let server = Guarded::start(env!("CARGO_BIN_EXE_halite"), &arguments, &folder("server"));
+        let arguments = ["--ephemeral", "--operation-log-rate", OPERATION_LOG_RATE];
+        let mut lab = Self::serve(&arguments, &folder("server"));
+        lab.traffic = SHAPES.iter().map(|shape| lab.send(shape)).collect();
+        lab.shell(&tables());
+        lab
+    }
+
+    /// Starts a server without tables; `folder` is removed after its end.
+    pub(crate) fn serve(options: &[&str], folder: &Path) -> Self {
+        const PORTS: [&str; 4] =
+            ["--zookeeper-port", "--master-port", "--regionserver-port", "--http-port"];
+        let ports = PORTS.iter().flat_map(|port| [*port, "0"]);
+        let arguments: Vec<&str> =
+            std::iter::once("serve").chain(ports).chain(options.iter().copied()).collect();
+        let server = Guarded::start(env!("CARGO_BIN_EXE_halite"), &arguments, folder);
         let ready = server.stdout().find(LIMIT, |text| {
             let line = text.lines().find(|line| line.starts_with("ready "))?;
             line.contains("http=").then(|| line.to_owned())
@@ -105,10 +105,7 @@ impl Lab {
             words.find_map(|word| word.strip_prefix(name)).unwrap().parse().unwrap()
         };
         let (http, master) = (address("http="), address("master="));
-        let mut lab = Self { _server: server, http, master, traffic: Vec::new() };
-        lab.traffic = SHAPES.iter().map(|shape| lab.send(shape)).collect();
-        lab.shell(&tables());
-        lab
+        Self { _server: server, http, master, traffic: Vec::new() }
     }
 
     pub(crate) fn origin(&self) -> String {

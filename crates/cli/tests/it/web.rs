@@ -33,7 +33,7 @@ fn ask(
 }
 
 #[track_caller]
-fn json(address: SocketAddr, path: &str) -> Value {
+pub(crate) fn json(address: SocketAddr, path: &str) -> Value {
     let (head, body) = ask(address, "GET", path, "", "");
     assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}");
     serde_json::from_str(&body).unwrap()
@@ -64,6 +64,11 @@ fn server_and_ui_show_the_same_table() {
         let server = page["regions"][1]["server"].as_str().unwrap().to_owned();
         assert_eq!(cluster["servers"][0]["name"], server.as_str());
         assert_eq!(rows["rows"].as_array().unwrap().len(), 2);
+        let name = page["regions"][0]["encoded_name"].as_str().unwrap();
+        let path = format!("/api/tables/t/regions/{name}/move");
+        let (head, problem) = ask(address, "POST", &path, "", "{}");
+        assert!(head.starts_with("HTTP/1.1 409 "), "{head}");
+        assert!(problem.contains("one region server"), "{problem}");
         (cluster["mode"].as_str().unwrap().to_owned(), requests, server)
     };
     let (here, there) = (of(served.address("http")), of(ui.address("http")));

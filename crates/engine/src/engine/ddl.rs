@@ -297,6 +297,8 @@ impl Engine {
             Ok(())
         })?;
         regions.iter().for_each(|region| self.shared.scheduler.record_memstore_bytes(region));
+        #[cfg(feature = "heat")]
+        self.keep_closed_heat(&regions);
         table.replace_regions(&regions, Vec::new());
         self.record_schema(name, "table disabled");
         Ok(())
@@ -368,6 +370,10 @@ impl Engine {
     /// # Errors
     /// `NoSuchTable`, `TableEnabled`.
     pub fn drop_table(&self, name: &TableName) -> Result<()> {
+        #[cfg(feature = "heat")]
+        if self.disabled_entry(name).is_ok() {
+            self.delete_stored_heat(name);
+        }
         let gone_ms = self.drop_locked(name)?;
         // The table is dropped even if the rows that clients wrote about it remain. Another table
         // may have its name by now.
@@ -378,7 +384,7 @@ impl Engine {
     }
 
     /// Drops the table and returns the time after the drop.
-    fn drop_locked(&self, name: &TableName) -> Result<i64> {
+    pub(super) fn drop_locked(&self, name: &TableName) -> Result<i64> {
         let _ddl = self.lock_ddl()?;
         let entry = self.disabled_entry(name)?;
         self.shared.manifest.change(|catalog| {
@@ -388,6 +394,8 @@ impl Engine {
         self.swap_tables(|tables| {
             tables.remove(name);
         });
+        #[cfg(feature = "heat")]
+        self.forget_heat(name);
         self.remove_regions(&entry.regions);
         self.remove_table_directory(name);
         self.record_schema(name, "table dropped");

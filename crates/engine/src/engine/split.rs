@@ -302,6 +302,8 @@ impl Engine {
             self.shared.wal.mark_flushed(region.number, u64::MAX);
             self.shared.scheduler.record_memstore_bytes(region);
         }
+        #[cfg(feature = "heat")]
+        self.keep_closed_heat(old);
         drop(maintenance);
         self.retire_regions(
             old.iter().map(|region| &**region.info()),

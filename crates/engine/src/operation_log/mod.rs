@@ -80,10 +80,24 @@ impl OperationLog {
     }
 
     /// Returns `true` if an operation is recorded. `number` counts the operations of its kind in a
-    /// region; `offset` differs from region to region, so that not the first of each is recorded.
+    /// region; `offset` is that of the region.
     #[inline]
     pub(crate) fn is_due(&self, number: u64, offset: u64) -> bool {
-        sampler::position(number.wrapping_add(offset)) < self.limit
+        sampler::position(number).wrapping_sub(offset) < self.limit
+    }
+
+    /// Returns the position at which the sample of a region begins, from any number: it differs
+    /// from region to region, so that not the first operation of each is recorded. The sample is a
+    /// part of that of one operation in `2^max_shift`.
+    pub(crate) fn offset_of(&self, number: u64) -> u64 {
+        let room = (u64::MAX >> self.max_shift()).saturating_sub(self.limit);
+        if room == 0 { 0 } else { number % room }
+    }
+
+    /// Returns the binary logarithm of the operations of which one may be recorded: half of the
+    /// rate, so that the samples of regions may begin at different positions.
+    pub(crate) fn max_shift(&self) -> u32 {
+        self.rate.checked_ilog2().map_or(u32::MAX, |shift| shift.saturating_sub(1)).min(63)
     }
 
     /// Records an operation. The time, weight and client are set here.

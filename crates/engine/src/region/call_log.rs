@@ -18,7 +18,7 @@ pub(super) struct CallLog {
     /// `None` if they are not logged.
     log: Option<Arc<OperationLog>>,
     info: Arc<RegionInfo>,
-    /// Number at which the sampling begins, so that not the first operation of each region is
+    /// Position at which the sample begins, so that not the first operation of each region is
     /// logged.
     offset: u64,
     /// Scans that were begun.
@@ -31,9 +31,15 @@ impl CallLog {
         Self {
             log: is_logged.then(|| Arc::clone(log)),
             info: Arc::clone(info),
-            offset: sampler::position(number.wrapping_add(1)),
+            offset: log.offset_of(sampler::position(number.wrapping_add(1))),
             scans: AtomicU64::new(0),
         }
+    }
+
+    /// Returns the largest binary logarithm of operations per one of which the logged ones are a
+    /// part.
+    pub(super) fn max_shift(&self) -> u32 {
+        self.log.as_ref().map_or(u32::MAX, |log| log.max_shift())
     }
 
     /// Returns the log if an operation is due. `number` counts those of its kind in the region.

@@ -68,7 +68,7 @@ impl Region {
 
     fn commit_prepared(&self, write: &PreparedWrite<'_>) -> Result<CommitTicket> {
         let clock = &self.shared.env.clock;
-        let started = self.heat.start_write(self.counters.write_requests(), &**clock);
+        let started = self.heat.start_write(&self.counters, &**clock);
         let mut commit = self.commits.lock();
         self.check_committing(&commit)?;
         let snapshot = self.state.load();
@@ -89,7 +89,7 @@ impl Region {
         drop(commit);
         let committed = committed?;
         let number = self.counters.add_writes(write.requests as u64, write.bytes as u64);
-        self.heat.record_writes(number, write);
+        self.heat.record_writes(number, &self.counters, write);
         let timer = self.heat.finish_write(started, clock);
         Ok(match committed {
             Committed::Visible => CommitTicket::ready(),

@@ -4,19 +4,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::scan::ReadStats;
 
-/// Counters that only increase.
+/// Counters that only increase. Those that every get changes are in one line of the cache, with
+/// what decides whether it is recorded.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub(crate) struct Counters {
     read_requests: AtomicU64,
     write_requests: AtomicU64,
     rows_examined: AtomicU64,
     rows_returned: AtomicU64,
-    rows_filtered: AtomicU64,
-    rows_refused: AtomicU64,
     cells_examined: AtomicU64,
     cells_returned: AtomicU64,
     bytes_returned: AtomicU64,
+    /// Decides which operations may be recorded, by their numbers.
+    #[cfg(feature = "heat")]
+    pub(crate) gate: halite_heat::sampler::Gate,
     bytes_written: AtomicU64,
+    rows_filtered: AtomicU64,
+    rows_refused: AtomicU64,
     flushes: AtomicU64,
     in_memory_compactions: AtomicU64,
     compactions: AtomicU64,
@@ -39,7 +44,9 @@ impl Counters {
     fn add_read_stats(&self, trace: &ReadStats) {
         self.rows_examined.fetch_add(trace.rows_examined(), Ordering::Relaxed);
         self.rows_returned.fetch_add(trace.rows_returned(), Ordering::Relaxed);
-        self.rows_filtered.fetch_add(trace.rows_filtered(), Ordering::Relaxed);
+        if trace.rows_filtered() > 0 {
+            self.rows_filtered.fetch_add(trace.rows_filtered(), Ordering::Relaxed);
+        }
         self.cells_examined.fetch_add(trace.cells_examined(), Ordering::Relaxed);
         self.cells_returned.fetch_add(trace.cells_returned(), Ordering::Relaxed);
         self.bytes_returned.fetch_add(trace.bytes_returned(), Ordering::Relaxed);

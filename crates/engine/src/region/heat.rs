@@ -8,6 +8,7 @@ use halite_heat::{
 use halite_types::{Get, RegionInfo, Row, RowRange, Selection};
 
 use super::call_log::{CallLog, LoggedScan};
+use super::counters::Counters;
 use super::prepared_write::{PreparedWrite, cells_of};
 use crate::commit::Held;
 use crate::env::Clock;
@@ -15,6 +16,11 @@ use crate::operation_log::OperationLog;
 use crate::options::{HeatLevel, Options};
 use crate::ranked_lock::RankedMutex;
 use crate::scan::ReadStats;
+
+/// Requests of a column from which on the next one of a region without recorded keys times a part.
+const BUSY_OPERATIONS: u64 = 1024;
+/// Binary logarithm of the operations per timed one then.
+const TIMED_SHIFT: u32 = 7;
 
 /// Recording of one region.
 pub(crate) struct RegionHeat {
@@ -48,21 +54,41 @@ impl RegionHeat {
         }
     }
 
-    #[inline]
+    /// Prepares the counters of a region that is opened.
+    pub(super) fn begin(&self, counters: &Counters) {
+        self.set_gate(counters, 0);
+    }
+
+    /// Lets pass what must be recorded of the operations of a column: the one before had this many
+    /// requests.
+    fn set_gate(&self, counters: &Counters, requests: u64) {
+        let shift = match (self.has_keys, self.has_durations) {
+            (true, _) => self.recorder.get().map_or(0, |recorder| recorder.shift()),
+            (false, true) if requests >= BUSY_OPERATIONS => TIMED_SHIFT,
+            (false, true) => 0,
+            (false, false) => return counters.gate.shut(),
+        };
+        counters.gate.set(shift.min(self.log.max_shift()));
+    }
+
     fn recorder(&self) -> Option<&RegionRecorder> {
         self.has_keys.then(|| &**self.recorder.get_or_init(Box::default))
     }
 
-    #[inline]
     fn durations(&self, number: u64) -> Option<&Arc<Durations>> {
         let durations = self.has_durations.then(|| self.durations.get_or_init(Arc::default))?;
         durations.begin(number).then_some(durations)
     }
 
-    /// Returns the time at which a get begins if it is timed. `number` is about that of the read
-    /// requests before it.
+    /// Returns the time at which a get begins if it is timed.
     #[inline]
-    pub(super) fn start_get(&self, number: u64, clock: &dyn Clock) -> Option<u64> {
+    pub(super) fn start_get(&self, counters: &Counters, clock: &dyn Clock) -> Option<u64> {
+        let number = counters.read_requests();
+        if counters.gate.passes(number) { self.start(number, clock) } else { None }
+    }
+
+    #[cold]
+    fn start(&self, number: u64, clock: &dyn Clock) -> Option<u64> {
         self.durations(number).map(|_| clock.monotonic_ns())
     }
 
@@ -74,10 +100,10 @@ impl RegionHeat {
         }
     }
 
-    /// Returns `true` if the calls of a scan are timed. `number` is about that of the read requests
-    /// before it.
-    pub(super) fn is_scan_timed(&self, number: u64) -> bool {
-        self.durations(number).is_some()
+    /// Returns `true` if the calls of a scan are timed.
+    pub(super) fn is_scan_timed(&self, counters: &Counters) -> bool {
+        let number = counters.read_requests();
+        counters.gate.passes(number) && self.durations(number).is_some()
     }
 
     /// Records the duration of a call for rows of a timed scan, in nanoseconds.
@@ -89,8 +115,9 @@ impl RegionHeat {
 
     /// Returns the time at which a write begins if it is timed.
     #[inline]
-    pub(super) fn start_write(&self, number: u64, clock: &dyn Clock) -> Option<u64> {
-        self.durations(number).map(|_| clock.monotonic_ns())
+    pub(super) fn start_write(&self, counters: &Counters, clock: &dyn Clock) -> Option<u64> {
+        let number = counters.write_requests();
+        if counters.gate.passes(number) { self.start(number, clock) } else { None }
     }
 
     /// Returns a value that records, when it is dropped, the duration of a write that began then
@@ -112,10 +139,24 @@ impl RegionHeat {
 
     /// Records a get. `number` is that of the read requests before it.
     #[inline]
-    pub(super) fn record_get(&self, number: u64, get: &Get, stats: &ReadStats) {
+    pub(super) fn record_get(
+        &self,
+        number: u64,
+        counters: &Counters,
+        get: &Get,
+        stats: &ReadStats,
+    ) {
+        if counters.gate.passes(number) {
+            self.record_passed_get(number, counters, get, stats);
+        }
+    }
+
+    #[cold]
+    fn record_passed_get(&self, number: u64, counters: &Counters, get: &Get, stats: &ReadStats) {
         if let Some(recorder) = self.recorder() {
             recorder.record(number, OperationKind::Get, get.row(), stats.bytes_returned());
             self.log.record_get(number, get, stats);
+            self.set_gate(counters, 0);
         }
     }
 
@@ -126,18 +167,26 @@ impl RegionHeat {
     }
 
     /// Records rows that a scan returned. `first` is the number of read requests before them.
-    pub(super) fn record_rows(&self, first: u64, rows: &[Row]) {
-        let Some(recorder) = self.recorder() else { return };
-        for (number, row) in (first..).zip(rows.iter().filter(|row| !row.is_partial())) {
+    pub(super) fn record_rows(&self, first: u64, counters: &Counters, rows: &[Row]) {
+        // Rows are read only if they are recorded: most of a busy region's are not.
+        for (number, row) in (first..).zip(rows).filter(|(number, _)| counters.gate.passes(*number))
+        {
+            let Some(recorder) = self.recorder().filter(|_| !row.is_partial()) else { continue };
             let bytes = row.cells().bytes().len() as u64;
             recorder.record(number, OperationKind::ScannedRow, row.key(), bytes);
+            self.set_gate(counters, 0);
         }
     }
 
     /// Records the operations of a write. `first` is the number of write requests before them.
     #[inline]
-    pub(super) fn record_writes(&self, first: u64, write: &PreparedWrite<'_>) {
-        let Some(recorder) = self.recorder() else { return };
+    pub(super) fn record_writes(&self, first: u64, counters: &Counters, write: &PreparedWrite<'_>) {
+        if write.requests > 1 || counters.gate.passes(first) {
+            self.record_each(first, counters, write);
+        }
+    }
+
+    fn record_each(&self, first: u64, counters: &Counters, write: &PreparedWrite<'_>) {
         // Cells of one operation in several families are runs of their own: only the first counts.
         let mut last: Option<&[u8]> = None;
         let has_families = write.runs().count() > write.requests;
@@ -148,7 +197,9 @@ impl RegionHeat {
             let row = cells_of(run.cells, 0).next().map(|cell| cell.row());
             std::mem::replace(&mut last, row) != row
         });
-        for (number, run) in (first..).zip(runs) {
+        let passed = (first..).zip(runs).filter(|(number, _)| counters.gate.passes(*number));
+        for (number, run) in passed {
+            let Some(recorder) = self.recorder() else { return };
             self.log.record_write(number, write.origin, run);
             recorder.record_with(number, || {
                 let cell = cells_of(run.cells, 0).next()?;
@@ -156,32 +207,39 @@ impl RegionHeat {
                 let kind = if is_delete { OperationKind::Delete } else { OperationKind::Write };
                 Some((kind, cell.row(), run.cells.len() as u64))
             });
+            self.set_gate(counters, 0);
         }
     }
 
-    /// Returns the load since the last call, which is exact, and what was recorded of its keys. `now`
-    /// is the exact load since the region was opened.
+    /// Returns the load since the last call, which is exact, and what was recorded of its keys.
     pub(super) fn take(
         &self,
-        now: Load,
+        counters: &Counters,
         part: TablePart<'_>,
         file_rows: impl FnOnce() -> Vec<Vec<u8>>,
     ) -> (Load, RegionColumn) {
         if let Some(durations) = self.durations.get() {
             durations.close_column();
         }
+        let now = counters.heat_load();
         let before = std::mem::replace(&mut *self.counted.lock(), now);
         let mut load = Load::default();
         for metric in Metric::ALL {
             load.add(metric, now.get(metric).saturating_sub(before.get(metric)));
         }
         if load.is_zero() {
+            if let Some(recorder) = self.recorder.get() {
+                recorder.rest();
+            }
+            self.set_gate(counters, 0);
             return (load, RegionColumn::default());
         }
         let Some(recorder) = self.recorder() else {
+            self.set_gate(counters, load.requests());
             return (load, RegionColumn { loads: vec![load], ..RegionColumn::default() });
         };
         let column = recorder.drain(&load, part, file_rows);
+        self.set_gate(counters, load.requests());
         // The deletes are those of the sample.
         let load = column.loads.iter().fold(Load::default(), |sum, load| sum + *load);
         (load, column)

@@ -19,7 +19,17 @@ impl Region {
         &self,
         part: halite_heat::TablePart<'_>,
     ) -> (halite_heat::Load, halite_heat::RegionColumn) {
-        self.heat.take(self.counters.heat_load(), part, || self.file_rows())
+        self.heat.take(&self.counters, part, || self.file_rows())
+    }
+
+    /// As [`Region::take_heat`], of a region that no longer serves: nothing is prepared for another
+    /// column.
+    #[cfg(feature = "heat")]
+    pub(crate) fn take_last_heat(
+        &self,
+        part: halite_heat::TablePart<'_>,
+    ) -> (halite_heat::Load, halite_heat::RegionColumn) {
+        self.heat.take(&self.counters, part, Vec::new)
     }
 
     /// Returns rising rows that divide the largest store file of the region evenly, from the root

@@ -165,6 +165,10 @@ impl Region {
         let rules = TableRules::new(&descriptor, &shared.options);
         let snapshot = RegionSnapshot::new(descriptor, rules, stores);
         let newest = entry.newest_flushed_sequence().max(newest);
+        let counters = Counters::default();
+        let log = &shared.operation_log;
+        let heat = RegionHeat::new(&shared.options, log, &entry.info, entry.number);
+        heat.begin(&counters);
         Ok(Arc::new(Self {
             shared: Arc::clone(shared),
             info: Arc::clone(&entry.info),
@@ -180,13 +184,8 @@ impl Region {
             awaited_flush_sequence: AtomicU64::new(0),
             in_memory_compaction_requested: AtomicBool::new(false),
             recorded_memstore_bytes: AtomicU64::new(0),
-            counters: Counters::default(),
-            heat: RegionHeat::new(
-                &shared.options,
-                &shared.operation_log,
-                &entry.info,
-                entry.number,
-            ),
+            counters,
+            heat,
             open_sequence: AtomicU64::new(newest + 1),
             flushed: AtomicU64::new(entry.flushed_sequence),
             // No record exists of the cells that earlier processes dropped.

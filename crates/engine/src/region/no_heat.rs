@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use halite_types::{Get, RegionInfo, Row, RowRange, Selection};
 
+use super::counters::Counters;
 use super::prepared_write::PreparedWrite;
 use crate::commit::Held;
 use crate::env::Clock;
@@ -29,7 +30,10 @@ impl RegionHeat {
     }
 
     #[inline]
-    pub(super) fn start_get(&self, _number: u64, _clock: &dyn Clock) -> Option<u64> {
+    pub(super) fn begin(&self, _counters: &Counters) {}
+
+    #[inline]
+    pub(super) fn start_get(&self, _counters: &Counters, _clock: &dyn Clock) -> Option<u64> {
         None
     }
 
@@ -37,7 +41,7 @@ impl RegionHeat {
     pub(super) fn finish_get(&self, _started: Option<u64>, _clock: &dyn Clock) {}
 
     #[inline]
-    pub(super) fn is_scan_timed(&self, _number: u64) -> bool {
+    pub(super) fn is_scan_timed(&self, _counters: &Counters) -> bool {
         false
     }
 
@@ -45,7 +49,7 @@ impl RegionHeat {
     pub(super) fn record_scan_time(&self, _elapsed_ns: u64) {}
 
     #[inline]
-    pub(super) fn start_write(&self, _number: u64, _clock: &dyn Clock) -> Option<u64> {
+    pub(super) fn start_write(&self, _counters: &Counters, _clock: &dyn Clock) -> Option<u64> {
         None
     }
 
@@ -59,7 +63,14 @@ impl RegionHeat {
     }
 
     #[inline]
-    pub(super) fn record_get(&self, _number: u64, _get: &Get, _stats: &ReadStats) {}
+    pub(super) fn record_get(
+        &self,
+        _number: u64,
+        _counters: &Counters,
+        _get: &Get,
+        _stats: &ReadStats,
+    ) {
+    }
 
     #[inline]
     pub(super) fn begin_scan(
@@ -71,10 +82,16 @@ impl RegionHeat {
     }
 
     #[inline]
-    pub(super) fn record_rows(&self, _first: u64, _rows: &[Row]) {}
+    pub(super) fn record_rows(&self, _first: u64, _counters: &Counters, _rows: &[Row]) {}
 
     #[inline]
-    pub(super) fn record_writes(&self, _first: u64, _write: &PreparedWrite<'_>) {}
+    pub(super) fn record_writes(
+        &self,
+        _first: u64,
+        _counters: &Counters,
+        _write: &PreparedWrite<'_>,
+    ) {
+    }
 }
 
 #[expect(clippy::unused_self, reason = "it has the form of the method of call_log.rs")]

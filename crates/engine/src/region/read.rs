@@ -159,7 +159,7 @@ impl Region {
         self.check_row(get.row())?;
         self.check_open()?;
         let clock = &*self.shared.env.clock;
-        let started = self.heat.start_get(self.counters.read_requests(), clock);
+        let started = self.heat.start_get(&self.counters, clock);
         let (snapshot, read_point) = self.snapshot_at(|| self.commits.mvcc().read_point());
         let row = self.read_row_of(&snapshot, get, read_point, tier, trace)?;
         self.record_get(trace, get);
@@ -254,12 +254,12 @@ impl Region {
 
     fn record_get(&self, stats: &ReadStats, get: &Get) {
         let number = self.counters.add_get(stats);
-        self.heat.record_get(number, get, stats);
+        self.heat.record_get(number, &self.counters, get, stats);
     }
 
     fn record_scan(&self, stats: &ReadStats, rows: &[Row]) {
         let first = self.counters.add_scan(stats);
-        self.heat.record_rows(first, rows);
+        self.heat.record_rows(first, &self.counters, rows);
     }
 
     /// Returns the sequence id up to which a read that begins now sees writes.
@@ -367,7 +367,7 @@ impl Region {
             clock: Arc::clone(&self.shared.env.clock),
             stats: trace,
             report,
-            is_timed: self.heat.is_scan_timed(self.counters.read_requests()),
+            is_timed: self.heat.is_scan_timed(&self.counters),
         })
     }
 

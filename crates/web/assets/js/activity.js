@@ -157,130 +157,140 @@ const measured = event =>
 /** @param {unknown} value */
 const isNumber = value => typeof value === 'number';
 
-/** @param {Page} page */
-export function show(page) {
-  let kind = page.choice('show', ['slow', 'tasks', 'events'], 'slow');
-  let least = '';
-  let event = '';
-  let table = page.params.get('table') || '';
-  /** @type {string | null} */
-  let next = null;
-  /** @type {unknown[]} */
-  let items = [];
-  const body = h('div', { class: 'scrollbody' }, loading());
-  const more = h('div', { class: 'foot' });
-  const controls = h('span', { class: 'tools' });
-  const input = h('input', {
-    type: 'search',
-    class: 'filter',
-    placeholder: 'Table',
-    value: table,
-    'aria-label': 'Table',
-    'data-filter': '',
-    onchange: () => {
-      table = input.value.trim();
-      page.set({ table });
-      restart();
-    },
-  });
-  const tabs = segments(
-    'Show',
-    [
-      ['slow', 'Slow calls'],
-      ['tasks', 'Tasks'],
-      ['events', 'Events'],
-    ],
-    kind,
-    value => {
-      kind = value;
-      page.set({ show: value === 'slow' ? null : value });
-      restart();
-    },
-  );
-  page.root.append(
-    h('div', { class: 'tools' }, tabs, controls),
-    h('section', { class: 'panel grow column' }, body, more),
-  );
+/** Kinds of lists: where each is, and what is said of it. */
+const LISTS = {
+  slow: { name: 'Slow calls', path: '/api/slow-log', items: 'calls', none: 'No slow call was recorded' },
+  tasks: { name: 'Tasks', path: '/api/tasks', items: 'tasks', none: 'No task is running' },
+  events: { name: 'Events', path: '/api/events', items: 'events', none: 'No event was recorded' },
+};
+/** @typedef {keyof typeof LISTS} ListKind */
+const LIST_KINDS = /** @type {ListKind[]} */ (Object.keys(LISTS));
+/** Items of one answer. */
+const LIMIT = 100;
 
-  const drawControls = () =>
-    fill(
-      controls,
-      kind !== 'tasks' && input,
-      kind === 'slow' &&
-        select(
-          'Least duration',
-          [
-            ['', 'Any duration'],
-            ['10', '\u2265 10 ms'],
-            ['100', '\u2265 100 ms'],
-            ['1000', '\u2265 1 s'],
-          ],
-          least,
-          value => {
-            least = value;
-            restart();
-          },
-        ),
-      kind === 'events' &&
-        select(
-          'Kind',
-          [['', 'All kinds'], ...KINDS.map(name => /** @type {[string, string]} */ ([name, name]))],
-          event,
-          value => {
-            event = value;
-            restart();
-          },
-        ),
+class ActivityPage {
+  /** @param {Page} page @param {ListKind} first kind that is shown unless the address says more */
+  constructor(page, first) {
+    this.page = page;
+    this.kind = /** @type {ListKind} */ (page.choice('show', LIST_KINDS, first));
+    this.least = '';
+    this.event = '';
+    this.table = page.params.get('table') || '';
+    /** @type {string | null} */
+    this.next = null;
+    /** @type {unknown[]} */
+    this.items = [];
+    this.body = h('div', { class: 'scrollbody' }, loading());
+    this.more = h('div', { class: 'foot' });
+    this.controls = h('span', { class: 'tools' });
+    this.input = this.makeInput();
+    page.root.append(
+      h('div', { class: 'tools' }, this.tabs(first), this.controls),
+      h('section', { class: 'panel grow column' }, this.body, this.more),
     );
+    this.drawControls();
+    page.poll(async () => {
+      // A list that was extended is left as it is: new items would shift it.
+      if (this.items.length <= LIMIT) await this.load(null);
+    });
+  }
 
-  const request = () =>
-    ({
-      slow: { path: '/api/slow-log', name: 'calls', params: { table, min_ms: least, limit: 100 } },
-      tasks: { path: '/api/tasks', name: 'tasks', params: {} },
-      events: {
-        path: '/api/events',
-        name: 'events',
-        params: {
-          table,
-          kind: event,
-          from: page.params.get('from'),
-          to: page.params.get('to'),
-          limit: 100,
-        },
+  makeInput() {
+    const input = h('input', {
+      type: 'search',
+      class: 'filter',
+      placeholder: 'Table',
+      value: this.table,
+      'aria-label': 'Table',
+      'data-filter': '',
+      onchange: () => {
+        this.table = input.value.trim();
+        this.page.set({ table: this.table });
+        this.restart();
       },
-    })[kind] || { path: '', name: '', params: {} };
+    });
+    return input;
+  }
 
-  const draw = () => {
-    const views = {
-      slow: () => slowTable(/** @type {SlowCall[]} */ (items)),
-      tasks: () => taskList(/** @type {Task[]} */ (items)),
-      events: () =>
-        h(
-          'ul',
-          null,
-          /** @type {StoreEvent[]} */ (items).map(item => eventRow(item, Date.now())),
-        ),
-    };
-    const none = {
-      slow: 'No slow call was recorded',
-      tasks: 'No task is running',
-      events: 'No event was recorded',
-    };
-    const of = /** @type {'slow' | 'tasks' | 'events'} */ (kind);
+  /** @param {ListKind} first */
+  tabs(first) {
+    const names = LIST_KINDS.map(kind => /** @type {[string, string]} */ ([kind, LISTS[kind].name]));
+    return segments('Show', names, this.kind, value => {
+      this.kind = /** @type {ListKind} */ (value);
+      this.page.set({ show: value === first ? null : value });
+      this.restart();
+    });
+  }
+
+  drawControls() {
     fill(
-      body,
-      items.length
-        ? views[of]()
-        : empty(none[of], table || least || event ? h('p', null, 'with these filters') : null),
+      this.controls,
+      this.kind !== 'tasks' && this.input,
+      this.kind === 'slow' && this.leastControl(),
+      this.kind === 'events' && this.eventControl(),
     );
+  }
+
+  leastControl() {
+    return select(
+      'Least duration',
+      [
+        ['', 'Any duration'],
+        ['10', '\u2265 10 ms'],
+        ['100', '\u2265 100 ms'],
+        ['1000', '\u2265 1 s'],
+      ],
+      this.least,
+      value => {
+        this.least = value;
+        this.restart();
+      },
+    );
+  }
+
+  eventControl() {
+    return select(
+      'Kind',
+      [['', 'All kinds'], ...KINDS.map(name => /** @type {[string, string]} */ ([name, name]))],
+      this.event,
+      value => {
+        this.event = value;
+        this.restart();
+      },
+    );
+  }
+
+  /** Parameters of the request. @returns {Record<string, string | number | null>} */
+  params() {
+    const { kind, table } = this;
+    if (kind === 'slow') return { table, min_ms: this.least, limit: LIMIT };
+    if (kind === 'tasks') return {};
+    const time = (/** @type {string} */ name) => this.page.params.get(name);
+    return { table, kind: this.event, from: time('from'), to: time('to'), limit: LIMIT };
+  }
+
+  list() {
+    const { items } = this;
+    if (this.kind === 'slow') return slowTable(/** @type {SlowCall[]} */ (items));
+    if (this.kind === 'tasks') return taskList(/** @type {Task[]} */ (items));
+    const now = Date.now();
+    return h(
+      'ul',
+      null,
+      /** @type {StoreEvent[]} */ (items).map(item => eventRow(item, now)),
+    );
+  }
+
+  draw() {
+    const { kind, items } = this;
+    const filtered = this.table || this.least || this.event;
+    const none = () => empty(LISTS[kind].none, filtered ? h('p', null, 'with these filters') : null);
+    fill(this.body, items.length ? this.list() : none());
+    const plural = LISTS[kind].items;
     fill(
-      more,
-      h(
-        'span',
-        null,
-        `${num(items.length)} ${(kind === 'slow' ? 'calls' : kind).slice(0, items.length === 1 ? -1 : undefined)}`,
-      ),
-      next && button('More', () => load(next)),
+      this.more,
+      h('span', null, `${num(items.length)} ${items.length === 1 ? plural.slice(0, -1) : plural}`),
+      this.next && button('More', () => this.load(this.next)),
       h('span', { class: 'grow' }),
       h(
         'span',
@@ -288,32 +298,43 @@ export function show(page) {
         kind === 'slow' ? 'The same as get_slowlog_responses in the HBase shell' : '',
       ),
     );
-  };
-  const load = async (/** @type {string | null} */ after) => {
-    const asked = kind;
-    const { path, name, params } = request();
+  }
+
+  /** @param {string | null} after */
+  async load(after) {
+    const { kind } = this;
+    const { path, items } = LISTS[kind];
+    const params = { ...this.params(), next: after };
     try {
       /** @type {Record<string, any>} */
-      const answer = await get(path, { ...params, next: after }, page.signal);
-      if (asked !== kind) return;
-      items = after ? [...items, ...answer[name]] : answer[name];
-      next = answer.next || null;
-      draw();
+      const answer = await get(path, params, this.page.signal);
+      if (kind !== this.kind) return;
+      this.items = after ? [...this.items, ...answer[items]] : answer[items];
+      this.next = answer.next || null;
+      this.draw();
     } catch (error) {
-      if (!isAbort(error) && asked === kind && !items.length) fill(body, failure(error, restart));
+      if (isAbort(error) || kind !== this.kind || this.items.length) return;
+      fill(
+        this.body,
+        failure(error, () => this.restart()),
+      );
     }
-  };
-  const restart = () => {
-    items = [];
-    next = null;
-    fill(body, loading());
-    fill(more);
-    drawControls();
-    return load(null);
-  };
-  drawControls();
-  page.poll(async () => {
-    // A list that was extended is left as it is: new items would shift it.
-    if (items.length <= 100) await load(null);
-  });
+  }
+
+  restart() {
+    this.items = [];
+    this.next = null;
+    fill(this.body, loading());
+    fill(this.more);
+    this.drawControls();
+    return this.load(null);
+  }
+}
+
+/** @param {Page} page */
+export async function show(page) {
+  // HBase reports no slow calls to its master: the page of an attached cluster begins with events.
+  /** @type {ClusterAnswer} */
+  const cluster = page.cluster() || (await get('/api/cluster', {}, page.signal));
+  new ActivityPage(page, cluster.mode === 'attached' ? 'events' : 'slow');
 }

@@ -40,16 +40,16 @@ export async function openRegion(page, encoded, schema, host, changed) {
   host.append(drawer);
   drawer.focus({ preventScroll: true });
   try {
-    /** @type {RegionAnswer} */
-    const region = await get(
-      ofTable(page.table, `/regions/${encodeURIComponent(encoded)}`),
-      {},
-      page.signal,
-    );
+    const path = ofTable(page.table, `/regions/${encodeURIComponent(encoded)}`);
+    /** @type {[RegionAnswer, ClusterAnswer]} */
+    const [region, cluster] = await Promise.all([
+      get(path, {}, page.signal),
+      page.cluster() || get('/api/cluster', {}, page.signal),
+    ]);
     title.textContent = region.encoded_name.slice(0, 12);
     region.badges.forEach(badge => title.after(chip(badge.replaceAll('_', ' '), 'bad')));
     fill(body, details(region, schema));
-    fill(acts, actions(page.table, region, changed));
+    fill(acts, actions(page.table, region, otherServers(cluster, region), changed));
   } catch (error) {
     if (isAbort(error)) return;
     const gone = problemOf(error).status === 404;
@@ -227,8 +227,12 @@ function splitText(region) {
   );
 }
 
-/** @param {string} table @param {RegionAnswer} region @param {() => void} changed */
-function actions(table, region, changed) {
+/**
+ * @param {string} table @param {RegionAnswer} region
+ * @param {Server[]} places servers that the region can be moved to
+ * @param {() => void} changed
+ */
+function actions(table, region, places, changed) {
   const path = ofTable(table, `/regions/${encodeURIComponent(region.encoded_name)}`);
   const name = region.encoded_name.slice(0, 12);
   const last = region.end_key.hex === '';
@@ -239,7 +243,11 @@ function actions(table, region, changed) {
       disabled: last,
       title: last ? 'This is the last region' : '',
     }),
-    button('Move', () => askMove(path, name, changed), { icon: 'move' }),
+    button('Move', () => askMove(path, name, places, changed), {
+      icon: 'move',
+      disabled: !places.length,
+      title: places.length ? '' : 'The cluster has no other region server',
+    }),
     button('Flush', () => action(`Flush ${name}`, `${path}/flush`, () => ({}), changed)),
     button('Compact', () => askCompact(path, name, changed)),
     linkButton(
@@ -319,20 +327,30 @@ async function askMerge(table, path, region, changed) {
   }
 }
 
-/** @param {string} path @param {string} name @param {() => void} changed */
-function askMove(path, name, changed) {
-  const input = h('input', {
-    type: 'text',
-    class: 'wide',
-    placeholder: 'host,port,startcode; empty for any',
-    'aria-label': 'Server',
-  });
+/**
+ * Servers that a region can be moved to, those with the fewest regions first.
+ * @param {ClusterAnswer} cluster @param {RegionAnswer} region
+ */
+const otherServers = (cluster, region) =>
+  cluster.servers
+    .filter(server => server.name && server.name !== region.server)
+    .sort((one, other) => one.regions - other.regions);
+
+/** @param {string} path @param {string} name @param {Server[]} places @param {() => void} changed */
+function askMove(path, name, places, changed) {
+  const text = (/** @type {Server} */ server) =>
+    `${server.name} \u00b7 ${num(server.regions)} regions, ${rate(server.reads_per_s)} reads, ${rate(server.writes_per_s)} writes`;
+  const input = h(
+    'select',
+    { class: 'wide', 'aria-label': 'Server' },
+    places.map(server => h('option', { value: server.name }, text(server))),
+  );
   action(
     `Move ${name}`,
     `${path}/move`,
-    () => (input.value ? { server: input.value.trim() } : {}),
+    () => ({ server: input.value }),
     changed,
-    h('label', { class: 'stack' }, h('span', { class: 'muted' }, 'Server'), input),
+    h('label', { class: 'stack' }, h('span', { class: 'muted' }, 'To the server'), input),
     input,
   );
 }

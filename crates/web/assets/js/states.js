@@ -135,12 +135,12 @@ export async function into(page, body, path, params, view, missing) {
 /**
  * Shows a page whose module is asked for when it is needed first.
  * @template {Page} P
- * @param {P} page @param {() => Promise<{show: (page: P) => void}>} load
+ * @param {P} page @param {() => Promise<{show: (page: P) => void | Promise<void>}>} load
  */
 export async function showPage(page, load) {
   try {
     const { show } = await load();
-    if (!page.signal.aborted) show(page);
+    if (!page.signal.aborted) await show(page);
   } catch (error) {
     fill(
       page.root,

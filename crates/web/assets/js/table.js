@@ -8,7 +8,7 @@ import { TABLE_PAGES, tableHref } from './place.js';
 import { empty, failure, showPage } from './states.js';
 import { tableName } from './tablename.js';
 
-/** @type {Record<string, () => Promise<{show: (page: TablePage) => void}>>} */
+/** @type {Record<string, () => Promise<{show: (page: TablePage) => void | Promise<void>}>>} */
 const LOAD = {
   regions: () => import('./regions.js'),
   heat: () => import('./heatpage.js'),

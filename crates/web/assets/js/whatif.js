@@ -128,227 +128,248 @@ const showVerdict = (at, verdict) =>
     ],
   );
 
-/** @param {TablePage} page */
-export function show(page) {
-  const cands = h('div', { class: 'cands' });
-  const figures = h('div');
-  const worse = h('div');
-  const now = half('Recorded');
-  const then = half('What if, the same sampled operations');
-  const maps = h('div', { class: 'wi grow' }, now.element, then.element);
-  const body = h('div', { class: 'page inner grow' }, figures, maps, worse);
-  const names = (/** @type {boolean} */ own) => (/** @type {number} */ level) =>
-    own
-      ? page.info()?.row_key?.fields[level]?.name || (level ? '' : 'row key')
-      : level
-        ? ''
-        : 'key';
-  const left = new HeatView(now.host, { names: names(true) });
-  const right = new HeatView(then.host, { names: names(false) });
-  for (const [view, name] of /** @type {[HeatView, string][]} */ ([
-    [left, 'Recorded load'],
-    [right, 'Load under the other key'],
-  ])) {
+/** Look of both maps. */
+const LOOK = { scale: 'region', unit: 's', brightness: 0, lock: null, before: null };
+
+/** What another key would serve worse. @param {WhatIfAnswer} answer @param {string} ddl */
+function worseLine(answer, ddl) {
+  const worse = answer.worse || [];
+  const texts = worse.map(one => `${one.query}: ${one.now} \u2192 ${one.then}`);
+  const sampled = (answer.sampled || '').replace('/', ' in ');
+  return h(
+    'div',
+    { class: 'worse' },
+    h(
+      'span',
+      null,
+      worse.length
+        ? [h('b', null, 'Serves worse: '), texts.join('; ')]
+        : h('b', null, 'No query is served worse'),
+    ),
+    h(
+      'span',
+      { class: 'faint' },
+      answer.operations ? `${num(answer.operations)} recorded operations, ${sampled}` : '',
+    ),
+    h('span', { class: 'grow' }),
+    answer.migration && button('Show migration', () => migration(answer, ddl)),
+  );
+}
+
+class WhatIfPage {
+  /** @param {TablePage} page */
+  constructor(page) {
+    this.page = page;
+    /** @type {Candidate[]} */
+    this.candidates = [];
+    this.chosen = page.params.get('key') || '';
+    /** `true` once the candidates were asked for. */
+    this.asked = false;
+    this.cands = h('div', { class: 'cands' });
+    this.figures = h('div');
+    this.worse = h('div');
+    this.now = half('Recorded');
+    this.then = half('What if, the same sampled operations');
+    this.maps = h('div', { class: 'wi grow' }, this.now.element, this.then.element);
+    this.body = h('div', { class: 'page inner grow' }, this.figures, this.maps, this.worse);
+    this.left = this.map(this.now.host, 'Recorded load', level => this.fieldName(level));
+    this.right = this.map(this.then.host, 'Load under the other key', level => (level ? '' : 'key'));
+    page.root.append(h('div', { class: 'tools' }, this.cands, this.form()), this.body);
+    fill(this.figures, loading(2));
+    this.watch();
+    page.poll(() => this.loadCandidates());
+  }
+
+  /** Name of a field of the table's own key. @param {number} level */
+  fieldName(level) {
+    const field = this.page.info()?.row_key?.fields[level];
+    return field ? field.name : level ? '' : 'row key';
+  }
+
+  /** @param {HTMLElement} host @param {string} name @param {(level: number) => string} names */
+  map(host, name, names) {
+    const view = new HeatView(host, { names });
     view.over.setAttribute('role', 'img');
     view.over.setAttribute('aria-label', `${name}; its figures are above`);
     view.over.removeAttribute('tabindex');
+    return view;
   }
-  const own = h('input', {
-    type: 'text',
-    class: 'mono',
-    placeholder: 'Another key: SALT(16 BY id), id U64',
-    'aria-label': 'Another row key',
-    spellcheck: 'false',
-    'data-filter': '',
-  });
-  /** @type {Candidate[]} */
-  let candidates = [];
-  let chosen = page.params.get('key') || '';
-  page.root.append(
-    h(
-      'div',
-      { class: 'tools' },
-      cands,
-      h(
-        'form',
-        {
-          class: 'planform',
-          onsubmit: (/** @type {Event} */ event) => {
-            event.preventDefault();
-            if (own.value.trim()) choose(own.value.trim());
-          },
-        },
-        own,
-        h('button', { type: 'submit', class: 'btn' }, 'Try'),
-      ),
-    ),
-    body,
-  );
-  fill(figures, loading(2));
-  const redraw = () => {
-    left.draw();
-    right.draw();
-  };
-  const observer = new ResizeObserver(redraw);
-  observer.observe(maps);
-  page.signal.addEventListener('abort', () => observer.disconnect());
-  onPrefs(redraw, page.signal);
-  page.onTable(info => {
-    now.title.textContent = info.row_key?.ddl || 'no declared row key';
-    redraw();
-  });
-  // One cursor: the same time in both maps.
-  for (const [view, other] of [
-    [left, right],
-    [right, left],
-  ]) {
-    view?.over.addEventListener('pointermove', event => {
-      view.cursor = view.at(event.offsetX, event.offsetY);
-      if (other && other.model && view.model && view.cursor)
-        other.cursor = {
-          i: other.cursor?.i ?? 0,
-          c: Math.min(
-            other.model.cols - 1,
-            Math.floor((view.cursor.c / view.model.cols) * other.model.cols),
-          ),
-        };
-      redrawOver();
-    });
-    view?.over.addEventListener('pointerleave', () => {
-      left.cursor = right.cursor = null;
-      redrawOver();
-    });
-  }
-  const redrawOver = () => {
-    left.drawOver();
-    right.drawOver();
-  };
 
-  const drawCands = () =>
-    fill(
-      cands,
-      candidates.map(one =>
-        h(
-          'button',
-          {
-            type: 'button',
-            class: 'cand',
-            'aria-pressed': String(chosen === (one.id || one.ddl)),
-            onclick: () => choose(one.id || one.ddl),
-          },
-          h('code', null, one.ddl),
-          h('span', null, one.note || ''),
-        ),
-      ),
-    );
-  const choose = (/** @type {string} */ key) => {
-    chosen = key;
-    page.set({ key }, true);
-    drawCands();
-    load();
-  };
-  const span = () => {
-    const to = Number(page.params.get('to')) || Date.now();
-    return {
-      to,
-      from: Number(page.params.get('from')) || to - 21600e3,
-      metric: page.params.get('metric') || 'writes',
-      rows: 256,
-      cols: 360,
+  /** Form for a key of one's own. */
+  form() {
+    const own = h('input', {
+      type: 'text',
+      class: 'mono',
+      placeholder: 'Another key: SALT(16 BY id), id U64',
+      'aria-label': 'Another row key',
+      spellcheck: 'false',
+      'data-filter': '',
+    });
+    const submit = (/** @type {Event} */ event) => {
+      event.preventDefault();
+      if (own.value.trim()) this.choose(own.value.trim());
     };
-  };
-  const load = async () => {
-    const ddl = candidates.find(one => (one.id || one.ddl) === chosen)?.ddl || chosen;
+    return h(
+      'form',
+      { class: 'planform', onsubmit: submit },
+      own,
+      h('button', { type: 'submit', class: 'btn' }, 'Try'),
+    );
+  }
+
+  /** Draws again when the window or the preferences change, and keeps one cursor. */
+  watch() {
+    const { page, left, right } = this;
+    const redraw = () => {
+      left.draw();
+      right.draw();
+    };
+    const observer = new ResizeObserver(redraw);
+    observer.observe(this.maps);
+    page.signal.addEventListener('abort', () => observer.disconnect());
+    onPrefs(redraw, page.signal);
+    page.onTable(info => {
+      this.now.title.textContent = info.row_key?.ddl || 'no declared row key';
+      redraw();
+    });
+    this.shareCursor(left, right);
+    this.shareCursor(right, left);
+  }
+
+  /** One cursor: the same time in both maps. @param {HeatView} view @param {HeatView} other */
+  shareCursor(view, other) {
+    view.over.addEventListener('pointermove', event => {
+      view.cursor = view.at(event.offsetX, event.offsetY);
+      if (other.model && view.model && view.cursor) {
+        const { cols } = other.model;
+        const c = Math.floor((view.cursor.c / view.model.cols) * cols);
+        other.cursor = { i: other.cursor?.i ?? 0, c: Math.min(cols - 1, c) };
+      }
+      this.drawCursors();
+    });
+    view.over.addEventListener('pointerleave', () => {
+      view.cursor = other.cursor = null;
+      this.drawCursors();
+    });
+  }
+
+  drawCursors() {
+    this.left.drawOver();
+    this.right.drawOver();
+  }
+
+  drawCandidates() {
+    const candidate = (/** @type {Candidate} */ one) =>
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'cand',
+          'aria-pressed': String(this.chosen === (one.id || one.ddl)),
+          onclick: () => this.choose(one.id || one.ddl),
+        },
+        h('code', null, one.ddl),
+        h('span', null, one.note || ''),
+      );
+    fill(this.cands, this.candidates.map(candidate));
+  }
+
+  /** @param {string} key id of a candidate, or a key */
+  choose(key) {
+    this.chosen = key;
+    this.page.set({ key }, true);
+    this.drawCandidates();
+    this.load();
+  }
+
+  /** Part of the load that is compared. */
+  span() {
+    const { params } = this.page;
+    const to = Number(params.get('to')) || Date.now();
+    const from = Number(params.get('from')) || to - 21600e3;
+    return { to, from, metric: params.get('metric') || 'writes', rows: 256, cols: 360 };
+  }
+
+  async load() {
+    const { page, chosen } = this;
+    const ddl = this.candidates.find(one => (one.id || one.ddl) === chosen)?.ddl || chosen;
     if (!ddl) return;
-    maps.classList.add('waits');
-    const asked = span();
+    this.maps.classList.add('waits');
+    const asked = this.span();
     try {
+      /** @type {[Heat, WhatIfAnswer]} */
       const [heat, answer] = await Promise.all([
         loadHeat(page.table, asked, page.signal),
-        /** @type {Promise<WhatIfAnswer>} */ (
-          get(ofTable(page.table, '/what-if'), { row_key: ddl, ...asked }, page.signal)
-        ),
+        get(ofTable(page.table, '/what-if'), { row_key: ddl, ...asked }, page.signal),
       ]);
-      const look = { scale: 'region', unit: 's', brightness: 0, lock: null, before: null };
-      const real = new HeatModel(heat, look);
-      then.title.textContent = ddl;
-      fill(
-        then.tools,
-        button('Copy', () => copy(ddl, 'Row key copied'), { icon: 'copy' }),
-      );
-      fill(figures, answer.metrics && deltas(answer.metrics), notes(answer));
-      showVerdict(now.verdict, answer.verdicts?.now);
-      showVerdict(then.verdict, answer.verdicts?.then);
-      const other = answer.heat && fromJson(answer.heat);
-      // One scale for both.
-      const levels = other ? [real.level(), new HeatModel(other, look).level()] : [real.level()];
-      const lock = scaleOf(levels);
-      left.show(new HeatModel(heat, { ...look, lock }));
-      if (other) right.show(new HeatModel(other, { ...look, lock }));
-      const [first] = answer.worse || [];
-      fill(
-        worse,
-        answer.metrics &&
-          h(
-            'div',
-            { class: 'worse' },
-            h(
-              'span',
-              null,
-              first
-                ? [
-                    h('b', null, 'Serves worse: '),
-                    (answer.worse || [])
-                      .map(one => `${one.query}: ${one.now} \u2192 ${one.then}`)
-                      .join('; '),
-                  ]
-                : h('b', null, 'No query is served worse'),
-            ),
-            h(
-              'span',
-              { class: 'faint' },
-              answer.operations
-                ? `${num(answer.operations)} recorded operations, ${(answer.sampled || '').replace('/', ' in ')}`
-                : '',
-            ),
-            h('span', { class: 'grow' }),
-            answer.migration && button('Show migration', () => migration(answer, ddl)),
-          ),
-      );
+      this.show(heat, answer, ddl);
     } catch (error) {
-      if (!isAbort(error))
-        fill(
-          figures,
-          h('div', { class: 'panel' }, failure(error, load, 'Operations are not sampled here')),
-        );
+      if (!isAbort(error)) this.fail(error);
     } finally {
-      maps.classList.remove('waits');
+      this.maps.classList.remove('waits');
     }
-  };
-  let asked = false;
-  page.poll(async () => {
-    if (asked) return;
-    asked = true;
+  }
+
+  /** @param {unknown} error */
+  fail(error) {
+    const why = failure(error, () => this.load(), 'Operations are not sampled here');
+    fill(this.figures, h('div', { class: 'panel' }, why));
+  }
+
+  /** @param {Heat} heat @param {WhatIfAnswer} answer @param {string} ddl */
+  show(heat, answer, ddl) {
+    const { now, then } = this;
+    then.title.textContent = ddl;
+    fill(
+      then.tools,
+      button('Copy', () => copy(ddl, 'Row key copied'), { icon: 'copy' }),
+    );
+    fill(this.figures, answer.metrics && deltas(answer.metrics), notes(answer));
+    showVerdict(now.verdict, answer.verdicts?.now);
+    showVerdict(then.verdict, answer.verdicts?.then);
+    const other = answer.heat && fromJson(answer.heat);
+    // One scale for both.
+    const both = other ? [heat, other] : [heat];
+    const lock = scaleOf(both.map(one => new HeatModel(one, LOOK).level()));
+    this.left.show(new HeatModel(heat, { ...LOOK, lock }));
+    if (other) this.right.show(new HeatModel(other, { ...LOOK, lock }));
+    fill(this.worse, answer.metrics && worseLine(answer, ddl));
+  }
+
+  /** Asks once which keys are proposed, and tries the first. */
+  async loadCandidates() {
+    if (this.asked) return;
+    this.asked = true;
+    const { page } = this;
     try {
       /** @type {WhatIfAnswer} */
       const answer = await get(ofTable(page.table, '/what-if'), {}, page.signal);
-      candidates = answer.candidates || [];
-      chosen = chosen || candidates[0]?.id || candidates[0]?.ddl || '';
-      drawCands();
-      if (chosen) await load();
-      else
-        fill(
-          body,
-          empty(
-            'No other key is proposed',
-            h('p', null, 'Write one above to see what it would do.'),
-            notes(answer),
-          ),
-        );
+      this.candidates = answer.candidates || [];
+      this.chosen = this.chosen || this.candidates[0]?.id || this.candidates[0]?.ddl || '';
+      this.drawCandidates();
+      if (this.chosen) await this.load();
+      else this.noCandidates(answer);
     } catch (error) {
       if (isAbort(error)) return;
-      asked = problemOf(error).kind === 'missing_source';
-      fill(body, failure(error, undefined, 'Operations are not sampled here'));
+      this.asked = problemOf(error).kind === 'missing_source';
+      fill(this.body, failure(error, undefined, 'Operations are not sampled here'));
     }
-  });
+  }
+
+  /** @param {WhatIfAnswer} answer */
+  noCandidates(answer) {
+    fill(
+      this.body,
+      empty(
+        'No other key is proposed',
+        h('p', null, 'Write one above to see what it would do.'),
+        notes(answer),
+      ),
+    );
+  }
+}
+
+/** @param {TablePage} page */
+export function show(page) {
+  new WhatIfPage(page);
 }

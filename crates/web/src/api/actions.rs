@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use super::region_list::RegionList;
 use crate::call::{Call, read_json};
+use crate::extension::Extension;
 use crate::gate::Weight;
 use crate::params::{MAX_KEY_BYTES, short};
 use crate::problem::{Answered, Problem};
@@ -166,6 +167,38 @@ fn region(call: &Call) -> Answered<(RegionList, usize, RegionLoad)> {
     Ok((list, index, load))
 }
 
+/// Returns the server that a region on the server `current` is to be moved to.
+fn destination(
+    extension: &dyn Extension,
+    current: Option<&str>,
+    request: &ActionRequest,
+) -> Answered<String> {
+    let live = extension.servers();
+    if let [only] = &live[..]
+        && current.is_none_or(|current| current == only)
+    {
+        let text = "the cluster has one region server, so that a region has no other place";
+        return Err(Problem::conflict(text).of("server"));
+    }
+    let server = request.server.as_deref().ok_or_else(|| {
+        Problem::field("server", "give the server as host,port,startcode in \"server\"")
+    })?;
+    let is_name = server.len() <= 300 && server.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_name || server.contains(['\'', '"', '\\']) {
+        return Err(Problem::field("server", "a server is host,port,startcode"));
+    }
+    if current == Some(server) {
+        return Err(Problem::field("server", "the region is on this server already"));
+    }
+    // HBase moves a region to any server if it does not know the one that was given.
+    if !live.is_empty() && !live.iter().any(|live| live == server) {
+        let text = format!("{} is no live server", short(server));
+        let live = live.iter().take(MAX_NAMED_SERVERS).cloned().collect::<Vec<_>>().join(" ");
+        return Err(Problem::field("server", text).detail(format!("live servers: {live}")));
+    }
+    Ok(server.to_owned())
+}
+
 /// Returns a text for the shell; bytes that are no printable ASCII need double quotes there.
 fn quoted(bytes: &[u8]) -> String {
     let is_plain = bytes.iter().all(|byte| (b' '..=b'~').contains(byte) && !b"'\\".contains(byte));
@@ -306,23 +339,13 @@ pub(crate) async fn merge(call: Call, body: Result<Body, BytesRejection>) -> Res
 pub(crate) async fn move_region(call: Call, body: Result<Body, BytesRejection>) -> Response {
     act(call, body, |call, request| {
         let (_, _, load) = region(call)?;
-        let server = request.server.clone().ok_or_else(|| {
-            Problem::field("server", "give the server as host,port,startcode in \"server\"")
-        })?;
-        let is_name = server.len() <= 300 && server.bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_name || server.contains(['\'', '"', '\\']) {
-            return Err(Problem::field("server", "a server is host,port,startcode"));
-        }
-        // HBase moves a region to any server if it does not know the one that was given.
-        let live = call.site.extension().servers();
-        if !live.is_empty() && !live.contains(&server) {
-            let text = format!("{} is no live server", short(&server));
-            let live = live.iter().take(MAX_NAMED_SERVERS).cloned().collect::<Vec<_>>().join(" ");
-            return Err(Problem::field("server", text).detail(format!("live servers: {live}")));
-        }
+        let current = call.site.extension().server_of(&load.region);
+        let server = destination(call.site.extension(), current.as_deref(), request)?;
         let name = name_of(&load.region);
+        let from = current.map(|current| format!("from {current} ")).unwrap_or_default();
+        let text = Some(format!("{from}to {server}"));
         Ok(Action {
-            would: vec![Step { what: "move", region: Some(name.clone()), ..Step::default() }],
+            would: vec![Step { what: "move", region: Some(name.clone()), text, ..Step::default() }],
             missing: vec!["ms"],
             statement: format!("move '{name}', '{server}'"),
             description: format!("Moving region {name} to {server}"),

@@ -95,9 +95,19 @@ async fn region_is_moved_to_live_servers_only() {
     let name = page["regions"][0]["encoded_name"].as_str().unwrap();
     let path = format!("/api/tables/t/regions/{name}/move");
     let problem = web.post(&path, r#"{"server": "gone,16020,1"}"#, &[]).await;
-    assert!(problem.text().contains("live servers: host,16020,1"), "{}", problem.text());
+    let live = "live servers: host,16020,1 other,16020,2";
+    assert!(problem.text().contains(live), "{}", problem.text());
     assert_eq!(problem.problem(), (400, "fix_request".into(), "server".into()));
-    assert_eq!(web.post(&path, r#"{"server": "host,16020,1"}"#, &[]).await.status, 200);
+    let problem = web.post(&path, r#"{"server": "host,16020,1"}"#, &[]).await;
+    assert!(problem.text().contains("on this server already"), "{}", problem.text());
+    let plan = web.post(&path, r#"{"server": "other,16020,2"}"#, &[]).await.json();
+    let step = json!({
+        "do": "move", "region": name, "text": "from host,16020,1 to other,16020,2"
+    });
+    assert_eq!(plan["would"], json!([step]));
+    let body = r#"{"dry_run": false, "server": "other,16020,2"}"#;
+    let started = web.post(&path, body, &[BEARER]).await.json();
+    assert_eq!(ended(&web, &started["task"]).await["state"], "COMPLETE");
 }
 
 #[tokio::test]

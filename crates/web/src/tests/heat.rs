@@ -7,7 +7,7 @@ use halite_heat::{
     BASE_MS, Column, Finding, HeatMap, HeatQuery, History, HotRow, Load, PrefixLevel, Region,
     SampledKey, Shape, WeightedKey,
 };
-use halite_types::{Result, TableName};
+use halite_types::{RegionInfo, Result, TableName};
 
 use super::{Answer, TOKEN, Web};
 use crate::{Extension, Token, WebConfig, WebSources, router};
@@ -41,7 +41,16 @@ impl Extension for Recorded {
     }
 
     fn servers(&self) -> Vec<String> {
-        vec!["host,16020,1".to_owned()]
+        ["host,16020,1", "other,16020,2"].map(str::to_owned).into()
+    }
+
+    fn server_of(&self, _: &RegionInfo) -> Option<String> {
+        Some("host,16020,1".to_owned())
+    }
+
+    fn move_region(&self, _: &str, server: &str) -> Result<()> {
+        assert_eq!(server, "other,16020,2");
+        Ok(())
     }
 
     fn heat_maps(&self, _: &TableName, queries: &[HeatQuery]) -> Result<Vec<HeatMap>> {

@@ -3,8 +3,10 @@
 //!
 //! Histories are in memory, and the columns of tables with load in the hidden table `hbase:halite_heat`
 //! (`store.rs`), from which they return at the next open. Sampled operations are written to the log
-//! with them (`operations.rs`).
+//! with them (`operations.rs`). Regions that are closed leave their load to the next column, and
+//! dropped tables their names (`leaving.rs`).
 
+mod leaving;
 mod operations;
 pub(super) mod state;
 mod store;
@@ -12,16 +14,17 @@ mod stored_events;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use halite_heat::{
     ActivityColumn, BASE_MS, Column, ColumnLimits, Finding, HeatMap, HeatQuery, History, HotRow,
-    PrefixLevel, RegionActivity, Salt, TablePart, WeightedKey, diagnose,
+    PrefixLevel, RegionActivity, Salt, TablePart, WeightedKey, add_closed, diagnose,
 };
 use halite_types::{Error, ErrorKind, KeyParts, Result, TableDescriptor, TableName};
 
 use self::state::{ClosedColumns, Recorded, TableHeat, TableKeyParts};
-use super::Engine;
+use super::{Engine, Table};
 use crate::catalog::layout;
 use crate::options::HeatLevel;
 
@@ -29,6 +32,15 @@ use crate::options::HeatLevel;
 const MIN_COLUMN_MS: i64 = BASE_MS / 2;
 /// Time between two writes of a log of all operations.
 const LOG_PERIOD_MS: u64 = 500;
+
+/// Column of a table, with what the table did in its time.
+struct TableColumn {
+    name: TableName,
+    /// Table that had the load: another one may have its name by now.
+    table: Arc<Table>,
+    column: Column,
+    activity: ActivityColumn,
+}
 
 impl Engine {
     /// Closes the current column of all tables if it is time. The engine's own thread calls it; for
@@ -44,8 +56,7 @@ impl Engine {
         }
         let closed = self.close_columns(self.shared.env.clock.now_ms());
         if !closed.columns.is_empty() {
-            let stored = self.store_columns(&closed, self.shared.env.clock.now_ms());
-            self.heat.recorded.lock().failures.1 = stored.err();
+            self.store_closed(closed);
         }
         self.store_new_events();
         self.write_operations();
@@ -62,19 +73,28 @@ impl Engine {
             return;
         }
         self.write_operations();
-        let recorded = self.heat.recorded.lock();
+        let mut recorded = self.heat.recorded.lock();
         if !recorded.is_restored {
             return;
         }
+        let dropped = std::mem::take(&mut recorded.dropped);
         let times = (store::times_name(), recorded.times.open_columns());
         let tables = recorded.tables.iter();
         let tables = tables.map(|(name, heat)| (name.clone(), heat.history.open_columns()));
         let columns = std::iter::once(times).chain(tables).collect();
         drop(recorded);
-        let closed = ClosedColumns { columns, dropped: Vec::new() };
-        let stored = self.store_columns(&closed, self.shared.env.clock.now_ms());
-        self.heat.recorded.lock().failures.1 = stored.err();
+        self.store_closed(ClosedColumns { columns, dropped });
         self.store_new_events();
+    }
+
+    /// Stores columns, and notes a failure. Dropped tables are tried again with the next ones.
+    fn store_closed(&self, closed: ClosedColumns) {
+        let stored = self.store_columns(&closed, self.shared.env.clock.now_ms());
+        let mut recorded = self.heat.recorded.lock();
+        if stored.is_err() {
+            recorded.dropped.extend(closed.dropped);
+        }
+        recorded.failures.1 = stored.err();
     }
 
     fn close_columns(&self, now: i64) -> ClosedColumns {
@@ -97,25 +117,27 @@ impl Engine {
             let regions = table.regions();
             let key_parts = self.key_parts(name, &table.descriptor());
             let part = TablePart { regions: regions.len(), key_parts: key_parts.as_ref() };
-            let regions: Vec<RegionActivity> = regions
+            let mut regions: Vec<RegionActivity> = regions
                 .iter()
                 .map(|region| {
                     let (load, column) = region.take_heat(part);
                     RegionActivity { start: region.info().start.as_ref().into(), load, column }
                 })
                 .collect();
+            add_closed(&mut regions, self.take_closed(name));
             if regions.iter().any(|region| !region.load.is_zero()) {
-                loaded.push((name.clone(), regions));
+                loaded.push((name, table, regions));
             }
         }
         let limits = ColumnLimits::of_tables(loaded.len());
-        let columns: Vec<(TableName, Column, ActivityColumn)> = loaded
+        let columns: Vec<TableColumn> = loaded
             .into_iter()
-            .map(|(name, mut regions)| {
+            .map(|(name, table, mut regions)| {
                 let activity = ActivityColumn::new(start, end, &regions, limits);
                 let regions: Vec<halite_heat::Region> =
                     regions.iter_mut().map(RegionActivity::take_region).collect();
-                (name, Column::of_regions(start, end, &regions), activity)
+                let column = Column::of_regions(start, end, &regions);
+                TableColumn { name: name.clone(), table: Arc::clone(table), column, activity }
             })
             .collect();
         self.add_columns((start, end), columns)
@@ -142,16 +164,10 @@ impl Engine {
 
     /// Adds the columns of one time to the histories. Open columns of long layers are stored when a
     /// minute ends, so that a process that is killed loses no more than that.
-    fn add_columns(
-        &self,
-        (start, end): (i64, i64),
-        columns: Vec<(TableName, Column, ActivityColumn)>,
-    ) -> ClosedColumns {
+    fn add_columns(&self, (start, end): (i64, i64), columns: Vec<TableColumn>) -> ClosedColumns {
         let mut recorded = self.heat.recorded.lock();
         let tables = self.tables.load();
-        let is_dropped = |name: &&TableName| !tables.contains_key(*name);
-        let dropped: Vec<TableName> = recorded.tables.keys().filter(is_dropped).cloned().collect();
-        dropped.iter().for_each(|name| drop(recorded.tables.remove(name)));
+        let dropped = std::mem::take(&mut recorded.dropped);
         let with_open = |mut closed: Vec<_>, history: &History| {
             let is_minute = closed.len() > 1;
             closed
@@ -160,7 +176,11 @@ impl Engine {
         };
         let closed = recorded.times.push(&Column::of_time(start, end));
         let mut all = vec![(store::times_name(), with_open(closed, &recorded.times))];
-        for (name, column, activity) in columns {
+        for TableColumn { name, table, column, activity } in columns {
+            // The lock of what is recorded orders this before or after a drop of the table.
+            if !tables.get(&name).is_some_and(|current| Arc::ptr_eq(current, &table)) {
+                continue;
+            }
             let heat = recorded.tables.entry(name.clone()).or_default();
             heat.activity.push(activity);
             let closed = heat.history.push(&column);
@@ -320,17 +340,27 @@ impl Engine {
     fn restore_heat(&self) {
         let tables = self.tables.load();
         let mut recorded = Recorded { is_restored: true, ..Recorded::default() };
+        let mut unknown = BTreeSet::new();
         let restored = self.stored_columns(|name, layer, column| {
             if *name == store::times_name() {
                 recorded.times.restore(layer, column);
             } else if tables.contains_key(name) {
                 recorded.tables.entry(name.clone()).or_default().history.restore(layer, column);
+            } else if !unknown.contains(name) {
+                // Dropped shortly before the end of its process.
+                unknown.insert(name.clone());
             }
         });
         // The history is not worth a store that does not work.
         recorded.failures.0 = restored.err();
         recorded.times.finish_restore();
         recorded.tables.values_mut().for_each(|heat| heat.history.finish_restore());
-        *self.heat.recorded.lock() = recorded;
+        let mut before = self.heat.recorded.lock();
+        recorded.closed = std::mem::take(&mut before.closed);
+        recorded.dropped = std::mem::take(&mut before.dropped);
+        recorded.dropped.iter().for_each(|name| drop(recorded.tables.remove(name)));
+        // A table that was created meanwhile has no stored columns yet.
+        recorded.dropped.append(&mut unknown);
+        *before = recorded;
     }
 }

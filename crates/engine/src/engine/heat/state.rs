@@ -1,9 +1,9 @@
 //! Recorded load of all tables.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Weak};
 
-use halite_heat::{Activity, History, PackedColumn};
+use halite_heat::{Activity, ClosedRegion, History, PackedColumn};
 use halite_types::{Error, KeyParts, TableDescriptor, TableName};
 
 use crate::ranked_lock::RankedMutex;
@@ -20,6 +20,11 @@ pub(crate) struct HeatState {
 #[derive(Default)]
 pub(super) struct Recorded {
     pub(super) tables: HashMap<TableName, TableHeat>,
+    /// Load since the last column of regions that have been closed since.
+    pub(super) closed: HashMap<TableName, Vec<ClosedRegion>>,
+    /// Dropped tables whose stored columns are to be deleted, before a new table of the name has
+    /// any.
+    pub(super) dropped: BTreeSet<TableName>,
     /// Column for every time at which the load was recorded.
     pub(super) times: History,
     /// End of the last column, in milliseconds since 1970; 0 before the first.
@@ -90,6 +95,6 @@ impl TableKeyParts {
 pub(super) struct ClosedColumns {
     /// Columns of each table, with the indexes of their layers.
     pub(super) columns: Vec<(TableName, Vec<(usize, PackedColumn)>)>,
-    /// Tables that no longer exist: their columns are deleted.
-    pub(super) dropped: Vec<TableName>,
+    /// Dropped tables: their columns are deleted first.
+    pub(super) dropped: BTreeSet<TableName>,
 }

@@ -42,18 +42,7 @@ impl Engine {
     /// As a write.
     pub(super) fn store_columns(&self, closed: &ClosedColumns, now: i64) -> Result<()> {
         let table = self.heat_table()?;
-        for name in &closed.dropped {
-            let prefix = [name.to_string().as_bytes(), &[0]].concat();
-            let mut scanner = table.scan(Scan::prefix(prefix), ReadTier::Disk);
-            loop {
-                let rows = scanner.next_rows()?;
-                if rows.is_empty() {
-                    break;
-                }
-                let delete = |row: &Row| RowOp::Delete(Delete::new(row.key().to_vec()));
-                apply(&table, rows.iter().map(delete).collect())?;
-            }
-        }
+        closed.dropped.iter().try_for_each(|name| delete_columns(&table, name))?;
         let (mut puts, mut bytes) = (Vec::new(), 0);
         for (name, columns) in &closed.columns {
             for (layer, column) in columns {
@@ -113,6 +102,23 @@ impl Engine {
                 }
             }
         }
+    }
+}
+
+/// Deletes the stored columns of a table.
+///
+/// # Errors
+/// As a read or a write.
+pub(super) fn delete_columns(table: &Arc<Table>, name: &TableName) -> Result<()> {
+    let prefix = [name.to_string().as_bytes(), &[0]].concat();
+    let mut scanner = table.scan(Scan::prefix(prefix), ReadTier::Disk);
+    loop {
+        let rows = scanner.next_rows()?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let delete = |row: &Row| RowOp::Delete(Delete::new(row.key().to_vec()));
+        apply(table, rows.iter().map(delete).collect())?;
     }
 }
 

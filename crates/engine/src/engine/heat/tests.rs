@@ -261,6 +261,100 @@ fn dropped_table_has_no_history() {
     assert!(engine.heat_map(&name(), &query).is_err());
 }
 
+/// The load of a region between the last column and its end was in no column.
+#[test]
+fn load_of_replaced_regions_is_in_the_next_column() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    let region_of = |row: &str| {
+        let region = engine.table(&name()).unwrap().region_for_row(row.as_bytes()).unwrap();
+        region.info().encoded_name.clone()
+    };
+    (0..30).for_each(|row| put(&engine, &format!("a{row:02}")));
+    (0..10).for_each(|row| put(&engine, &format!("x{row:02}")));
+    engine.split_region(&region_of("a"), Some(Bytes::from("a10"))).unwrap();
+    put(&engine, "a05");
+    engine.split_region(&region_of("a10"), Some(Bytes::from("a20"))).unwrap();
+    tick(&sim, &engine);
+    assert_eq!(total(&engine, Metric::Writes), 41);
+    let (rows, requests) = engine.hot_rows(&name(), (i64::MIN, i64::MAX), 1).unwrap();
+    assert_eq!((rows[0].row.as_slice(), rows[0].count, requests), (&b"a05"[..], 2, 41));
+    assert_eq!(engine.sampled_keys(&name(), (i64::MIN, i64::MAX)).unwrap().len(), 41);
+
+    (0..5).for_each(|row| put(&engine, &format!("a{row:02}")));
+    engine.merge_regions(&region_of("a00"), &region_of("a10"), false).unwrap();
+    engine.truncate_region(&region_of("x")).unwrap();
+    put(&engine, "x");
+    tick(&sim, &engine);
+    assert_eq!(total(&engine, Metric::Writes), 47);
+
+    put(&engine, "a");
+    engine.disable_table(&name()).unwrap();
+    tick(&sim, &engine);
+    assert_eq!(total(&engine, Metric::Writes), 48);
+    engine.enable_table(&name()).unwrap();
+    tick(&sim, &engine);
+    assert_eq!(total(&engine, Metric::Writes), 48);
+}
+
+/// A table that was created with the name of a dropped one, before the next column, had its
+/// history.
+#[test]
+fn new_table_has_no_history_of_a_dropped_one() {
+    for (is_recorded, is_killed) in [(false, false), (true, false), (false, true), (true, true)] {
+        let sim = SimEnv::new(1);
+        let mut engine = engine_with_table(&sim, HeatLevel::Sub);
+        for _ in 0..7 {
+            put(&engine, "old");
+            tick(&sim, &engine);
+        }
+        put(&engine, "old");
+        engine.disable_table(&name()).unwrap();
+        engine.drop_table(&name()).unwrap();
+        let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f"));
+        engine.create_table(table, Vec::new()).unwrap();
+        assert_eq!(total(&engine, Metric::Writes), 0);
+        put(&engine, "new");
+        if is_recorded {
+            tick(&sim, &engine);
+        }
+        if is_killed {
+            sim.fs.kill();
+            drop(engine);
+        } else {
+            engine.close().unwrap();
+        }
+        engine = open(&sim, HeatLevel::Sub);
+        engine.record_heat();
+        let found = total(&engine, Metric::Writes);
+        assert!(found <= u64::from(is_recorded), "{found}, {is_recorded}, {is_killed}");
+        put(&engine, "new");
+        tick(&sim, &engine);
+        assert!((1..=2).contains(&total(&engine, Metric::Writes)));
+    }
+}
+
+/// Columns of a table that was dropped in the last seconds of a process stayed, for a table that
+/// was created with its name by the next one.
+#[test]
+fn columns_of_a_dropped_table_are_deleted_by_the_next_process() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    put(&engine, "a");
+    tick(&sim, &engine);
+    engine.disable_table(&name()).unwrap();
+    // Without the deletion before it, as if that had failed.
+    engine.drop_locked(&name()).unwrap();
+    drop(engine);
+    sim.fs.kill();
+    let engine = open(&sim, HeatLevel::Sub);
+    engine.record_heat();
+    tick(&sim, &engine);
+    let mut stored = Vec::new();
+    engine.stored_columns(|table, _, _| stored.push(table.clone())).unwrap();
+    assert!(!stored.contains(&name()), "{stored:?}");
+}
+
 #[test]
 fn level_off_records_nothing_and_says_so() {
     let sim = SimEnv::new(1);
