@@ -4,6 +4,7 @@
 
 mod backends;
 mod framework;
+mod merged_cells;
 mod messages;
 mod naive_messages;
 mod user_ops;
