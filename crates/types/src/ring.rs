@@ -1,4 +1,4 @@
-//! Ring of columns: the last values of a row, each in the place of the one `size` values before.
+//! Ring of columns: the last values of a row, each in the column of the one `size` values before.
 //!
 //! A row of bounded size that one get reads; nothing has to be deleted. Place and number of values
 //! change in one write, on the condition that no other value came between.

@@ -34,7 +34,7 @@ pub(crate) struct CellStream {
 
 struct MergedColumns {
     rule: MergeRule,
-    /// Put that stands for the ones that were read, before the next cell of the sources.
+    /// Put that the ones that were read became, before the next cell of the sources.
     held: Option<HeldPut>,
     /// Row of the family markers.
     row: Vec<u8>,
