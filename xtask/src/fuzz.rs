@@ -10,8 +10,8 @@ use crate::command::{cargo, command_output, run, target_dir};
 use crate::prerequisites::with_tools;
 use crate::steps::StepOutcome;
 
-const TARGETS: [&str; 7] =
-    ["frames", "zookeeper", "server", "rowkey", "disk", "codecs", "hbase_wal"];
+const TARGETS: [&str; 8] =
+    ["frames", "zookeeper", "server", "rowkey", "disk", "codecs", "merged_cells", "hbase_wal"];
 
 const HELP: &str = "\
 Fuzz the decoders of network data, declarations and keys, of store files inside their checksums, and of

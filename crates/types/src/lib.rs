@@ -10,14 +10,17 @@ pub mod bulk_load;
 pub mod calendar;
 pub mod cell;
 pub mod compaction_filter;
+pub mod counter;
 pub mod error;
 pub mod filter;
 pub mod hash;
 pub mod hbase_names;
 pub mod key;
 pub mod latency;
+pub mod merge;
 pub mod op;
 pub mod query;
+pub mod ring;
 pub mod rng;
 pub mod row;
 pub mod row_check;
@@ -32,15 +35,18 @@ pub use bulk_load::BulkLoad;
 pub use bytes::Bytes;
 pub use cell::{CellRef, CellType, Cells, CellsBuilder, LATEST_TIMESTAMP};
 pub use compaction_filter::{CompactionFilter, CompactionFilterFactory};
+pub use counter::ShardedCounters;
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{BitOp, Comparator, CompareOp, Filter, FuzzyKey, RegexString};
 pub use key::RowRange;
 pub use latency::Latencies;
+pub use merge::{Bitmap, Hll, Merge, MergeOperator, MergedColumn};
 pub use op::{
     Append, CheckAndMutate, Condition, Delete, Durability, Increment, OpResult, Put, RowMutations,
     RowOp,
 };
 pub use query::{Get, ReadTier, Scan, Selection, TimeRange};
+pub use ring::{Ring, RingValue};
 pub use row::Row;
 pub use row_check::{KeyParts, RowCheck, RowChecks};
 pub use schema::{

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use crate::cell::{MAX_FAMILY_BYTES, MAX_ROW_BYTES};
 use crate::error::{Error, Result};
 use crate::key::to_string_binary;
+use crate::merge::MergeOperator;
 use crate::suggest::{closest_match, did_you_mean};
 
 /// Namespace of table names without one.
@@ -239,6 +240,9 @@ pub mod family_attribute {
     pub const CACHE_DATA_ON_READ_SETTING: &str = "hbase.block.data.cacheonread";
     pub const REPLICATION_SCOPE: &str = "REPLICATION_SCOPE";
     pub const NEW_VERSION_BEHAVIOR: &str = "NEW_VERSION_BEHAVIOR";
+    /// Halite's own: how the cells of a column are merged
+    /// ([`MergeOperator`](crate::MergeOperator)).
+    pub const MERGE: &str = "MERGE";
     /// Setting: minimum files of a compaction. The next one is the maximum.
     pub const MIN_COMPACTION_FILES: &str = "hbase.hstore.compaction.min";
     /// Older name of [`MIN_COMPACTION_FILES`].
@@ -365,6 +369,11 @@ impl FamilyDescriptor {
     /// (HBASE-15968).
     pub fn new_version_behavior(&self) -> bool {
         self.flag(fam::NEW_VERSION_BEHAVIOR, false)
+    }
+
+    /// Returns how the cells of a column are merged; `None` if the newest one counts, as in HBase.
+    pub fn merge_operator(&self) -> Option<MergeOperator> {
+        self.attributes.get(fam::MERGE).and_then(|text| text.parse().ok())
     }
 
     /// Returns the target size of a data block in bytes before compression. Default: 65,536.
@@ -503,6 +512,7 @@ impl FamilyDescriptor {
             );
             return Err(at(Error::invalid(text)));
         }
+        self.check_merge().map_err(at)?;
         if self.min_versions() > 0 && self.min_versions() > self.max_versions() {
             return Err(at(Error::invalid(format!(
                 "MIN_VERSIONS {} is more than VERSIONS {}",
@@ -511,6 +521,28 @@ impl FamilyDescriptor {
             ))));
         }
         Ok(())
+    }
+}
+
+impl FamilyDescriptor {
+    /// Checks that `MERGE` is known, and that no other attribute contradicts it: a merged column
+    /// has one cell, and what a marker hides is gone.
+    fn check_merge(&self) -> Result<()> {
+        let Some(text) = self.attributes.get(fam::MERGE) else { return Ok(()) };
+        let operator: MergeOperator = text.parse()?;
+        let contradicts = [
+            (fam::VERSIONS, self.max_versions() != 1),
+            (fam::MIN_VERSIONS, self.min_versions() != 0),
+            (fam::KEEP_DELETED_CELLS, self.keep_deleted_cells() != KeepDeletedCells::False),
+            (fam::NEW_VERSION_BEHAVIOR, self.new_version_behavior()),
+        ];
+        match contradicts.into_iter().find(|(_, contradicts)| *contradicts) {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::invalid(format!(
+                "MERGE {operator} keeps one cell of each column, so {name} cannot be set; leave it \
+                 out"
+            ))),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Subcommands, one module each.
 
+mod advise;
 mod bench;
 mod bulkload;
 mod check;
@@ -27,6 +28,7 @@ use std::process::ExitCode;
 /// Subcommand of `halite`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
+    Advise(advise::AdviseArgs),
     Bench(bench::BenchArgs),
     Bulkload(bulkload::BulkloadArgs),
     Check(check::CheckArgs),
@@ -56,6 +58,7 @@ pub(crate) enum Command {
 /// Returns a human-readable error if the subcommand fails.
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Advise(advise) => advise.run(),
         Command::Bench(bench) => bench.run(),
         Command::Bulkload(bulkload) => bulkload.run(),
         Command::Check(check) => check.run(),

@@ -13,7 +13,7 @@ use crate::block_cache::BlockReadOptions;
 use crate::events::{EventKind, NewEvent};
 use crate::maintenance_stats::CompactionResult;
 use crate::region::Region;
-use crate::scan::{CellSource, Matcher, MergingIterator, Retention, StoreLimits, StoreScanner};
+use crate::scan::{CellSource, CellStream, Matcher, Retention, StoreLimits, StoreScanner};
 use crate::store::{Division, NewFile, StoreFile, StoreSnapshot, StripeBounds, write_files};
 
 /// Files to merge into others.
@@ -155,7 +155,7 @@ impl Region {
         let blocks = BlockReadOptions::for_maintenance(&self.shared.cache);
         let sources =
             inputs.iter().rev().map(|file| CellSource::file(file, &blocks, u64::MAX)).collect();
-        let merged = MergingIterator::new(sources);
+        let merged = CellStream::new(sources, retention.merge_rule());
         let mut scanner = StoreScanner::new(merged, matcher, StoreLimits::default(), false);
         scanner.seek(&first_on_row(&part.rows.start))?;
         Ok(scanner)

@@ -7,7 +7,9 @@ use halite_types::hbase_names;
 use halite_types::key::to_string_binary;
 use halite_types::schema::{DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, family_attribute as fam};
 use halite_types::suggest::did_you_mean;
-use halite_types::{Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName};
+use halite_types::{
+    Error, ErrorKind, FamilyDescriptor, MergeOperator, Result, TableDescriptor, TableName,
+};
 use prost::Message as _;
 
 use super::namespaces::{check_exists, check_name as check_namespace_name};
@@ -133,6 +135,8 @@ pub(super) fn check_promises(new: &TableDescriptor, old: Option<&TableDescriptor
             .and_then(|()| check_store_policy(new, family, old.zip(before)))
             .and_then(|()| check_cache_settings(new, family, old.zip(before)))
             .map_err(|error| error.at(format_args!("table {}: family {name}", new.name())))?;
+        check_merge(family, before)
+            .map_err(|error| error.at(format_args!("table {}: family {name}", new.name())))?;
         let encoding = |family: &FamilyDescriptor| {
             family.attributes.get(fam::INDEX_BLOCK_ENCODING).cloned().unwrap_or_default()
         };
@@ -223,6 +227,23 @@ fn check_codecs(family: &FamilyDescriptor, before: Option<&FamilyDescriptor>) ->
         }
     }
     Ok(())
+}
+
+/// Checks that a family's cells are merged as until now: those that it has are contributions to one
+/// operator, or to none.
+fn check_merge(family: &FamilyDescriptor, before: Option<&FamilyDescriptor>) -> Result<()> {
+    let Some(before) = before else { return Ok(()) };
+    let (old, new) = (before.merge_operator(), family.merge_operator());
+    if old == new {
+        return Ok(());
+    }
+    let name = |operator: Option<MergeOperator>| operator.map_or("none", MergeOperator::name);
+    Err(Error::invalid(format!(
+        "MERGE is {} and cannot become {}: its cells have another meaning; add another family, or \
+         drop this one first",
+        name(old),
+        name(new)
+    )))
 }
 
 /// Checks the settings of the codecs of a family. Those of `before` may be invalid too.

@@ -52,7 +52,7 @@ use crate::commit::CommitGuard;
 use crate::compaction::{file_stats, oldest_first};
 use crate::events::{EventKind, NewEvent};
 use crate::options::WalSync;
-use crate::scan::{CellSource, Matcher, MergingIterator, StoreLimits, StoreScanner};
+use crate::scan::{CellSource, CellStream, Matcher, StoreLimits, StoreScanner};
 use crate::store::{NewFile, StoreFile, StoreSnapshot, write_files};
 
 /// Frozen memstores of a flush.
@@ -377,7 +377,7 @@ impl Region {
             .collect();
         let retention = family.retention(self.shared.env.clock.now_ms());
         let mut scanner = StoreScanner::new(
-            MergingIterator::new(sources),
+            CellStream::new(sources, retention.merge_rule()),
             Matcher::for_minor_compaction(retention),
             StoreLimits::default(),
             false,

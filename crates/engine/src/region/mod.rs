@@ -54,6 +54,7 @@ mod in_memory_compaction;
 mod in_memory_compaction_rule;
 mod maintenance;
 mod markers;
+mod merged_checks;
 mod metrics;
 mod new_value;
 mod prepared_write;

@@ -97,6 +97,31 @@ pub(super) fn push_new_value(
     Ok(())
 }
 
+/// Adds an increment of a merged column: the delta is a contribution, and the value that it makes
+/// is returned if it is `wanted`.
+pub(super) fn push_contribution(
+    pending: &mut PendingWrite,
+    delta: CellRef<'_>,
+    value: &[u8],
+    wanted: bool,
+) -> Result<()> {
+    pending.check_bytes(delta.encoded_len())?;
+    let parts = CellParts {
+        row: delta.row(),
+        family: delta.family(),
+        qualifier: delta.qualifier(),
+        timestamp: pending.now,
+        cell_type: CellType::Put,
+        value: delta.value(),
+        tags: b"",
+    };
+    pending.cells.push_parts(parts);
+    if wanted {
+        pending.result.push_parts(CellParts { value, ..parts });
+    }
+    Ok(())
+}
+
 /// Returns the timestamp of a value that is computed from an old one. It is that of the clock, or a
 /// millisecond after the old one, so that both are versions (HBase: `HRegion.reckonDelta`). Values
 /// that are computed faster than the clock advances eventually replace one another. This begins

@@ -174,13 +174,15 @@ impl<'a> PreparedWrite<'a> {
             return None;
         }
         let cells = || self.cells(0).enumerate();
+        // Each cell of a merged column is a contribution.
+        let is_merged = |cell: CellRef<'_>| self.snapshot.merge_of(cell).is_some();
         let last: HashMap<&[u8], usize> = cells().map(|(at, cell)| (cell.key(), at)).collect();
         if last.len() == cells().count() {
             return None;
         }
         let mut rest = CellsBuilder::default();
         cells()
-            .filter(|(at, cell)| last.get(cell.key()) == Some(at))
+            .filter(|(at, cell)| last.get(cell.key()) == Some(at) || is_merged(*cell))
             .for_each(|(_, cell)| rest.push(cell));
         Some(rest)
     }

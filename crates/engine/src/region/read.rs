@@ -422,8 +422,10 @@ impl Region {
         blocks: Option<&Arc<BlockReadOptions>>,
     ) -> Result<StoreScanner> {
         store.check_files()?;
-        // If the order of writes decides, later writes count whatever their timestamp.
-        let all_count = read.family.new_version_behavior;
+        // If the order of writes decides, later writes count whatever their timestamp. A merged
+        // cell is in a range as a whole, by its newest contribution.
+        let all_count =
+            read.family.new_version_behavior || (read.family.merge.is_some() && !read.raw);
         let time_range = if all_count {
             TimeRange::all()
         } else {

@@ -3,14 +3,14 @@
 
 use bytes::Bytes;
 use halite_types::{
-    CellsBuilder, Durability, Error, ErrorKind, Get, LATEST_TIMESTAMP, OpResult, ReadTier, Result,
-    Row, RowOp, TimeRange,
+    CellRef, CellsBuilder, Durability, Error, ErrorKind, Get, LATEST_TIMESTAMP, OpResult, ReadTier,
+    Result, Row, RowOp, TimeRange,
 };
 
 use super::Region;
 use super::condition::ConditionResult;
 use super::markers::expand_delete;
-use super::new_value::{Columns, add, push_new_value, sorted_row};
+use super::new_value::{Columns, add, push_contribution, push_new_value, sorted_row};
 use super::prepared_write::{PreparedWrite, WriteOrigin, cells_of};
 use super::write_checks::{MAX_OPERATION_BYTES, check_operation_bytes};
 use crate::commit::CommitTicket;
@@ -160,6 +160,11 @@ impl Region {
             }
             RowOp::Increment(increment) => {
                 pending.durability = pending.durability.max(increment.mutation().durability);
+                let snapshot = self.snapshot_ref();
+                let adds = |delta: CellRef<'_>| snapshot.merge_of(delta).is_some();
+                if !increment.return_results && increment.mutation().cells().iter().all(adds) {
+                    return add_contributions(increment.mutation().cells(), pending);
+                }
                 let current = self.current_values(
                     increment.row(),
                     increment.mutation().cells(),
@@ -170,6 +175,10 @@ impl Region {
                 for delta in increment.mutation().cells() {
                     let old = current.find(delta);
                     let value = add(old, delta)?;
+                    if adds(delta) {
+                        push_contribution(pending, delta, &value, increment.return_results)?;
+                        continue;
+                    }
                     push_new_value(pending, delta, old, &value, increment.return_results)?;
                 }
             }
@@ -217,6 +226,14 @@ impl Region {
         });
         self.read_applied(&get.time_range(time_range), tier).map(|(row, _)| row)
     }
+}
+
+/// Adds increments of merged columns, whose values are not needed.
+fn add_contributions(deltas: &CellsBuilder, pending: &mut PendingWrite) -> Result<()> {
+    deltas.iter().try_for_each(|delta| {
+        let value = add(None, delta)?;
+        push_contribution(pending, delta, &value, false)
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use halite_types::{Error, Result, Scan, Selection};
 use super::snapshot::{Family, RegionSnapshot};
 use crate::env::Rng;
 use crate::scan::filter::FilterState;
-use crate::scan::{CellSource, Matcher, MergingIterator, StoreLimits, StoreScanner, UserQuery};
+use crate::scan::{CellSource, CellStream, Matcher, StoreLimits, StoreScanner, UserQuery};
 
 /// Verifies that a scan is valid.
 pub(crate) fn check_scan(scan: &Scan) -> Result<()> {
@@ -92,9 +92,11 @@ impl UserRead<'_> {
             offset: self.selection.family_offset,
             max_row_bytes: self.max_row_bytes,
         };
+        let retention = self.family.retention(self.now);
+        let rule = retention.merge_rule().filter(|_| !self.raw);
         StoreScanner::new(
-            MergingIterator::new(sources),
-            Matcher::for_read(query, self.family.retention(self.now)),
+            CellStream::new(sources, rule),
+            Matcher::for_read(query, retention),
             limits,
             self.single_row,
         )

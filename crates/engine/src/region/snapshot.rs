@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use halite_types::schema::{family_attribute as fam, table_attribute as tab};
 use halite_types::{
-    BloomType, Durability, Error, ErrorKind, FamilyDescriptor, KeepDeletedCells, Result, RowCheck,
-    TableDescriptor,
+    BloomType, CellRef, Durability, Error, ErrorKind, FamilyDescriptor, KeepDeletedCells,
+    MergeOperator, Result, RowCheck, TableDescriptor,
 };
 
 use super::flush_policy::FlushPolicy;
@@ -58,6 +58,8 @@ pub(crate) struct TableSettings {
     pub(crate) max_cell_bytes: Option<usize>,
     /// `true` if scans read families that do not decide on rows for included rows only.
     pub(crate) loads_families_on_demand: bool,
+    /// `true` if a family merges the cells of a column.
+    pub(crate) merges: bool,
 }
 
 impl From<&TableDescriptor> for TableSettings {
@@ -70,6 +72,7 @@ impl From<&TableDescriptor> for TableSettings {
             loads_families_on_demand: table
                 .setting(tab::LOAD_FAMILIES_ON_DEMAND)
                 .is_none_or(|text| !text.trim().eq_ignore_ascii_case("false")),
+            merges: table.families().any(|family| family.merge_operator().is_some()),
         }
     }
 }
@@ -93,6 +96,8 @@ pub(crate) struct Family {
     pub(crate) encoding: DataBlockEncoding,
     pub(crate) compress_tags: bool,
     pub(crate) new_version_behavior: bool,
+    /// How the cells of a column are merged.
+    pub(crate) merge: Option<MergeOperator>,
     pub(crate) compaction: CompactionSettings,
     pub(crate) store_policy: StorePolicy,
     /// Replaces the engine's option; 0 for no limit.
@@ -152,6 +157,7 @@ impl Family {
             encoding: DataBlockEncoding::for_family(family),
             compress_tags: family.compress_tags(),
             new_version_behavior: family.new_version_behavior(),
+            merge: family.merge_operator(),
             compaction: CompactionSettings::new(table, family),
             // Invalid settings are rejected, except in the descriptors of old tables.
             store_policy: StorePolicy::new(table, family).unwrap_or_default(),
@@ -170,6 +176,7 @@ impl Family {
             oldest_unexpired: self.ttl_ms.map_or(i64::MIN, |ttl| now.saturating_sub(ttl)),
             now,
             new_version_behavior: self.new_version_behavior,
+            merge: self.merge,
         }
     }
 }
@@ -232,6 +239,11 @@ impl RegionSnapshot {
             families: Arc::clone(&self.families),
             stores,
         }
+    }
+
+    /// Returns how the column of a cell is merged, if it is.
+    pub(crate) fn merge_of(&self, cell: CellRef<'_>) -> Option<MergeOperator> {
+        self.families.iter().find(|family| family.name == cell.family())?.merge
     }
 
     /// Returns the index of a family, if the table has it.

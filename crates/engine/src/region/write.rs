@@ -1,14 +1,18 @@
 //! Batches of operations: plain puts and deletes are applied in groups, the others one by one.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::ops::Range;
 
 use halite_types::key::to_string_binary;
 use halite_types::op::Mutation;
-use halite_types::{CellRef, CellType, Error, ErrorKind, OpResult, ReadTier, Result, Row, RowOp};
+use halite_types::{
+    CellRef, CellType, Error, ErrorKind, LATEST_TIMESTAMP, OpResult, ReadTier, Result, Row, RowOp,
+};
 
 use super::Region;
 use super::markers::{deletes_newest, expand_delete};
+use super::merged_checks::check_merged_cell;
 use super::prepared_write::{PreparedWrite, cells_of};
 use super::recent_stamps::GroupDeletes;
 use super::snapshot::RegionSnapshot;
@@ -272,6 +276,7 @@ impl Region {
             let level = self.sync_level(todo.snapshot, mutation.durability);
             // The marker of a family is not the caller's: a delete of a whole row has one for each.
             let check = |cell: CellRef<'_>| {
+                check_merged_cell(todo.snapshot, cell)?;
                 if cell.type_code() == CellType::DeleteFamily.code() {
                     return Ok(());
                 }
@@ -293,7 +298,12 @@ impl Region {
         drop(locks);
         match result {
             Ok(ticket) => applied.wait_for(ticket),
-            Err(error) if error.kind() == ErrorKind::NoSuchRegion => return Err(first),
+            Err(error) if error.kind() == ErrorKind::NoSuchRegion => {
+                group.iter_mut().filter_map(plain_mut).for_each(|mutation| {
+                    unstamp_merged(todo.snapshot, mutation);
+                });
+                return Err(first);
+            }
             Err(error) => results
                 .iter_mut()
                 .filter(|result| result.is_ok())
@@ -301,6 +311,18 @@ impl Region {
         }
         Ok(())
     }
+}
+
+/// Takes the timestamps of merged columns back, which the successor of the region assigns again.
+fn unstamp_merged(snapshot: &RegionSnapshot, mutation: &mut Mutation) {
+    if !snapshot.settings.merges {
+        return;
+    }
+    let unstamped = mutation.cells_mut().try_map_timestamps(|cell, _| {
+        let merged = snapshot.merge_of(cell).map(|_| LATEST_TIMESTAMP);
+        Ok::<i64, Infallible>(merged.unwrap_or(cell.timestamp()))
+    });
+    let Ok(()) = unstamped;
 }
 
 /// Returns an operation unless it has been rejected.

@@ -8,6 +8,7 @@ use halite_types::{
 };
 
 use super::Region;
+use super::merged_checks::check_merged_op;
 use super::snapshot::RegionSnapshot;
 
 /// Maximum bytes of cells that one operation may write, because it is one record of the log.
@@ -26,6 +27,7 @@ impl Region {
         };
         let snapshot = self.snapshot_ref();
         self.check_mutation(&snapshot, mutation)?;
+        check_merged_op(&snapshot, op)?;
         if mutation.cells().is_empty() && !matches!(op, RowOp::Delete(_)) {
             return Err(Error::invalid(format!(
                 "row {}: the operation names no column; add one",

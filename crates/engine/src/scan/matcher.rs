@@ -6,11 +6,12 @@
 //! HBase's: too old, delete marker, hidden, time range, column, versions, filter.
 
 use bytes::Bytes;
-use halite_types::{CellRef, CellType, KeepDeletedCells, TimeRange};
+use halite_types::{CellRef, CellType, KeepDeletedCells, MergeOperator, TimeRange};
 
 use super::columns::{ColumnTracker, VersionLimits};
 use super::deletes::{DeleteResult, DeleteTracker};
 use super::filter::{FilterState, ReturnCode};
+use super::merged_columns::MergeRule;
 use super::new_version_behavior::NewVersionTracker;
 
 /// Action for a cell, and the next position.
@@ -44,6 +45,16 @@ pub(crate) struct Retention {
     pub(crate) now: i64,
     /// `true` if the order of the writes counts in addition to that of the timestamps.
     pub(crate) new_version_behavior: bool,
+    /// How the cells of a column are merged before the matcher receives them.
+    pub(crate) merge: Option<MergeOperator>,
+}
+
+impl Retention {
+    /// Returns the rule by which cells are merged, if they are.
+    pub(crate) fn merge_rule(&self) -> Option<MergeRule> {
+        let oldest_unexpired = self.oldest_unexpired;
+        self.merge.map(|operator| MergeRule { operator, oldest_unexpired })
+    }
 }
 
 /// Purpose of the matcher.

@@ -4,8 +4,9 @@
 //! RegionScanner         filters over rows, limits
 //!   RowCursor           from row to row
 //!   StoreScanner        one family: Matcher decides cell by cell
-//!     MergingIterator   one sorted stream from several sources
-//!       CellSource      a memstore or a store file, as of a read point
+//!     CellStream        the puts of a merged column as one
+//!       MergingIterator one sorted stream from several sources
+//!         CellSource    a memstore or a store file, as of a read point
 //! ```
 
 mod columns;
@@ -15,6 +16,7 @@ mod joined_stores;
 mod limits;
 mod matcher;
 mod merge;
+mod merged_columns;
 mod new_version_behavior;
 mod region_scanner;
 mod rows;
@@ -24,7 +26,7 @@ mod store_scanner;
 
 pub use limits::{MAX_MEMORY_BYTES, MAX_MEMORY_CELLS, ScanBatch, ScanLimits, StopReason};
 pub(crate) use matcher::{Matcher, Retention, UserQuery};
-pub(crate) use merge::MergingIterator;
+pub(crate) use merged_columns::CellStream;
 pub use region_scanner::RegionScanner;
 pub(crate) use region_scanner::{ScanPlan, filter_finished_row};
 pub(crate) use rows::{RowCursor, StoreRowCursor};

@@ -6,7 +6,7 @@ use halite_types::{CellRef, CellsBuilder, Error, ErrorKind, LATEST_TIMESTAMP, Re
 
 use super::filter::FilterState;
 use super::matcher::{MatchCode, Matcher};
-use super::merge::MergingIterator;
+use super::merged_columns::CellStream;
 
 /// Steps to the next cell before a seek: neighbors are usually near.
 const STEPS_BEFORE_SEEK: usize = 6;
@@ -16,7 +16,7 @@ const CONTINUE_CHECK_INTERVAL_BYTES: usize = 1 << 20;
 
 /// Scanner of one store.
 pub(crate) struct StoreScanner {
-    merge: MergingIterator,
+    merge: CellStream,
     matcher: Matcher,
     limits: StoreLimits,
     /// `true` if it reads a single row, so that no seek past it is needed.
@@ -148,7 +148,7 @@ impl CellSink for CellCount {
 
 impl StoreScanner {
     pub(crate) fn new(
-        merge: MergingIterator,
+        merge: CellStream,
         matcher: Matcher,
         limits: StoreLimits,
         single_row: bool,
@@ -306,7 +306,7 @@ impl StoreScanner {
     /// `UserScanQueryMatcher`).
     fn end_if(&mut self, is_shown: bool) {
         if is_shown {
-            self.merge = MergingIterator::new(Vec::new());
+            self.merge = CellStream::new(Vec::new(), None);
         }
     }
 

@@ -14,6 +14,7 @@ mod hfile;
 mod in_memory_compaction;
 mod joined_families;
 mod limits;
+mod merged_cells;
 mod meta;
 mod panics;
 mod parts;

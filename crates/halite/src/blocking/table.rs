@@ -5,8 +5,9 @@ use std::sync::Arc;
 use halite_rowkey::move_row::{MoveResult, move_row};
 use halite_types::table::only_result;
 use halite_types::{
-    Append, Bytes, CheckAndMutate, Delete, Get, Increment, OpResult, Put, RegionInfo, Result, Row,
-    RowMutations, RowOp, RowStream, Scan, Table, TableDescriptor, TableName, block_on,
+    Append, Bytes, CheckAndMutate, Delete, Get, Increment, MergeOperator, MergedColumn, OpResult,
+    Put, RegionInfo, Result, Row, RowMutations, RowOp, RowStream, Scan, ShardedCounters, Table,
+    TableDescriptor, TableName, block_on,
 };
 
 /// Table with synchronous calls, of an embedded store or a remote cluster. Cheap to clone. Every
@@ -178,6 +179,27 @@ impl BlockingTable {
         overwrite: bool,
     ) -> Result<MoveResult> {
         block_on(move_row(&*self.table, from, to, overwrite))
+    }
+
+    /// Adds a contribution to a merged column.
+    ///
+    /// # Errors
+    /// As [`MergedColumn::contribute`].
+    pub fn contribute(
+        &self,
+        column: &MergedColumn,
+        operator: MergeOperator,
+        value: &[u8],
+    ) -> Result<()> {
+        block_on(column.contribute(&*self.table, operator, value))
+    }
+
+    /// Returns the value of a sharded counter.
+    ///
+    /// # Errors
+    /// As [`ShardedCounters::sum`].
+    pub fn counter(&self, counters: &ShardedCounters, name: &[u8]) -> Result<i64> {
+        block_on(counters.sum(&*self.table, name))
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod backends;
 mod framework;
+mod merged_cells;
 mod messages;
 mod monitor;
 mod naive_messages;

@@ -43,6 +43,7 @@ const FAMILY: &[&str] = &[
     fam::INDEX_BLOCK_ENCODING,
     fam::REPLICATION_SCOPE,
     fam::NEW_VERSION_BEHAVIOR,
+    fam::MERGE,
 ];
 
 /// Table attributes that statements may set.

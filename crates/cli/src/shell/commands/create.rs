@@ -39,6 +39,7 @@ pub(crate) const FAMILY_ATTRIBUTES: &[&str] = &[
     "IN_MEMORY_COMPACTION",
     "STORAGE_POLICY",
     "NEW_VERSION_BEHAVIOR",
+    "MERGE",
     "DFS_REPLICATION",
     "IS_MOB",
     "MOB_THRESHOLD",
@@ -255,6 +256,7 @@ pub(super) fn family_attributes(
             | "COMPRESSION"
             | "DATA_BLOCK_ENCODING"
             | "KEEP_DELETED_CELLS"
+            | "MERGE"
             | "COMPRESSION_COMPACT"
             | "COMPRESSION_COMPACT_MAJOR"
             | "COMPRESSION_COMPACT_MINOR" => value.to_uppercase(),

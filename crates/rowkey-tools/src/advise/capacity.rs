@@ -1,0 +1,165 @@
+//! What a load takes: disk, regions, memory and bytes written, from measured bytes per cell.
+//!
+//! The cells of a sample are written with the store's own writer under each encoding. Key length
+//! decides little of it: an encoding writes what neighbors share once.
+
+use bytes::Bytes;
+use halite_types::cell::{CellsBuilder, make_key};
+use halite_types::rng::SplitMix64;
+use halite_types::{CellRef, CellType, Error, Result};
+
+use crate::cell_cost::{Compression, DataBlockEncoding, bytes_per_cell};
+
+/// Rows of the sample.
+const SAMPLE_ROWS: u64 = 20_000;
+/// Bytes at which a region is split by default.
+const REGION_BYTES: u64 = 10 << 30;
+/// Bytes of a memstore at which it is flushed by default.
+const FLUSH_BYTES: u64 = 128 << 20;
+/// Bytes of a cell in a memstore beside key and value: the node of the skip list, with a tower of
+/// 1.33 links in the mean.
+const MEMSTORE_CELL_BYTES: u64 = 27 + 11;
+const TIMESTAMP: i64 = 1_700_000_000_000;
+
+/// Rows and writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Number of rows.
+    pub rows: u64,
+    /// Bytes of a row key, 1 at least.
+    pub key_bytes: usize,
+    /// Columns of a row.
+    pub columns: u32,
+    /// Bytes of a value, which are random: compression of real ones is better.
+    pub value_bytes: usize,
+    /// Cells written per second.
+    pub writes_per_second: u64,
+    /// Encoding of the data blocks.
+    pub encoding: DataBlockEncoding,
+}
+
+/// What a load takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Capacity {
+    /// Number of cells.
+    pub cells: u64,
+    /// Measured bytes on disk per cell, with index and bloom filter.
+    pub bytes_per_cell: f64,
+    /// Bytes on disk.
+    pub disk_bytes: u64,
+    /// Bytes that the disk should have: the largest region is written again by a compaction.
+    pub disk_with_room_bytes: u64,
+    /// Regions of the default size.
+    pub regions: u64,
+    /// Bytes of the log per second.
+    pub log_bytes_per_second: u64,
+    /// Seconds until a memstore of the default size is flushed, if all writes go to one region.
+    pub seconds_between_flushes: Option<f64>,
+    /// Bytes written to the disk per second: the log, flushes, and compactions, which are estimated
+    /// as one merge for each doubling from a flushed file to a region.
+    pub written_bytes_per_second: u64,
+}
+
+/// Returns what a load takes.
+///
+/// # Errors
+/// `InvalidRequest` for a load without rows, columns or key bytes, or too many cells to count.
+pub fn capacity(load: &Load) -> Result<Capacity> {
+    let cells = load.rows.checked_mul(u64::from(load.columns)).filter(|cells| *cells > 0);
+    let cells = cells.filter(|_| load.key_bytes > 0).ok_or_else(|| {
+        Error::invalid("the load has no rows, columns or key bytes, or more than 2^64 cells")
+    })?;
+    let bytes_per_cell = bytes_per_cell(&sample(load), load.encoding, Compression::None)?;
+    let disk_bytes = (cells as f64 * bytes_per_cell) as u64;
+    let regions = disk_bytes.div_ceil(REGION_BYTES).max(1);
+    // Lengths, row length, family length, family, timestamp, type: 8 + 2 + 1 + 1 + 9; a qualifier
+    // of 2.
+    let plain = 23 + load.key_bytes as u64 + load.value_bytes as u64;
+    let log = load.writes_per_second.saturating_mul(plain);
+    let in_memory = load.writes_per_second.saturating_mul(plain + MEMSTORE_CELL_BYTES);
+    let doublings = ((disk_bytes / regions) as f64 / FLUSH_BYTES as f64).max(1.0).log2();
+    let stored = load.writes_per_second as f64 * bytes_per_cell;
+    Ok(Capacity {
+        cells,
+        bytes_per_cell,
+        disk_bytes,
+        disk_with_room_bytes: disk_bytes.saturating_add(REGION_BYTES.min(disk_bytes)),
+        regions,
+        log_bytes_per_second: log,
+        seconds_between_flushes: (in_memory > 0).then(|| FLUSH_BYTES as f64 / in_memory as f64),
+        written_bytes_per_second: log + (stored * (1.0 + doublings)) as u64,
+    })
+}
+
+/// Returns cells of random keys, in order. Neighbors in a larger table share more.
+fn sample(load: &Load) -> halite_types::Cells {
+    let mut random = SplitMix64::new(load.key_bytes as u64);
+    let mut bytes = |length: usize| -> Vec<u8> {
+        let words = std::iter::repeat_with(|| random.next_u64().to_be_bytes());
+        words.take(length.div_ceil(8)).flatten().take(length).collect()
+    };
+    let rows = load.rows.min(SAMPLE_ROWS);
+    let mut keys: Vec<Bytes> = (0..rows).map(|_| bytes(load.key_bytes).into()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let mut cells = CellsBuilder::default();
+    for row in &keys {
+        for column in 0..load.columns.min(100) {
+            let qualifier = format!("{column:02}");
+            let put = CellType::Put.code();
+            let key = make_key(row, b"f", qualifier.as_bytes(), TIMESTAMP, put);
+            cells.push(CellRef::new(&key, &bytes(load.value_bytes), b"", 0));
+        }
+    }
+    cells.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOAD: Load = Load {
+        rows: 1_000_000_000,
+        key_bytes: 10,
+        columns: 3,
+        value_bytes: 8,
+        writes_per_second: 100_000,
+        encoding: DataBlockEncoding::FastDiff,
+    };
+
+    #[test]
+    fn p13_key_length_is_not_capacity() {
+        let short = capacity(&LOAD).unwrap();
+        let long = capacity(&Load { key_bytes: 50, ..LOAD }).unwrap();
+        // "10-byte keys support 1 TB, 50-byte keys 10 TB": a longer key takes more disk for the
+        // same rows, by far less than its length, and supports nothing more.
+        let ratio = long.disk_bytes as f64 / short.disk_bytes as f64;
+        assert!((1.2..3.0).contains(&ratio), "{ratio}");
+        assert_eq!(short.cells, 3_000_000_000);
+        // Without an encoding each cell repeats its key.
+        let plain =
+            capacity(&Load { encoding: DataBlockEncoding::None, ..LOAD }).unwrap().bytes_per_cell;
+        assert!(plain > 1.5 * short.bytes_per_cell, "{plain} {}", short.bytes_per_cell);
+    }
+
+    #[test]
+    fn sizes_follow_from_bytes_per_cell() {
+        let Capacity { cells, bytes_per_cell, disk_bytes, regions, .. } = capacity(&LOAD).unwrap();
+        assert_eq!(disk_bytes, (cells as f64 * bytes_per_cell) as u64);
+        assert_eq!(regions, disk_bytes.div_ceil(REGION_BYTES));
+        let idle = capacity(&Load { writes_per_second: 0, ..LOAD }).unwrap();
+        assert_eq!((idle.seconds_between_flushes, idle.written_bytes_per_second), (None, 0));
+    }
+
+    #[test]
+    fn load_without_cells_is_refused() {
+        for load in [
+            Load { rows: 0, ..LOAD },
+            Load { columns: 0, ..LOAD },
+            Load { key_bytes: 0, ..LOAD },
+            Load { rows: u64::MAX, ..LOAD },
+        ] {
+            assert!(capacity(&load).is_err(), "{load:?}");
+        }
+    }
+}
