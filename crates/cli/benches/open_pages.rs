@@ -145,7 +145,7 @@ impl Load {
                     std::thread::sleep(due.saturating_duration_since(Instant::now()));
                     let number = random.next_u64() % ROWS;
                     let began = Instant::now();
-                    if random.next_u64() % 20 == 0 {
+                    if random.next_u64().is_multiple_of(20) {
                         table.put(put(number)).unwrap();
                     } else {
                         assert!(!table.get(Get::new(row(number))).unwrap().is_empty());

@@ -15,9 +15,9 @@ pub const SUB_RANGE_RATE: u64 = 8;
 /// Operations per sampled operation of frequent rows and key samples, at least, in a busy region:
 /// half of the sample of the sub-range counters.
 pub const ROW_RATE: u64 = 2 * SUB_RANGE_RATE;
-/// Sampled operations of the sub-range counters in a column, from which on fewer are sampled: 16
-/// for each of 64 sub-ranges.
-const COLUMN_SAMPLES: u64 = 1024;
+/// Sampled operations of the sub-range counters in a column, from which on fewer are sampled: 64
+/// for each of 64 sub-ranges, so that an even load is seen as even.
+const COLUMN_SAMPLES: u64 = 4096;
 
 /// Returns the binary logarithm of the operations per sampled operation of the sub-range counters
 /// in a busy region with this many operations in a column.

@@ -61,7 +61,8 @@ impl ShardedCounters {
     pub fn increment(&self, name: &[u8], delta: i64) -> RowOp {
         let random = split_mix(self.random.fetch_add(SPLIT_MIX_INCREMENT, Ordering::Relaxed));
         // The high bits of the product are below the number of shards.
-        let shard = ((u128::from(random) * u128::from(self.shards)) >> 64) as u8;
+        let shard = (u128::from(random) * u128::from(self.shards)) >> 64;
+        let shard = u8::try_from(shard).unwrap_or_default();
         let increment = Increment::new(self.row(name, shard));
         let mut increment = increment.add(&self.family, &self.qualifier, delta);
         increment.return_results = false;

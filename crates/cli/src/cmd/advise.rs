@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use halite_rowkey_tools::advise::{Data, Fit, Load, Query, capacity, fit};
-use halite_rowkey_tools::cell_cost::DataBlockEncoding;
+use halite_rowkey_tools::cell_cost::{DataBlockEncoding, RECOMMENDED};
 
 use crate::text_table::{grouped, size};
 use crate::units::parse_bytes;
@@ -91,14 +91,17 @@ struct CapacityArgs {
     /// Cells written per second
     #[arg(long, value_name = "N", default_value_t = 0)]
     writes: u64,
-    /// Data block encoding: NONE, PREFIX, DIFF, FAST_DIFF, ROW_INDEX_V1
-    #[arg(long, value_name = "ENCODING", default_value = "FAST_DIFF", value_parser = encoding)]
+    /// Data block encoding
+    #[arg(long, value_name = "ENCODING", default_value = RECOMMENDED.name(),
+          value_parser = encoding)]
     encoding: DataBlockEncoding,
 }
 
 fn encoding(text: &str) -> Result<DataBlockEncoding, String> {
-    DataBlockEncoding::from_name(&text.to_ascii_uppercase())
-        .ok_or_else(|| "expected NONE, PREFIX, DIFF, FAST_DIFF or ROW_INDEX_V1".to_owned())
+    DataBlockEncoding::from_name(&text.to_ascii_uppercase()).ok_or_else(|| {
+        let names = DataBlockEncoding::ALL.map(DataBlockEncoding::name);
+        format!("expected one of {}", names.join(", "))
+    })
 }
 
 impl AdviseArgs {

@@ -78,7 +78,7 @@ pub(crate) fn cell(
     converter: Converter,
     max_length: Option<usize>,
 ) -> EvalResult<String> {
-    let value = if is_marker(cell) {
+    let value = if cell.is_delete() {
         String::new()
     } else {
         converter
@@ -104,10 +104,6 @@ pub(crate) fn time_and_value(
         Some(length) => text.chars().take(length).collect(),
         None => text,
     }
-}
-
-fn is_marker(cell: &CellRef<'_>) -> bool {
-    cell.cell_type().is_some_and(|kind| kind.is_delete())
 }
 
 /// Formats `family:qualifier` with escapes.

@@ -451,7 +451,7 @@ fn decoded_rows_have_names_and_types() {
     }
     let get = "get 'm', 'ann_age', {DECODED => true}";
     let (text, _) = pipe(&[&rows[..], &[get]].concat(), false);
-    assert!(text.contains("n") && text.contains("value=42"), "{text}");
+    assert!(text.contains("value=42"), "{text}");
     let (text, _) = pipe(&["create 't', 'f'", "scan 't', {DECODED => true}"], false);
     assert!(text.contains("table t, which declares none; ALTER TABLE"), "{text}");
 }

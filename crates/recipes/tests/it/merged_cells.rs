@@ -46,6 +46,7 @@ fn contribute_all(cluster: &BlockingCluster, family: FamilyDescriptor, operator:
     let row = table.get(Get::new("row")).unwrap();
     assert_eq!(row.len(), 1);
     assert_eq!(row.value("f", "q"), Some(&expected[..]), "{name}");
+    cluster.disable_table(&*name).unwrap();
     cluster.drop_table(&*name).unwrap();
 }
 
@@ -60,7 +61,9 @@ fn check_counters(cluster: &BlockingCluster, family: FamilyDescriptor) -> Result
     let counters = ShardedCounters::new(8, "f", "n")?;
     let name = format!("counters_{}", family.attributes.len());
     let table = TableDescriptor::new(name.parse()?).family(family);
-    cluster.create_table(table, &counters.splits())?;
+    let splits = counters.splits();
+    let splits: Vec<&[u8]> = splits.iter().map(|split| &split[..]).collect();
+    cluster.create_table(table, &splits)?;
     let table = cluster.table(&*name)?;
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -73,6 +76,7 @@ fn check_counters(cluster: &BlockingCluster, family: FamilyDescriptor) -> Result
     assert_eq!(table.counter(&counters, b"logins")?, 1000);
     assert_eq!(table.counter(&counters, b"none")?, 0);
     assert_eq!(table.regions()?.len(), 8);
+    cluster.disable_table(&*name)?;
     cluster.drop_table(&*name)
 }
 
@@ -114,6 +118,7 @@ fn ring_keeps_the_last_values_once_each() {
         let ids: Vec<u64> = ring.values(&row).unwrap().iter().map(|value| value.id).collect();
         assert_eq!(ids, (16..=25).rev().collect::<Vec<_>>());
         assert_eq!(row.len(), 11, "ten places and the number of values");
+        cluster.disable_table("ring").unwrap();
         cluster.drop_table("ring").unwrap();
     }
 }

@@ -2,6 +2,12 @@
 //!
 //! The cells of a sample are written with the store's own writer under each encoding. Key length
 //! decides little of it: an encoding writes what neighbors share once.
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "estimates, whose factors are not negative"
+)]
 
 use bytes::Bytes;
 use halite_types::cell::{CellsBuilder, make_key};

@@ -3,7 +3,7 @@
 
 /// Bytes of a terabyte, as the command counts it.
 pub const TB: u64 = 1 << 40;
-/// Size below which the tutorial uses MySQL.
+/// Size below which the tutorial uses `MySQL`.
 const SMALL: u64 = TB;
 /// Size above which the tutorial always uses HBase.
 const LARGE: u64 = 100 * TB;
@@ -81,7 +81,13 @@ pub fn fit(wanted: &Fit) -> Answer {
 }
 
 fn tutorial(wanted: &Fit) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "it is shown with one decimal")]
     let terabytes = wanted.bytes as f64 / TB as f64;
+    let size = if terabytes < 0.1 {
+        format!("{:.1} GB", terabytes * 1024.0)
+    } else {
+        format!("{terabytes:.1} TB")
+    };
     let (branch, verdict) = match (wanted.data, wanted.bytes, wanted.query) {
         (Data::Monitoring, ..) => ("monitoring", "OpenTSDB or InfluxDB"),
         (Data::Objects, ..) => {
@@ -95,7 +101,7 @@ fn tutorial(wanted: &Fit) -> String {
         (_, _, Query::AdHoc) => ("1 to 100 TB, queries by other columns", "a sharded SQL database"),
         (_, _, Query::Analytics) => ("1 to 100 TB, analytics", "a column store"),
     };
-    format!("{terabytes:.1} TB, {branch}: {verdict}")
+    format!("{size}, {branch}: {verdict}")
 }
 
 fn advice(wanted: &Fit) -> (&'static str, Vec<String>) {
@@ -172,9 +178,8 @@ fn against_halite(wanted: &Fit) -> Vec<&'static str> {
         against.push("Prometheus and InfluxDB come with collectors, alerts and dashboards");
     }
     if wanted.bytes > 10 * TB {
-        against.push(
-            "no table of this size was measured; the largest of docs/bench.md have some tens of GB",
-        );
+        against
+            .push("no table of this size was measured; the largest of docs/bench.md have some GB");
     }
     against
 }
@@ -183,7 +188,7 @@ fn against_others(advice: &str) -> Vec<&'static str> {
     if advice.starts_with("HBase") {
         vec!["a cluster needs HDFS, ZooKeeper and people who run them"]
     } else {
-        vec!["frequent queries by one key, at high rates of writes, are what Halite is faster at"]
+        vec!["frequent queries by one key, at high rates of writes, are what Halite is made for"]
     }
 }
 

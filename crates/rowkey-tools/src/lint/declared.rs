@@ -1,8 +1,7 @@
 //! Lint of a `CREATE TABLE`, with its declared queries and suppressions.
 
 use bytes::Bytes;
-use halite_rowkey::language::{ConditionKind, Query, TableDeclaration};
-use halite_rowkey::schema::KeySchema;
+use halite_rowkey::language::{ColumnType, ConditionKind, Query, TableDeclaration};
 use halite_rowkey::split::Splits;
 
 use super::finding::Finding;
@@ -14,7 +13,7 @@ use super::lint;
 /// sample of its keys, its load.
 pub fn lint_declaration(declaration: &TableDeclaration, known: &LintInput<'_>) -> Vec<Finding> {
     let queries: Vec<_> =
-        declaration.queries.iter().map(|query| shape(query, &declaration.key)).collect();
+        declaration.queries.iter().map(|query| shape(query, declaration)).collect();
     let declared = if known.splits.is_none() { declared_splits(declaration) } else { None };
     let subject = LintInput {
         splits: known.splits.or(declared.as_deref()),
@@ -41,7 +40,12 @@ fn declared_splits(declaration: &TableDeclaration) -> Option<Vec<Bytes>> {
 }
 
 /// Returns the conditions of a declared query on the key; the lengths of lists are not declared.
-fn shape(query: &Query, key: &KeySchema) -> QueryShape {
+fn shape(query: &Query, declaration: &TableDeclaration) -> QueryShape {
+    let key = &declaration.key;
+    let point_time = declaration.columns.iter().find_map(|column| match &column.ty {
+        ColumnType::Series { offset_of: Some(field), .. } => key.field_id(field),
+        _ => None,
+    });
     let asks = |kind| match kind {
         ConditionKind::Equal => ConditionShape::Equals,
         ConditionKind::In => ConditionShape::In,
@@ -66,6 +70,7 @@ fn shape(query: &Query, key: &KeySchema) -> QueryShape {
             .iter()
             .filter_map(|order| Some((of_key(&order.column)?, order.order)))
             .collect(),
+        point_time,
         orders_by_values: query.order.iter().any(|order| of_key(&order.column).is_none()),
         limit: query.limit,
         has_offset: query.offset.is_some(),

@@ -45,6 +45,8 @@ pub struct QueryShape {
     pub conditions: Vec<(FieldId, ConditionShape)>,
     /// Requested order of the rows.
     pub order: Vec<(FieldId, Order)>,
+    /// Field with the times of the points in a row, if the table has a `SERIES`.
+    pub point_time: Option<FieldId>,
     /// `true` if the order is by columns outside the key.
     pub orders_by_values: bool,
     /// Maximum number of rows.

@@ -59,8 +59,12 @@ impl PlannedQuery {
 
 /// Returns `true` if the key has the rows in the requested order, read from either end.
 fn is_ordered(key: &Arc<KeySchema>, query: &QueryShape) -> bool {
-    let serves =
-        |reverse| plan(key, query, 2, reverse).is_ok_and(|plan| plan.serves_order(&query.order));
+    let serves = |reverse| {
+        plan(key, query, 2, reverse).is_ok_and(|plan| match query.point_time {
+            Some(time) => plan.serves_order_of_points(&query.order, time),
+            None => plan.serves_order(&query.order),
+        })
+    };
     !query.orders_by_values && (query.order.is_empty() || serves(false) || serves(true))
 }
 

@@ -597,6 +597,27 @@ fn rule_ids_are_unique() {
 }
 
 #[test]
+fn points_of_a_series_are_ordered_in_their_row() {
+    let found = |key: &str, query: &str| {
+        let text = format!(
+            "CREATE TABLE t (v SERIES(DOUBLE) FAMILY d OFFSET OF ts, ROW KEY {key}) WITH QUERIES \
+             (one: {query})"
+        );
+        let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
+        lint_declaration(&declaration, &LintInput::default())
+            .iter()
+            .any(|finding| finding.rule.id == "Q-SORT")
+    };
+    let sensors = "(SALT(16 BY id), id STRING, BUCKET(ts TIMESTAMP, '1h') DESC)";
+    assert!(!found(sensors, "id = ? ORDER BY ts DESC LIMIT 1"));
+    assert!(!found(sensors, "id = ? AND ts IN RANGE ORDER BY ts"));
+    assert!(found(sensors, "ALL ORDER BY ts DESC"));
+    let metrics = "(id STRING, BUCKET(ts TIMESTAMP, '1h') DESC, metric STRING)";
+    assert!(found(metrics, "id = ? ORDER BY ts DESC"), "a bucket has a row for each metric");
+    assert!(!found(metrics, "id = ? AND metric = ? ORDER BY ts DESC"));
+}
+
+#[test]
 fn sort_findings_agree_with_the_planner() {
     let found = |key: &str, query: &str| {
         let text = format!(

@@ -160,7 +160,12 @@ impl Plan {
 
     /// Returns `true` if that is the `required` order, so that no sort is required.
     pub fn serves_order(&self, required: &[(FieldId, Order)]) -> bool {
-        order::serves(&self.order, |field| self.pins(field), required)
+        order::serves(&self.order, |field| self.pins(field), required, None)
+    }
+
+    /// As [`Self::serves_order`], for the points of a `SERIES` whose times are the field `time`.
+    pub fn serves_order_of_points(&self, required: &[(FieldId, Order)], time: FieldId) -> bool {
+        order::serves(&self.order, |field| self.pins(field), required, Some(time))
     }
 
     /// Returns the notes.

@@ -63,11 +63,13 @@ fn opposite(order: Order) -> Order {
 }
 
 /// Returns `true` if rows in the order of `terms` are in the order of `required`. Fields for which
-/// `pinned` returns `true` have a single value, so they change no order.
+/// `pinned` returns `true` have a single value, so they change no order. A row of a `SERIES` holds
+/// the values of the field `in_row` in a part of it, in either order.
 pub(super) fn serves(
     terms: &[OrderTerm],
     pinned: impl Fn(FieldId) -> bool,
     required: &[(FieldId, Order)],
+    in_row: Option<FieldId>,
 ) -> bool {
     let mut required = required.iter().filter(|(field, _)| !pinned(*field)).peekable();
     let mut terms = terms.iter().filter(|term| !pinned(term.field)).peekable();
@@ -78,6 +80,11 @@ pub(super) fn serves(
         }
         match term.by {
             OrderedBy::Value => drop(required.next()),
+            // If no other field tells rows of a part apart, it is one row.
+            OrderedBy::Part if in_row == Some(field) => {
+                required.next();
+                return required.peek().is_none() && terms.next().is_none();
+            }
             // Its buckets are sorted; the next term determines the order within a bucket.
             OrderedBy::Part => {}
             OrderedBy::Bytes => return false,

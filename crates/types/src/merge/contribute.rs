@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::key::to_string_binary;
 use crate::op::{CheckAndMutate, Increment, Put, RowOp};
 use crate::query::Get;
+use crate::schema::FamilyDescriptor;
 use crate::table::{Table, TableExt as _};
 
 /// Attempts of a change whose column is changed by others meanwhile.
@@ -70,7 +71,8 @@ impl MergedColumn {
         value: &[u8],
     ) -> Result<()> {
         let descriptor = table.descriptor().await?;
-        let merges = descriptor.find_family(&self.family).and_then(|known| known.merge_operator());
+        let merges =
+            descriptor.find_family(&self.family).and_then(FamilyDescriptor::merge_operator);
         match merges {
             Some(known) if known != operator => Err(Error::invalid(format!(
                 "family {} merges by {known}, not by {operator}",

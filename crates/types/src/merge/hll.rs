@@ -1,4 +1,4 @@
-//! HyperLogLog sketches: how many distinct items, in at most 12,289 bytes.
+//! `HyperLogLog` sketches: how many distinct items, in at most 12,289 bytes.
 //!
 //! ```text
 //! sparse  0x01 | entry ..      entries ascending by register, each register once, of 3 bytes,
@@ -8,6 +8,11 @@
 //! An item is hashed to 64 bits ([`hash`]). The highest 14 bits are its register; the rank is the
 //! position of the first 1 among the others, from 1 on, and 51 if all 50 are 0. A sketch with up to
 //! 4,095 registers in use is sparse, otherwise dense: equal sketches have equal bytes.
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "there are 2^14 registers of ranks below 64"
+)]
 
 use crate::error::{Error, Result};
 
@@ -25,7 +30,7 @@ const ENTRY_BYTES: usize = 3;
 const DENSE_BYTES: usize = REGISTERS * RANK_BITS as usize / 8;
 const MAX_SPARSE: usize = DENSE_BYTES / ENTRY_BYTES - 1;
 
-/// HyperLogLog sketch of precision 14. The standard error of [`Hll::estimate`] is 0.81 %.
+/// `HyperLogLog` sketch of precision 14. The standard error of [`Hll::estimate`] is 0.81 %.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hll(Registers);
 

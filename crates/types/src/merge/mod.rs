@@ -28,7 +28,7 @@ pub enum MergeOperator {
     Min,
     /// Greatest of 8-byte big-endian signed integers.
     Max,
-    /// Union of HyperLogLog sketches ([`Hll`]).
+    /// Union of `HyperLogLog` sketches ([`Hll`]).
     Hll,
     /// Union of bitmaps ([`Bitmap`]).
     Bitmap,

@@ -183,6 +183,9 @@ fn failures_leave_nothing() {
     assert!(rig.error(&job).contains("it is empty"));
     let mut job = rig.job("id,v\na,1\n");
     job.to = rig.path("store");
+    assert!(job.run(&rig.backend).err().unwrap().to_string().contains("is a store of Halite"));
+    job.to = rig.path("full");
+    fs::create_dir_all(rig.path("full/f")).unwrap();
     assert!(job.run(&rig.backend).err().unwrap().to_string().contains("is not empty"));
     // An empty directory becomes the output.
     fs::create_dir(rig.path("out")).unwrap();

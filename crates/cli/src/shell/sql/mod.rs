@@ -24,7 +24,7 @@ pub(super) fn begins(text: &str) -> bool {
     let (word, rest) = text.split_at(end);
     let is = |beginning: &&str| word.eq_ignore_ascii_case(beginning);
     let next = rest.trim_start();
-    if BEGINNINGS.iter().any(|beginning| is(&beginning)) {
+    if BEGINNINGS.iter().any(is) {
         return !next.starts_with(['=', '.', ',']) && (rest.is_empty() || next.len() < rest.len());
     }
     let behind = next.get(..4).unwrap_or_default();
