@@ -25,7 +25,7 @@ fn long_functions(path: &str, text: &str) -> Vec<Finding> {
                 && indentation_of(other) == indentation
                 && other[indentation..].starts_with('}')
         };
-        let Some(length) = lines[at + 1..].iter().position(|line| ends(&line)) else { continue };
+        let Some(length) = lines[at + 1..].iter().position(ends) else { continue };
         let size = code_lines(lines[at..=at + 1 + length].iter().copied());
         if size > MAX_LINES {
             let fix = format!(

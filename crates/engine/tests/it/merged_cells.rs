@@ -1,4 +1,5 @@
 //! Merged columns: a contribution counts once, whatever was flushed, compacted, split or lost.
+#![expect(clippy::cast_possible_truncation, reason = "random numbers below small ones")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -101,8 +102,11 @@ fn try_apply(engine: &Engine, op: RowOp) -> Result<(), halite_types::Error> {
     engine.table(&name())?.batch(vec![op])?.pop().unwrap().map(drop)
 }
 
-/// Returns a random write, and its effect on the model.
-fn random_write(rng: &mut Random) -> (RowOp, Box<dyn Fn(&mut Model)>) {
+/// Effect of a write on the model.
+type Effect = Box<dyn Fn(&mut Model)>;
+
+/// Returns a random write, and its effect.
+fn random_write(rng: &mut Random) -> (RowOp, Effect) {
     let row = format!("r{}", rng.below(3));
     let qualifier = ["", "p", "q"][rng.below(3) as usize].to_owned();
     let operator = OPERATORS[rng.below(5) as usize];
@@ -179,7 +183,7 @@ fn run(seed: u64) -> usize {
         if rng.below(3) == 0 {
             sim.clock.advance_ms(rng.below(3) as u32);
         }
-        let (mut done, mut change): (_, Option<Box<dyn Fn(&mut Model)>>) = (Ok(()), None);
+        let (mut done, mut change): (_, Option<Effect>) = (Ok(()), None);
         if rng.below(4) > 0 {
             let (op, effect) = random_write(&mut rng);
             let is_delete = matches!(op, RowOp::Delete(_));
@@ -236,7 +240,7 @@ fn sum(engine: &Engine, get: &Get) -> Option<i64> {
 }
 
 fn add(engine: &Engine, number: i64) {
-    apply(engine, Put::new("r").add("sum", "q", number.to_be_bytes().to_vec()).into());
+    apply(engine, Put::new("r").add("sum", "q", number.to_be_bytes()).into());
 }
 
 #[test]

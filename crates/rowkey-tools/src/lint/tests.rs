@@ -608,11 +608,11 @@ fn points_of_a_series_are_ordered_in_their_row() {
             .iter()
             .any(|finding| finding.rule.id == "Q-SORT")
     };
-    let sensors = "(SALT(16 BY id), id STRING, BUCKET(ts TIMESTAMP, '1h') DESC)";
+    let sensors = "(SALT(16 BY id), id STRING, BUCKET(ts, '1h') DESC)";
     assert!(!found(sensors, "id = ? ORDER BY ts DESC LIMIT 1"));
     assert!(!found(sensors, "id = ? AND ts IN RANGE ORDER BY ts"));
     assert!(found(sensors, "ALL ORDER BY ts DESC"));
-    let metrics = "(id STRING, BUCKET(ts TIMESTAMP, '1h') DESC, metric STRING)";
+    let metrics = "(id STRING, BUCKET(ts, '1h') DESC, metric STRING)";
     assert!(found(metrics, "id = ? ORDER BY ts DESC"), "a bucket has a row for each metric");
     assert!(!found(metrics, "id = ? AND metric = ? ORDER BY ts DESC"));
 }
