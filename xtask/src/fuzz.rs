@@ -19,7 +19,7 @@ HBase's logs, guided by code coverage.
 
     cargo xtask fuzz                   fuzz every target for a minute, as `cargo xtask test` does
     cargo xtask fuzz TARGET SECONDS    fuzz one target: frames, zookeeper, server, rowkey, disk,
-                                       codecs, hbase_wal
+                                       codecs, hbase_wal, merged_cells
     cargo xtask fuzz TARGET FILE       rerun a failed input
 
 The fuzzer needs a C++ compiler. Without one `cargo xtask test` skips it, or fails if CI=true is set.
