@@ -9,6 +9,9 @@ use halite::BlockingCluster;
 
 use crate::explain::NamedQuery;
 
+/// First time of generated items: 2024-03-15T00:00:00Z, in milliseconds.
+pub(crate) const T0: i64 = 1_710_460_800_000;
+
 /// Description of a recipe.
 #[derive(Debug)]
 pub struct About {

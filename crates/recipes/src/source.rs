@@ -3,7 +3,7 @@
 //! Items are requested in about the order of their numbers. A number before those in memory begins
 //! the file again.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,10 @@ const ZIP_HEADER_BYTES: usize = 30;
 pub(crate) type Parser<T> = Box<dyn FnMut(&csv::StringRecord, &mut Vec<T>) -> Result<()> + Send>;
 /// Returns the parser for a file with these headings.
 pub(crate) type Format<T> = fn(&csv::StringRecord) -> Result<Parser<T>>;
+
+/// Names, with the number of items that have each.
+#[derive(Debug, Default)]
+pub(crate) struct NameCounts(HashMap<String, u64>);
 
 /// Items of a file.
 pub(crate) struct Source<T> {
@@ -47,6 +51,34 @@ struct Lines<T> {
     line: csv::StringRecord,
     parsed: Vec<T>,
     digest: Arc<Mutex<u64>>,
+}
+
+impl NameCounts {
+    /// Counts an item.
+    pub(crate) fn add(&mut self, name: &str) {
+        match self.0.get_mut(name) {
+            Some(count) => *count += 1,
+            None => drop(self.0.insert(name.to_owned(), 1)),
+        }
+    }
+
+    /// Returns the names, the most frequent first.
+    pub(crate) fn into_ranked(self) -> Vec<String> {
+        let mut counts: Vec<_> = self.0.into_iter().map(|(name, count)| (count, name)).collect();
+        counts.sort_by(|a, b| b.cmp(a));
+        counts.into_iter().map(|(_, name)| name).collect()
+    }
+}
+
+/// Returns the index of a column of `file`.
+///
+/// # Errors
+/// A file with other columns.
+pub(crate) fn column(headings: &csv::StringRecord, name: &str, file: &str) -> Result<usize> {
+    headings
+        .iter()
+        .position(|heading| heading == name)
+        .with_context(|| format!("it has no column {name}; use {file}"))
 }
 
 impl<T: Clone> Source<T> {

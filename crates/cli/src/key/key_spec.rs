@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use halite::rowkey::language::TableDeclaration;
 use halite::rowkey::plan::PlanOptions;
 use halite::rowkey::{Dictionary, KeyResolver, KeySchema, SaltGenerator};
-use halite::{RegionInfo, TableDescriptor, TableName, block_on};
+use halite::{Cluster, RegionInfo, TableDescriptor, TableName, block_on};
 
 use crate::backend::Backend;
 use crate::key::arguments::KeySpecArgs;
@@ -22,10 +22,7 @@ pub(crate) struct ResolvedKey {
 impl ResolvedKey {
     /// Returns the resolver for values that the key does not contain.
     pub(crate) fn resolver(&self) -> Arc<dyn KeyResolver + Send + Sync> {
-        match &self.dictionary {
-            Some(dictionary) => Arc::clone(dictionary) as _,
-            None => Arc::new(SaltGenerator::default()),
-        }
+        resolver_of(self.dictionary.clone())
     }
 
     /// Returns the options for planning queries on the key.
@@ -83,12 +80,30 @@ pub(crate) fn resolve_in(place: &Backend, table: &TableName) -> anyhow::Result<R
     let handle = cluster.table(table);
     let key = key_for_table(&*block_on(handle.descriptor())?)?;
     let regions = block_on(handle.regions())?;
-    let dictionary = if Dictionary::is_needed(&key) {
-        Some(Arc::new(block_on(Dictionary::open_existing(&**cluster, table, &key))?))
-    } else {
-        None
-    };
+    let dictionary = dictionary_of(&**cluster, table, &key)?;
     Ok(ResolvedKey { key, regions, dictionary })
+}
+
+/// Returns the dictionaries of a table, if its key has any.
+pub(crate) fn dictionary_of(
+    cluster: &dyn Cluster,
+    table: &TableName,
+    key: &KeySchema,
+) -> halite::Result<Option<Arc<Dictionary>>> {
+    if !Dictionary::is_needed(key) {
+        return Ok(None);
+    }
+    block_on(Dictionary::open_existing(cluster, table, key)).map(|found| Some(Arc::new(found)))
+}
+
+/// Returns the resolver for values that a key does not contain.
+pub(crate) fn resolver_of(
+    dictionary: Option<Arc<Dictionary>>,
+) -> Arc<dyn KeyResolver + Send + Sync> {
+    match dictionary {
+        Some(dictionary) => dictionary,
+        None => Arc::new(SaltGenerator::default()),
+    }
 }
 
 /// Parses a key declaration, or the one in a file given as `@FILE`.

@@ -24,7 +24,7 @@ mod trace_file;
 pub(crate) use codec::{decode, encode};
 pub(crate) use explain::explain;
 pub(crate) use infer::{OutputFormat, infer_file, infer_table};
-pub(crate) use key_spec::{ResolvedKey, declares_key, resolve_in};
+pub(crate) use key_spec::{ResolvedKey, declares_key, dictionary_of, resolve_in, resolver_of};
 pub(crate) use lint::{FailOn, LintFormat, explain_rule, lint_file, lint_table};
 pub(crate) use new::new;
 pub(crate) use presplit::presplit_table;

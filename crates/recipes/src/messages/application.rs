@@ -8,12 +8,12 @@ use anyhow::Result;
 use messages::Message;
 
 use super::design::{Design, List};
-use super::generator::{Generator, Item, T0};
+use super::generator::{Generator, Item};
 use super::oracle::lists_of;
 use super::{load, verify};
 use crate::explain::NamedQuery;
 use crate::paging::{ALL_TIMES, Position, verify_while_writing};
-use crate::recipe::{Application, Load, Outcome, Verified};
+use crate::recipe::{Application, Load, Outcome, T0, Verified};
 
 /// Messages shown of a list.
 const SHOWN_MESSAGES: usize = 5;

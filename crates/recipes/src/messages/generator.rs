@@ -4,10 +4,8 @@
 use messages::{Edit, Message};
 
 use crate::random::Random;
-use crate::recipe::Load;
+use crate::recipe::{Load, T0};
 
-/// 2024-03-15T00:00:00Z in milliseconds.
-pub(super) const T0: i64 = 1_710_460_800_000;
 /// 100 million messages per day, the tutorial's rate.
 const MESSAGES_PER_SECOND: u64 = 1_157;
 /// Messages of one user in the mean.

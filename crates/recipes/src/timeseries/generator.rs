@@ -9,10 +9,8 @@ use timeseries::Reading;
 use super::values::{VALUE_MODELS, ValueModel};
 use super::weather::Weather;
 use crate::random::Random;
-use crate::recipe::Load;
+use crate::recipe::{Load, T0};
 
-/// 2024-03-15T00:00:00Z in milliseconds.
-pub(super) const T0: i64 = 1_710_460_800_000;
 /// Time between two readings of a device.
 pub(super) const PERIOD_MS: i64 = 10_000;
 const JITTER_MS: u64 = 20;

@@ -6,11 +6,11 @@ use anyhow::{Result, anyhow};
 use halite::{CompactionKind, declare_tables};
 use timeseries::{PointRows, Reading, Sensors, TABLES};
 
-use super::generator::{PERIOD_MS, T0};
+use super::generator::PERIOD_MS;
 use super::values::{VALUE_MODELS, ValueModel};
 use crate::bench::stored_bytes;
 use crate::random::Random;
-use crate::recipe::{Load, Site};
+use crate::recipe::{Load, Site, T0};
 
 /// Points of one device: ten hours.
 const DEVICE_POINTS: u64 = 3_600;

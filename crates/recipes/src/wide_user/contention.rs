@@ -9,8 +9,7 @@ use anyhow::{Result, ensure};
 use wide_user::{Order, RING_ORDERS};
 
 use super::design::Design;
-use super::generator::T0;
-use crate::recipe::Verified;
+use crate::recipe::{T0, Verified};
 
 /// User that no item names.
 const USER: &str = "contended";

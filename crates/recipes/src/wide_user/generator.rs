@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use wide_user::{Order, RING_ORDERS, User};
 
 use crate::random::Random;
-use crate::recipe::Load;
+use crate::recipe::{Load, T0};
 
-/// 2024-03-15T00:00:00Z in milliseconds.
-pub(super) const T0: i64 = 1_710_460_800_000;
 const MINUTE_MS: i64 = 60_000;
 /// Orders of one user in the mean.
 const ORDERS_PER_USER: u64 = 20;

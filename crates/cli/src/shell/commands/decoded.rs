@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use halite::block_on;
+use halite::rowkey::KeyResolver;
 use halite::rowkey::language::TableDeclaration;
 use halite::rowkey::literal::LiteralDisplay;
 use halite::rowkey::record::{RecordCell, RecordCodec};
-use halite::rowkey::{Dictionary, KeyResolver, SaltGenerator};
 use halite_types::key::to_string_binary;
 use halite_types::{CellRef, TableName};
 
 use super::error_hints::ErrorContext;
+use crate::key::{dictionary_of, resolver_of};
 use crate::shell::print;
 use crate::shell::session::{EvalResult, Interrupt, Session};
 
@@ -35,13 +35,8 @@ impl RowDecoder {
             Interrupt::Problem(format!("what table {table} declares cannot be read: {error}"))
         };
         let declaration = declaration.map_err(|error| unreadable(error.to_string()))?;
-        let resolver: Arc<dyn KeyResolver + Send + Sync> =
-            if Dictionary::is_needed(&declaration.key) {
-                let cluster = &**session.async_cluster();
-                Arc::new(block_on(Dictionary::open_existing(cluster, table, &declaration.key))?)
-            } else {
-                Arc::new(SaltGenerator::default())
-            };
+        let dictionary = dictionary_of(&**session.async_cluster(), table, &declaration.key)?;
+        let resolver = resolver_of(dictionary);
         Ok(Self { codec: RecordCodec::new(&declaration).map_err(unreadable)?, resolver })
     }
 
