@@ -1,14 +1,16 @@
 //! Cost of recording the load by key: puts and gets with the levels `Off` and `Sub` beside each
 //! other, in slices that alternate, so that other work on the machine meets both.
 //!
-//! `cargo run --release -p halite-engine --features heat --example heat_cost [SLICES [SIDE]]`
+//! `cargo run --release -p halite-engine --features heat --example heat_cost [ROUNDS [SIDE]]`
 //!
 //! `SIDE` is the level beside `off`, `sub` unless given; with `off` the ratios are the noise.
 //!
 //! The throughput is that of the calling thread's own processor time, which other programs disturb
-//! less than the time of the clock. A slice and the one after it are compared, and printed are
-//! the medians of these ratios and, after the sign, half the distance of their quartiles divided by
-//! the root of their number: about the error of the median.
+//! less than the time of the clock. Two equal stores in one process differ by several percent, as
+//! their memory lies: each round opens both anew, in the other order. A slice and the one after it
+//! are compared, and the median of these ratios is the round's. Printed are the medians of the
+//! rounds and, after the sign, half the distance of their quartiles divided by the root of their
+//! number: about the error of the median.
 //!
 //! On a machine whose noise is larger than the cost, instructions tell more:
 //! `valgrind --tool=callgrind target/release/examples/heat_cost count LEVEL WORKLOAD CALLS` prints
@@ -33,8 +35,13 @@ use halite_types::{
 };
 
 const ROWS: u64 = 200_000;
-const REGIONS: u64 = 16;
-const SLICE: Duration = Duration::from_millis(100);
+const REGIONS: u64 = 4;
+const SLICE: Duration = Duration::from_millis(50);
+/// Slices of each side and workload before those that are measured: a load that has lasted is
+/// recorded at another rate than one that begins.
+const WARM_SLICES: usize = 20;
+/// Slices of each side and workload in a round.
+const SLICES: usize = 20;
 
 struct Side {
     name: &'static str,
@@ -141,9 +148,10 @@ fn quantile(values: &[f64], part: usize, parts: usize) -> f64 {
     values[values.len() * part / parts]
 }
 
-/// Median of the ratios of neighbouring slices, and about its error.
+/// Median of the rounds' ratios of neighbouring slices, and about its error.
 fn ratio(off: &[f64], sub: &[f64]) -> String {
     let ratios: Vec<f64> = off.iter().zip(sub).map(|(off, sub)| sub / off).collect();
+    let ratios: Vec<f64> = ratios.chunks(SLICES).map(median).collect();
     let spread = quantile(&ratios, 3, 4) - quantile(&ratios, 1, 4);
     format!("{:.3} \u{b1} {:.3}", median(&ratios), spread / 2.0 / (ratios.len() as f64).sqrt())
 }
@@ -166,10 +174,13 @@ fn main() {
     if arguments.first().is_some_and(|first| first == "count") {
         return count(&arguments[1..]);
     }
-    let slices: usize = std::env::args().nth(1).map_or(60, |text| text.parse().unwrap());
-    let level = std::env::args().nth(2);
-    let level = level.map_or(HeatLevel::Sub, |name| HeatLevel::from_name(&name).unwrap());
-    let mut sides = [open("off", HeatLevel::Off), open(level.name(), level)];
+    let rounds: usize = arguments.first().map_or(12, |text| text.parse().unwrap());
+    let level = arguments.get(1).map(|name| HeatLevel::from_name(name).unwrap());
+    let level = level.unwrap_or(HeatLevel::Sub);
+    let mut measured: [[Measured; 2]; WORKLOADS.len()] = Default::default();
+    for round in 0..rounds {
+        measure_round(round, level, &mut measured);
+    }
     println!(
         "{:<12}{:>12}{:>12}{:>16}{:>16}",
         "workload",
@@ -178,14 +189,7 @@ fn main() {
         "ratio",
         "p99 ratio"
     );
-    for (workload, one) in WORKLOADS {
-        let mut measured = [Measured::default(), Measured::default()];
-        for slice in 0..2 * slices {
-            // The order changes, so that neither always follows the other.
-            let side = (slice + slice / 2) % 2;
-            sides[side].slice(&mut measured[side], one);
-        }
-        let [off, sub] = &measured;
+    for ((workload, _), [off, sub]) in WORKLOADS.iter().zip(&measured) {
         println!(
             "{workload:<12}{:>12.0}{:>12.0}{:>16}{:>16}",
             median(&off.rates),
@@ -193,6 +197,24 @@ fn main() {
             ratio(&off.rates, &sub.rates),
             ratio(&off.p99s, &sub.p99s)
         );
+    }
+}
+
+/// Opens both stores and runs all workloads on them.
+fn measure_round(round: usize, level: HeatLevel, measured: &mut [[Measured; 2]; WORKLOADS.len()]) {
+    let mut levels = [HeatLevel::Off, level];
+    levels.rotate_left(round % 2);
+    let mut sides = levels.map(|level| open(level.name(), level));
+    sides.rotate_left(round % 2);
+    for ((_, one), measured) in WORKLOADS.iter().zip(measured) {
+        let mut unmeasured = Measured::default();
+        for slice in 0..2 * (WARM_SLICES + SLICES) {
+            // The order changes, so that neither always follows the other.
+            let side = (slice + slice / 2) % 2;
+            let is_warm = slice >= 2 * WARM_SLICES;
+            let into = if is_warm { &mut measured[side] } else { &mut unmeasured };
+            sides[side].slice(into, *one);
+        }
     }
     for side in sides {
         assert!(side.engine.heat_failure().is_none(), "{}", side.name);

@@ -16,6 +16,9 @@ pub struct KeySample {
     /// Maximum number of keys.
     most: usize,
     keys: Vec<SampledKey>,
+    /// Operations since the begin.
+    arrived: u64,
+    /// Operations of which the keys are a sample: those before the rate fell count less.
     seen: u64,
     random: SplitMix64,
 }
@@ -43,12 +46,13 @@ impl KeySample {
     /// Returns a sample of at most `most` keys.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self { most, keys: Vec::new(), seen: 0, random: SplitMix64::new(0) }
+        Self { most, keys: Vec::new(), arrived: 0, seen: 0, random: SplitMix64::new(0) }
     }
 
     /// Adds an operation.
     pub fn add(&mut self, row: &[u8], is_write: bool, is_scan: bool) {
-        let arrival = self.seen;
+        let arrival = self.arrived;
+        self.arrived += 1;
         self.seen += 1;
         let random = self.random.next_u64();
         let row = &row[..row.len().min(MAX_KEY_BYTES)];
@@ -73,18 +77,29 @@ impl KeySample {
     /// Forgets the operations so far: those that follow are chosen with another probability.
     pub fn restart(&mut self) {
         self.keys.clear();
-        self.seen = 0;
+        (self.arrived, self.seen) = (0, 0);
+    }
+
+    /// Gives the operations so far half of their weight: each of those that follow stands for twice
+    /// as many.
+    pub fn halve(&mut self) {
+        self.seen /= 2;
+        let most = usize::try_from(self.seen).unwrap_or(usize::MAX);
+        while self.keys.len() > most {
+            let place = (u128::from(self.random.next_u64()) * self.keys.len() as u128) >> 64;
+            self.keys.swap_remove(usize::try_from(place).unwrap_or(0));
+        }
     }
 
     /// Returns the sample in the order of arrival and begins a new one.
     pub fn take(&mut self) -> Vec<SampledKey> {
-        self.seen = 0;
+        (self.arrived, self.seen) = (0, 0);
         let mut keys = std::mem::take(&mut self.keys);
         keys.sort_by_key(|key| key.arrival);
         keys
     }
 
-    /// Returns the number of operations of which this is a sample.
+    /// Returns the number of operations of which this is a sample, in units of the last one's weight.
     #[must_use]
     pub fn seen(&self) -> u64 {
         self.seen
@@ -115,5 +130,33 @@ mod tests {
         }
         let expected = 50 * MAX_KEYS / 3;
         assert!(thirds.iter().all(|count| count.abs_diff(expected) < expected / 8), "{thirds:?}");
+    }
+    /// Every second operation of the later half arrives here, and its keys are half of the sample.
+    #[test]
+    fn sample_is_uniform_over_a_change_of_rate() {
+        let mut later = 0;
+        let mut sample = KeySample::default();
+        for _ in 0..50 {
+            for number in 0..3000_u32 {
+                if number == 2000 {
+                    sample.halve();
+                }
+                sample.add(&number.to_be_bytes(), true, false);
+            }
+            assert_eq!(sample.seen(), 2000);
+            let keys = sample.take();
+            assert!(keys.is_sorted_by(|one, next| one.arrival < next.arrival));
+            later += keys.iter().filter(|key| key.arrival >= 2000).count();
+        }
+        let expected = 50 * MAX_KEYS / 2;
+        assert!(later.abs_diff(expected) < expected / 8, "{later}, not {expected}");
+    }
+
+    #[test]
+    fn small_sample_is_halved() {
+        let mut sample = KeySample::new(100);
+        (0..50_u32).for_each(|number| sample.add(&number.to_be_bytes(), true, false));
+        sample.halve();
+        assert_eq!(sample.take().len(), 25);
     }
 }

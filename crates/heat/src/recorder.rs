@@ -13,12 +13,15 @@ use crate::sampler::{self, SUB_RANGE_RATE};
 use crate::space_saving::{COUNTERS, FrequentRow, SpaceSaving};
 use crate::sub_ranges::{MAX_SUB_RANGES, SubRanges};
 
-/// Operations of one column after which a region is sampled. Those before are all recorded, since a
-/// quiet region has no others; each takes less than a microsecond.
-const WHOLE_OPERATIONS: u32 = 512;
+/// Recorded operations of one column after which a region is sampled, and after as many more at half
+/// the rate. The first are all recorded, since a quiet region has no others; each takes less than a
+/// microsecond.
+const WHOLE_OPERATIONS: u64 = 512;
 /// Operations of a column at and above which the region begins the next one sampled, and has all
 /// counters and keys for it, whatever the number of regions.
-const BUSY_OPERATIONS: u64 = 2 * WHOLE_OPERATIONS as u64;
+const BUSY_OPERATIONS: u64 = 2 * WHOLE_OPERATIONS;
+/// Largest binary logarithm of the operations per recorded one.
+const MAX_SHIFT: u32 = 32;
 /// Frequent rows of a column.
 const TOP_ROWS: usize = 16;
 /// Share of one sub-range in the requests above which boundaries are chosen again, as 1 of this.
@@ -86,12 +89,29 @@ struct Rows {
     frequent: SpaceSaving,
     prefixes: Prefixes,
     sample: KeySample,
-    /// Operations that were recorded in the current column.
-    recorded: u32,
+    /// Operations that were recorded in the current column, since the rate was last changed.
+    recorded: u64,
     /// Columns since the boundaries were chosen.
     columns: u32,
     /// `true` if boundaries have been chosen.
     is_divided: bool,
+}
+
+impl Rows {
+    /// Returns the binary logarithm of the operations per recorded one that follows `shift`, if the
+    /// column has enough recorded ones for it: a load that grows costs what the one before did.
+    fn next_shift(&mut self, shift: u32) -> Option<u32> {
+        if self.recorded < WHOLE_OPERATIONS || shift >= MAX_SHIFT {
+            return None;
+        }
+        self.recorded = 0;
+        if shift == 0 {
+            self.sample.restart();
+            return Some(SUB_RANGE_RATE.trailing_zeros());
+        }
+        self.sample.halve();
+        Some(shift + 1)
+    }
 }
 
 /// Load of a region in one span of time.
@@ -187,9 +207,8 @@ impl RegionRecorder {
         let is_scan = kind == OperationKind::ScannedRow;
         rows.sample.add(row, kind.is_write(), is_scan);
         rows.recorded += 1;
-        if shift == 0 && rows.recorded >= WHOLE_OPERATIONS {
-            rows.sample.restart();
-            self.range_shift.store(SUB_RANGE_RATE.trailing_zeros(), Relaxed);
+        if let Some(shift) = rows.next_shift(shift) {
+            self.range_shift.store(shift, Relaxed);
         }
     }
 
@@ -442,6 +461,29 @@ mod tests {
         assert_eq!(hot.row, row(77));
         assert!(hot.count.abs_diff(120_000) < 12_000, "{}", hot.count);
         assert!(column.missed_weight < 12_000, "{}", column.missed_weight);
+    }
+
+    /// A load that grows within a column is not recorded at the rate of the one before.
+    #[test]
+    fn column_has_a_bounded_number_of_samples_from_the_first() {
+        let recorder = RegionRecorder::default();
+        let mut random = fastrand::Rng::with_seed(9);
+        let mut recorded = 0;
+        for number in 0..3_000_000 {
+            let row = row(if random.u64(..10) < 3 { 77 } else { random.u64(..10_000) });
+            recorder.record_with(number, || {
+                recorded += 1;
+                Some((OperationKind::Get, &row, 100))
+            });
+        }
+        assert!(recorded < 16_000, "{recorded}");
+        let exact = Load::new([3_000_000, 0, 0, 0, 0, 0]);
+        let column = recorder.drain(&exact, WHOLE, Vec::new);
+        assert_eq!(column.loads[0].requests(), 3_000_000);
+        let hot = &column.top_rows[0];
+        assert!(hot.row == row(77) && hot.count.abs_diff(900_000) < 90_000, "{}", hot.count);
+        let later = column.sample.iter().filter(|key| key.arrival >= 7 * 512).count();
+        assert!(later > MAX_KEYS / 2, "{later}: the sample is of the whole column");
     }
 
     /// The busier a region, the smaller the part of its operations that is sampled; what is known

@@ -79,6 +79,19 @@ impl Gate {
         shift == 0 || is_sampled_of(position(number), shift)
     }
 
+    /// Returns which of `count` operations from number `first` on pass, as distances from it. All are
+    /// judged by the rate at the begin.
+    #[inline]
+    pub fn passing(&self, first: u64, count: usize) -> impl Iterator<Item = usize> {
+        let shift = self.shift.load(Relaxed);
+        let mut next = position(first);
+        (0..count).filter(move |_| {
+            let position = next;
+            next = next.wrapping_add(SPLIT_MIX_INCREMENT);
+            shift == 0 || is_sampled_of(position, shift)
+        })
+    }
+
     /// Lets one operation of `2^shift` pass.
     pub fn set(&self, shift: u32) {
         self.shift.store(shift.min(Self::SHUT), Relaxed);
@@ -150,6 +163,18 @@ mod tests {
                 }
             }
             assert!(counts.iter().all(|count| (75..=125).contains(count)), "{period}: {counts:?}");
+        }
+    }
+    #[test]
+    fn gate_lets_the_same_numbers_pass_one_by_one_and_together() {
+        let gate = Gate::default();
+        for shift in [0, 3, 7, 63] {
+            gate.set(shift);
+            for first in [0, 1_000_003, u64::MAX - 500] {
+                let single: Vec<usize> =
+                    (0..1000).filter(|&at| gate.passes(first.wrapping_add(at as u64))).collect();
+                assert_eq!(gate.passing(first, 1000).collect::<Vec<_>>(), single);
+            }
         }
     }
 }

@@ -169,8 +169,8 @@ impl RegionHeat {
     /// Records rows that a scan returned. `first` is the number of read requests before them.
     pub(super) fn record_rows(&self, first: u64, counters: &Counters, rows: &[Row]) {
         // Rows are read only if they are recorded: most of a busy region's are not.
-        for (number, row) in (first..).zip(rows).filter(|(number, _)| counters.gate.passes(*number))
-        {
+        for at in counters.gate.passing(first, rows.len()) {
+            let (number, row) = (first.wrapping_add(at as u64), &rows[at]);
             let Some(recorder) = self.recorder().filter(|_| !row.is_partial()) else { continue };
             let bytes = row.cells().bytes().len() as u64;
             recorder.record(number, OperationKind::ScannedRow, row.key(), bytes);
