@@ -59,12 +59,14 @@ impl Counters {
     }
 
     /// Returns the number of read requests so far.
+    #[cfg(feature = "heat")]
     #[inline]
     pub(crate) fn read_requests(&self) -> u64 {
         self.read_requests.load(Ordering::Relaxed)
     }
 
     /// Returns the number of write requests so far.
+    #[cfg(feature = "heat")]
     #[inline]
     pub(crate) fn write_requests(&self) -> u64 {
         self.write_requests.load(Ordering::Relaxed)

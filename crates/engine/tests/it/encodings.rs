@@ -133,6 +133,75 @@ fn encoded_block_ratio_makes_blocks_larger() {
     assert!(with >= 2 && 2 * with < without, "{with} and {without} blocks");
 }
 
+/// Returns the number of data blocks and the type of the Bloom filter of each store file.
+fn blocks_and_filters(sim: &SimEnv) -> Vec<(usize, String)> {
+    let store_files = sim.fs.files().into_iter().filter(|(path, _)| {
+        path.starts_with("data/") && path.contains("/f/") && !path.contains("/.")
+    });
+    let mut files: Vec<_> = store_files
+        .map(|(_, bytes)| {
+            let count = |magic: &[u8]| bytes.windows(8).filter(|window| *window == magic).count();
+            let key = b"BLOOM_FILTER_TYPE\x12";
+            let filter = bytes.windows(key.len()).position(|window| window == key).map(|at| {
+                let start = at + key.len() + 1;
+                String::from_utf8_lossy(&bytes[start..start + usize::from(bytes[start - 1])])
+            });
+            assert_eq!(filter.is_some(), count(b"BLMFBLK2") > 0);
+            (count(b"DATABLK*"), filter.map_or_else(String::new, Into::into))
+        })
+        .collect();
+    files.sort_unstable();
+    files
+}
+
+#[test]
+fn files_follow_altered_block_size_and_filter_and_are_read_together() {
+    let sim = SimEnv::new(5);
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    engine.create_table(table(&[]), Vec::new()).unwrap();
+    let settings = [
+        ("512", "NONE"),
+        ("65536", "ROW"),
+        ("1024", "ROWCOL"),
+        ("65536", "ROWPREFIX_FIXED_LENGTH"),
+    ];
+    let set = |(size, filter)| {
+        let mut family = FamilyDescriptor::new("f").versions(9).set("BLOCKSIZE", size);
+        let length = "RowPrefixBloomFilter.prefix_length";
+        family.configuration.insert(length.to_owned(), "5".to_owned());
+        let table = TableDescriptor::new(name()).family(family.set("BLOOMFILTER", filter));
+        engine.alter_table(table).unwrap();
+    };
+    for (round, setting) in (1..).zip(settings) {
+        set(setting);
+        write(&engine, round);
+        engine.flush(&name()).unwrap();
+    }
+    let files = blocks_and_filters(&sim);
+    let filters: Vec<&str> = files.iter().map(|(_, filter)| &**filter).collect();
+    assert_eq!(filters[..2], ["ROW", "ROWPREFIX_FIXED_LENGTH"], "{files:?}");
+    assert_eq!(filters[2..], ["ROWCOL", ""], "{files:?}");
+    let blocks: Vec<usize> = files.iter().map(|(blocks, _)| *blocks).collect();
+    assert!(blocks[..2] == [1, 1] && blocks[3] > blocks[2] && blocks[2] > 3, "{files:?}");
+
+    let cells = read(&engine);
+    assert_eq!(cells.len(), 4 * 60 * 3);
+    let table = engine.table(&name()).unwrap();
+    for absent in ["row", "row0003x", "row9"] {
+        let get = Get::new(absent).column("f", "name");
+        assert!(table.get(&get, ReadTier::Disk).unwrap().is_empty(), "{absent}");
+    }
+    for (setting, is_small) in settings.into_iter().zip([true, false, true, false]) {
+        set(setting);
+        engine.compact(&name(), None, CompactionKind::Major).unwrap();
+        let file = &blocks_and_filters(&sim)[..];
+        let [(blocks, filter)] = file else { panic!("{file:?}") };
+        assert_eq!(filter, if setting.1 == "NONE" { "" } else { setting.1 });
+        assert_eq!(*blocks > 1, is_small, "{setting:?}");
+        assert!(read(&engine) == cells, "{setting:?}");
+    }
+}
+
 #[test]
 fn unknown_encoding_is_rejected_by_name() {
     let engine = Engine::open(SimEnv::new(4).env(), Options::default()).unwrap();

@@ -14,7 +14,7 @@ use super::support::{
     OwnedCell, dump, is_before, line, open, parse_line, read_all, sample, sample_cells, write,
 };
 
-pub(super) const SAMPLES: [&str; 55] = [
+pub(super) const SAMPLES: [&str; 56] = [
     "tiny-none",
     "tiny-none-tags",
     "tiny-prefix",
@@ -53,6 +53,7 @@ pub(super) const SAMPLES: [&str; 55] = [
     "checksum-crc32",
     "checksum-null",
     "meta-table",
+    "meta-table-order",
     "enc-prefix",
     "enc-prefix-nomvcc",
     "enc-prefix-tags",
@@ -73,8 +74,10 @@ pub(super) const SAMPLES: [&str; 55] = [
 ];
 
 /// Files with codecs that are read and not written.
-pub(super) const READ_ONLY: [&str; 8] = [
+pub(super) const READ_ONLY: [&str; 10] = [
     "comp-snappy",
+    "comp-snappy-fast_diff",
+    "comp-zstd-fast_diff",
     "comp-lz4",
     "comp-zstd",
     "comp-lz4-big",
@@ -269,8 +272,15 @@ fn settings(name: &str, reader: &Reader) -> WriterOptions {
                 (4096, ChecksumType::Crc32, 512);
         }
         "checksum-null" => (options.block_bytes, options.checksum) = (4096, ChecksumType::Null),
-        "comp-gz" | "comp-snappy" | "comp-lz4" | "comp-zstd" | "comp-gz-fast_diff"
-        | "meta-table" => {
+        "comp-gz"
+        | "comp-snappy"
+        | "comp-lz4"
+        | "comp-zstd"
+        | "comp-gz-fast_diff"
+        | "comp-snappy-fast_diff"
+        | "comp-zstd-fast_diff"
+        | "meta-table"
+        | "meta-table-order" => {
             options.block_bytes = 8192;
         }
         "enc-fast_diff-ctags-lru" => {}
@@ -464,11 +474,41 @@ fn meta_order_differs_from_row_order() {
 
 #[test]
 fn unsupported_file_is_rejected_with_fix() {
-    for (name, words) in [("comp-lzo", ["compression LZO", "major compaction"])] {
-        let error = open(sample(name)).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-        for word in words.into_iter().chain(["store file data/default/t/1f/f/9a"]) {
-            assert!(error.to_string().contains(word), "{error}");
-        }
+    for name in ["comp-lzo", "comp-lzo-fast_diff"] {
+        assert_unsupported(sample(name), &["compression LZO", "major compaction"]);
     }
+}
+
+fn assert_unsupported(file: Vec<u8>, words: &[&str]) {
+    let error = open(file).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    for word in words.iter().chain(&["store file data/default/t/1f/f/9a"]) {
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}
+
+#[test]
+fn file_with_unknown_order_of_keys_is_rejected_by_name() {
+    for name in ["none-small", "bloom-row"] {
+        let mut file = sample(name);
+        let class = b"KeyValue$KVComparator";
+        let at = file.windows(class.len()).rposition(|window| window == class).unwrap();
+        file[at..at + class.len()].copy_from_slice(b"KeyValue$ZZComparator");
+        assert_unsupported(file, &["org.apache.hadoop.hbase.KeyValue$ZZComparator"]);
+    }
+}
+
+/// HBase puts the wrapped key of an encrypted file into the trailer, as the last field.
+#[test]
+fn encrypted_file_is_rejected_with_fix() {
+    let mut file = sample("none-small");
+    let trailer = file.len() - 4096;
+    let message = &mut file[trailer + 8..];
+    // The message begins with its length, which is less than 128 and remains so.
+    let length = usize::from(message[0]);
+    let key = [13 << 3 | 2, 2, 7, 8];
+    assert!(length + key.len() < 128);
+    message[1 + length..][..key.len()].copy_from_slice(&key);
+    message[0] += key.len() as u8;
+    assert_unsupported(file, &["encrypted", "ENCRYPTION", "major compaction"]);
 }
