@@ -10,6 +10,7 @@ mod directory;
 mod export;
 mod import;
 mod key;
+mod killed_exchange;
 mod program;
 mod recipe;
 mod series;
