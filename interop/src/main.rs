@@ -18,6 +18,7 @@ mod hfile_bench;
 mod pretty_printer;
 mod remote;
 mod remote_load;
+mod remote_recipes;
 mod samples;
 mod wire;
 

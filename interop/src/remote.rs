@@ -8,7 +8,7 @@ use crate::Result;
 use crate::clients::child;
 use crate::clients::cluster::Cluster;
 use crate::clients::server::Server;
-use crate::remote_load;
+use crate::{remote_load, remote_recipes};
 
 /// Maximum duration of a program.
 const LIMIT: Duration = Duration::from_mins(10);
@@ -54,8 +54,8 @@ impl Examples<'_> {
     }
 }
 
-/// Runs the conformance suite, a bulk load, the pages of the lab and the client's first steps on
-/// one HBase, then a load on a cluster while one of its region servers is killed. The examples are
+/// Runs the conformance suite, a bulk load, the checks of the recipes, the pages of the lab and the
+/// client's first steps on one HBase, then a load on a cluster while one of its region servers is killed. The examples are
 /// in a directory next to the program `halite`.
 ///
 /// # Errors
@@ -70,6 +70,7 @@ pub(crate) fn check(halite: &Path, jars: &Path, work: &Path) -> Result<()> {
     examples.run("first_steps", &[])?;
     examples.run("on_cluster", &[])?;
     remote_load::check(halite, work, server.zookeeper)?;
+    remote_recipes::check(halite, work, server.zookeeper)?;
     run_lab(halite, &examples)?;
     drop(server);
     let cluster = Cluster::start(&jars, work, REGION_SERVERS)?;

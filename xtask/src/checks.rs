@@ -1,5 +1,7 @@
 //! Checks that a change must pass, ordered by the cost of detecting a mistake.
 
+use std::process::Command;
+
 use crate::command::{cargo, is_ci, root, run, run_and_watch};
 use crate::prerequisites::with_tools;
 use crate::steps::{StepOutcome, Steps};
@@ -35,9 +37,8 @@ pub(crate) fn run_all() -> Result<()> {
         ])))
     });
     steps.step("tests: cargo test --workspace", || {
-        done(run_and_watch(&mut cargo(["test", "--workspace", "--no-fail-fast"]), |line| {
-            runners.record(line);
-        }))
+        let mut command = cargo(["test", "--workspace", "--no-fail-fast"]);
+        done(run_and_watch(with_more_threads(&mut command), |line| runners.record(line)))
     });
     // Without RocksDB, whose library is rarely installed; its source file is small.
     steps.step("the workspace of bench/: clippy and tests", || {
@@ -97,6 +98,17 @@ pub(crate) fn update_golden() -> Result<()> {
     run(cargo(["test", "--workspace", "--quiet"]).env(UPDATE_GOLDEN, "1"))?;
     println!("golden files are rewritten; review `git diff` before committing it");
     Ok(())
+}
+
+/// Has the tests of a program run on twice as many threads as there are processors: many wait for a
+/// server, a child process or the clock, some of them minutes.
+fn with_more_threads(command: &mut Command) -> &mut Command {
+    const THREADS: &str = "RUST_TEST_THREADS";
+    if std::env::var_os(THREADS).is_none() {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env(THREADS, (2 * processors).to_string());
+    }
+    command
 }
 
 fn short_simulation() -> Result<StepOutcome> {
