@@ -18,11 +18,13 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 use halite::{SnapshotDescriptor, Store, TableName};
-use halite_engine::{ExportFile, SnapshotExport};
+use halite_engine::env::Env;
+use halite_engine::{ExportFile, SnapshotExport, writable_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use self::written::{Paths, Placed, Written};
 use crate::store_place::check_is_outside;
+use crate::text_table::grouped;
 
 /// Directory of HBase's snapshots.
 const SNAPSHOTS: &str = ".hbase-snapshot";
@@ -75,11 +77,25 @@ impl Exported {
     }
 }
 
+/// Checks that a disk has room for the files that are copied to it.
+fn check_room(copied: u64, writable: Option<u64>, disk: &Path) -> anyhow::Result<()> {
+    match writable {
+        Some(writable) if writable < copied => bail!(
+            "the export copies {} bytes, and the disk of {} has {} to write to; make room, or \
+             export to another disk. Files that an earlier export left there are not copied again",
+            grouped(copied),
+            disk.display(),
+            grouped(writable)
+        ),
+        _ => Ok(()),
+    }
+}
+
 impl ExportJob<'_> {
     /// Returns what an export would take now, apart from cells in memory.
     ///
     /// # Errors
-    /// Returns an error if the export would be refused.
+    /// Returns an error if the export would be refused, or the disk has no room for its copies.
     pub(crate) fn estimate(&self, store: &Store) -> anyhow::Result<Exported> {
         self.check()?;
         let export = store.engine().export_table(self.table)?;
@@ -91,6 +107,7 @@ impl ExportJob<'_> {
             let is_linked = self.links && device_of(file)? == device;
             estimate.add(if is_linked { Placed::Linked } else { Placed::Copied }, file.bytes);
         }
+        check_room(estimate.copied_bytes, writable_bytes(&Env::os(existing)?), existing)?;
         Ok(estimate)
     }
 
@@ -278,6 +295,18 @@ fn progress(what: &'static str, bytes: u64) -> ProgressBar {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn export_over_the_free_space_is_refused() {
+        let check = |copied, writable| check_room(copied, writable, Path::new("/mnt/out"));
+        for (copied, writable) in [(0, Some(0)), (1000, Some(1000)), (1 << 60, None)] {
+            check(copied, writable).unwrap();
+        }
+        let error = check(1001, Some(1000)).unwrap_err().to_string();
+        for part in ["copies 1,001 bytes", "/mnt/out has 1,000", "make room"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
 
     #[test]
     fn failed_sync_keeps_the_snapshot_and_its_files() {
