@@ -10,7 +10,7 @@ use halite_sql::datafusion::arrow::datatypes::{
 use halite_sql::datafusion::common::ScalarValue;
 
 use super::types::{self, Oid};
-use super::{numeric, text};
+use super::{list, numeric, text};
 use crate::error::{
     INVALID_VALUE, NOT_IN_ENCODING, NOT_SUPPORTED, OUT_OF_RANGE, PROTOCOL_VIOLATION, PgError,
     Result,
@@ -29,8 +29,12 @@ pub(crate) fn value(
     field: &Field,
 ) -> Result<ScalarValue> {
     let Some(bytes) = value else { return Ok(ScalarValue::try_from(field.data_type())?) };
-    let read =
-        if is_binary { binary(bytes, oid, field) } else { from_text(utf8(bytes)?, oid, field) };
+    let read = match (list::items_of(field), is_binary) {
+        (Some(of), true) => list::from_binary(bytes, of),
+        (Some(of), false) => list::from_text(utf8(bytes)?, of),
+        (None, true) => binary(bytes, oid, field),
+        (None, false) => from_text(utf8(bytes)?, oid, field),
+    };
     read.map_err(|error| {
         let message = format!("parameter {}: {}", field.name(), error.message);
         PgError::new(error.code, message)

@@ -1,11 +1,13 @@
 //! Names of a statement as the catalog spells them.
 //!
 //! A name without quotes means what is called exactly so, or else the only thing that is called so
-//! ignoring case. `tables.rs` finds the tables of a statement, `columns.rs` rewrites its names, and
-//! `wildcard.rs` leaves pseudo-columns out of `*`.
+//! ignoring case. `tables.rs` finds the tables of a statement, `columns.rs` rewrites its names,
+//! `wildcard.rs` leaves pseudo-columns out of `*`, and `forms.rs` brings forms of PostgreSQL into those
+//! that are planned.
 
 mod cells;
 mod columns;
+mod forms;
 mod tables;
 mod wildcard;
 
@@ -20,6 +22,7 @@ use crate::catalog::shape::Pseudo;
 use crate::error::{Result, SqlError, SqlState};
 
 pub(crate) use cells::{CELLS, cells_argument};
+pub(crate) use forms::AGAIN;
 pub(crate) use tables::resolve;
 
 /// What the names of a query mean besides tables and their columns.
@@ -40,6 +43,7 @@ pub(crate) async fn rewrite(catalog: &HaliteCatalog, statement: &mut DfStatement
         return Err(SqlError::unsupported("this statement is none of this dialect"));
     };
     let statement: &mut Statement = inner.as_mut();
+    forms::rewrite(statement)?;
     let found = tables::rewrite(catalog, statement).await?;
     let pseudo = columns::rewrite(statement, &found)?;
     if !pseudo.is_empty() {

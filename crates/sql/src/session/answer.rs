@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 
 use super::interrupt::Running;
 use super::statement::StatementContext;
 use crate::error::{Result, SqlError, SqlState};
+use crate::names::AGAIN;
 
 /// Result of a statement: rows in batches, or the tag of a command. Dropping it ends its scans.
 pub struct Answer {
@@ -25,6 +27,19 @@ enum Rows {
     Running(Running),
     /// Rows that are known.
     Known(RecordBatch),
+}
+
+/// Returns the schema with the names that the statement gives, if it gives one twice.
+pub(super) fn with_plain_names(schema: &SchemaRef) -> SchemaRef {
+    if !schema.fields().iter().any(|field| field.name().contains(AGAIN)) {
+        return Arc::clone(schema);
+    }
+    let plain = |field: &FieldRef| {
+        let name = field.name().split(AGAIN).next().unwrap_or_default();
+        Arc::new(field.as_ref().clone().with_name(name))
+    };
+    let fields: Vec<FieldRef> = schema.fields().iter().map(plain).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 impl Answer {
@@ -55,7 +70,7 @@ impl Answer {
         statement: Arc<StatementContext>,
         deadline: Option<Instant>,
     ) -> Self {
-        let schema = rows.schema();
+        let schema = with_plain_names(&rows.schema());
         let rows = Some(Rows::Running(Running::new(rows, Arc::clone(&statement))));
         Self { schema, rows, command: None, statement, deadline }
     }
@@ -85,13 +100,24 @@ impl Answer {
                         return Ok(None);
                     };
                     self.rows = Some(Rows::Running(running));
-                    batch
+                    self.with_schema(batch)?
                 }
             };
             if batch.num_rows() > 0 {
                 return Ok(Some(batch));
             }
         }
+    }
+
+    fn with_schema(&self, batch: RecordBatch) -> Result<RecordBatch> {
+        if batch.schema_ref().fields().iter().all(|field| !field.name().contains(AGAIN)) {
+            return Ok(batch);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let schema = with_plain_names(batch.schema_ref());
+        let columns = batch.columns().to_vec();
+        RecordBatch::try_new_with_options(schema, columns, &options)
+            .map_err(|error| DataFusionError::from(error).into())
     }
 
     /// Returns all rows.

@@ -1,5 +1,5 @@
-//! Text that is compared with a UUID or an address is read as one, before DataFusion would compare
-//! the bytes of the text.
+//! Text that is compared with a UUID or an address is read as one, and `\x0aff` that is compared
+//! with bytes as those, before DataFusion would compare the bytes of the text.
 
 use std::sync::Arc;
 
@@ -11,9 +11,11 @@ use datafusion::logical_expr::expr::{Between, InList};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
+use datafusion::scalar::ScalarValue;
 use halite_rowkey::value::FieldType;
 
 use crate::error::{SqlError, SqlState};
+use crate::session::functions::read_bytes;
 use crate::types::TYPE_KEY;
 use crate::types::literals::{parsed, text_of};
 
@@ -90,6 +92,7 @@ fn type_of(expr: &Expr, schema: &DFSchema) -> Option<FieldType> {
         Some("UUID") => Some(FieldType::Uuid),
         Some("IPV4") => Some(FieldType::Ipv4),
         Some("IPV6") => Some(FieldType::Ipv6),
+        Some(bytes) if bytes == "BYTES" || bytes.starts_with("BYTES(") => Some(FieldType::Bytes),
         _ => None,
     }
 }
@@ -97,6 +100,15 @@ fn type_of(expr: &Expr, schema: &DFSchema) -> Option<FieldType> {
 fn read(expr: Expr, ty: FieldType) -> DataFusionResult<Expr> {
     let Expr::Literal(value, _) = &expr else { return Ok(expr) };
     let Some(text) = text_of(value) else { return Ok(expr) };
-    let value = parsed(ty, text).map_err(|what| SqlError::new(SqlState::InvalidValue, what))?;
+    let invalid = |what| SqlError::new(SqlState::InvalidValue, what);
+    if ty == FieldType::Bytes {
+        // Other text is its bytes.
+        if !text.starts_with("\\x") {
+            return Ok(expr);
+        }
+        let bytes = read_bytes(text).map_err(invalid)?;
+        return Ok(Expr::Literal(ScalarValue::BinaryView(Some(bytes)), None));
+    }
+    let value = parsed(ty, text).map_err(invalid)?;
     Ok(Expr::Literal(value, None))
 }

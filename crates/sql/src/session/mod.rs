@@ -2,8 +2,8 @@
 //!
 //! `context.rs` runs statements, `planner.rs` plans queries with DataFusion, `relations.rs` checks
 //! what follows the tables of FROM (`history.rs`: versions and times), `literals.rs` reads text that
-//! is compared with UUIDs and addresses, `write.rs` runs statements that write, `block.rs` is what BEGIN begins, `overflow.rs` makes
-//! their sums fail, `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
+//! is compared with UUIDs and addresses, `write.rs` runs statements that write, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
+//! sums fail that wrap around, `growth.rs` functions that would make huge values; `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
 //! types and values are in `parameters.rs`; `access.rs` says who may run what, and `interrupt.rs`
 //! ends statements.
 
@@ -11,6 +11,8 @@ mod access;
 mod answer;
 mod block;
 mod context;
+pub(crate) mod functions;
+pub(crate) mod growth;
 mod history;
 pub(crate) mod interrupt;
 pub(crate) mod literals;
@@ -22,6 +24,7 @@ mod query_shape;
 pub(crate) mod relations;
 pub(crate) mod settings;
 pub(crate) mod statement;
+mod sum;
 mod write;
 
 pub use access::Access;

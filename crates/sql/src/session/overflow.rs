@@ -1,5 +1,5 @@
 //! Sums of whole numbers that their type cannot hold are errors, and not other numbers:
-//! DataFusion's own plans wrap around, and a statement that writes would store that.
+//! DataFusion's own plans wrap around. `sum.rs` is the sum of a column.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -19,6 +19,9 @@ use datafusion::logical_expr::{
 use datafusion::physical_expr::expressions::BinaryExpr;
 use datafusion::physical_expr_common::datum::apply;
 use datafusion::physical_plan::PhysicalExpr;
+use datafusion::scalar::ScalarValue;
+
+use super::growth::{Budget, bounded};
 
 /// Returns an expression whose arithmetic fails instead of wrapping around.
 ///
@@ -36,21 +39,25 @@ pub(crate) fn checked_expr(expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn Physic
     Ok(checked.data)
 }
 
-/// Returns a plan in which such arithmetic is by functions that fail, before constants are
-/// computed.
+/// Returns a plan in which such arithmetic is by functions that fail, and functions that make
+/// large values are bounded, before constants are computed.
 ///
 /// # Errors
 /// What is wrong with the types of the plan.
 pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<LogicalPlan> {
     // The types of both sides are known, and the same, from here on.
     let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
+    let budget = Budget::of_plan(&plan)?;
     let checked = plan.transform_up_with_subqueries(|plan| {
         let names = NamePreserver::new(&plan);
         let mut schema = merge_schema(&plan.inputs());
         schema.merge(plan.schema());
         let checked = plan.map_expressions(|expr| {
             let name = names.save(&expr);
-            let checked = expr.transform_up(|expr| Ok(by_function(expr, &schema)))?;
+            let checked = expr.transform_up(|expr| {
+                let summed = by_function(expr, &schema);
+                Ok(summed.transform_data(|expr| Ok(bounded(expr, &schema, &budget)))?)
+            })?;
             Ok(checked.update_data(|expr| name.restore(expr)))
         })?;
         if !checked.transformed {
@@ -69,10 +76,38 @@ fn by_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
                 && is_whole(&left)
                 && is_whole(&right) =>
         {
+            // Long chains of constants stay flat.
+            if let Some(value) = folded(op, &left, &right) {
+                return Transformed::yes(Expr::Literal(value, None));
+            }
             let function = ScalarUDF::new_from_impl(Checked::new(op));
             Transformed::yes(function.call(vec![*left, *right]))
         }
+        Expr::Negative(inner) if is_whole(&inner) => {
+            let zero = inner.get_type(schema).and_then(|ty| ScalarValue::new_zero(&ty));
+            let Ok(zero) = zero else { return Transformed::no(Expr::Negative(inner)) };
+            let function = ScalarUDF::new_from_impl(Checked::new(Operator::Minus));
+            Transformed::yes(function.call(vec![Expr::Literal(zero, None), *inner]))
+        }
         other => Transformed::no(other),
+    }
+}
+
+/// Returns the result of constants, unless it fails.
+fn folded(op: Operator, left: &Expr, right: &Expr) -> Option<ScalarValue> {
+    let (Expr::Literal(left, _), Expr::Literal(right, _)) = (left, right) else { return None };
+    let sides = [left, right].map(|side| ColumnarValue::Scalar(side.clone()));
+    match computed(op, &sides[0], &sides[1]).ok()? {
+        ColumnarValue::Scalar(value) => Some(value),
+        ColumnarValue::Array(_) => None,
+    }
+}
+
+fn computed(op: Operator, left: &ColumnarValue, right: &ColumnarValue) -> Result<ColumnarValue> {
+    match op {
+        Operator::Plus => apply(left, right, add),
+        Operator::Minus => apply(left, right, sub),
+        _ => apply(left, right, mul),
     }
 }
 
@@ -110,10 +145,6 @@ impl ScalarUDFImpl for Checked {
         let [left, right] = arguments.args.as_slice() else {
             return internal_err!("a sum has two sides");
         };
-        match self.op {
-            Operator::Plus => apply(left, right, add),
-            Operator::Minus => apply(left, right, sub),
-            _ => apply(left, right, mul),
-        }
+        computed(self.op, left, right)
     }
 }

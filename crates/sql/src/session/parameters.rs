@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
-use datafusion::common::{ParamValues, ScalarValue};
+use datafusion::common::{DFSchema, ParamValues, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::expr::{Cast, Placeholder};
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Expr, ExprSchemable as _, LogicalPlan};
 
+use super::answer::with_plain_names;
 use super::query_shape::QueryShape;
 use crate::error::{Result, SqlError, SqlState};
 
@@ -36,7 +38,7 @@ pub(super) fn shape(
     let typed = bound(logical, nulls.collect::<DataFusionResult<_>>()?)?;
     let analyzed = state.analyzer().execute_and_check(typed, state.config_options(), |_, _| {})?;
     let schema: Schema = analyzed.schema().as_arrow().clone();
-    Ok(QueryShape { parameters, schema: Arc::new(schema) })
+    Ok(QueryShape { parameters, schema: with_plain_names(&Arc::new(schema)) })
 }
 
 /// Returns the parameters up to the last one; text where the statement does not tell a type.
@@ -109,6 +111,7 @@ pub(crate) fn types_of(logical: &LogicalPlan) -> Result<Types> {
     let mut wrong = None;
     logical.apply_with_subqueries(|plan| {
         let is_limit = matches!(plan, LogicalPlan::Limit(_));
+        let schema = merge_schema(&plan.inputs());
         plan.apply_expressions(|expr| {
             expr.apply(|expr| {
                 let (placeholder, context) = match expr {
@@ -120,6 +123,13 @@ pub(crate) fn types_of(logical: &LogicalPlan) -> Result<Types> {
                         Expr::Placeholder(placeholder) => (placeholder, Some(Arc::clone(field))),
                         _ => return Ok(TreeNodeRecursion::Continue),
                     },
+                    // `c = ANY($1)`: a list of values of c.
+                    Expr::ScalarFunction(function) if function.name() == "array_has" => {
+                        let [Expr::Placeholder(placeholder), of] = function.args.as_slice() else {
+                            return Ok(TreeNodeRecursion::Continue);
+                        };
+                        (placeholder, list_of(of, &schema))
+                    }
                     _ => return Ok(TreeNodeRecursion::Continue),
                 };
                 match number(placeholder) {
@@ -142,6 +152,13 @@ pub(crate) fn types_of(logical: &LogicalPlan) -> Result<Types> {
             format!("{id} is no parameter; they are $1, $2 and so on up to ${MAX_PARAMETERS}"),
         )),
     }
+}
+
+/// Returns the type of a list of values of an expression.
+fn list_of(expr: &Expr, schema: &DFSchema) -> Option<FieldRef> {
+    let (_, of) = expr.to_field(schema).ok()?;
+    let item = of.as_ref().clone().with_name(Field::LIST_FIELD_DEFAULT_NAME).with_nullable(true);
+    Some(Arc::new(Field::new("", DataType::List(Arc::new(item)), true)))
 }
 
 /// Returns the number of a parameter; `None` for one that is none of `$1`, `$2` and so on.

@@ -22,12 +22,15 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::functions;
 use super::interrupt::interruptible;
 use super::literals::TypedLiterals;
+use super::overflow::checked_plan;
 use super::parameters;
 use super::query_shape::QueryShape;
 use super::relations::Relations;
 use super::statement::StatementContext;
+use super::sum::checked_sum;
 use crate::catalog::{CATALOG, CatalogHandle, DEFAULT, HaliteCatalog};
 use crate::error::{Result, SqlError, SqlState};
 use crate::names;
@@ -80,6 +83,8 @@ pub(super) fn session(
         state = state.with_runtime_env(runtime);
     }
     let session = SessionContext::new_with_state(state.build());
+    session.register_udaf(checked_sum());
+    functions::register(&session);
     session.register_catalog(CATALOG, Arc::new(CatalogHandle(Arc::clone(catalog))));
     session
 }
@@ -106,7 +111,7 @@ pub(super) async fn plan(
         handle.block_on(async {
             state.config_mut().set_extension(Arc::clone(&statement));
             let logical = logical(&mut state, &catalog, query.tokens, query.rewrite).await?;
-            let logical = parameters::bound(logical, query.values)?;
+            let logical = checked_plan(&state, parameters::bound(logical, query.values)?)?;
             let logical = state.optimize(&logical)?;
             let physical = state.query_planner().create_physical_plan(&logical, &state).await?;
             let physical = interruptible(physical, &statement)?;

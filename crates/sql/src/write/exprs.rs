@@ -17,6 +17,7 @@ use datafusion::sql::sqlparser::ast::{self, ExprWithAlias};
 
 use super::running::Running;
 use crate::error::{Result, SqlError, SqlState};
+use crate::session::growth::bounded_expr;
 use crate::session::literals::with_types;
 use crate::session::overflow::checked_expr;
 use crate::session::parameters::{Types, number};
@@ -58,6 +59,7 @@ impl RowExprs {
     pub(super) fn bind(&self, running: &Running) -> Result<BoundExprs> {
         let bind = |expr: &Expr| {
             let expr = filled(expr.clone(), &running.values)?;
+            let expr = bounded_expr(expr, &self.schema)?;
             let physical = running.state.create_physical_expr(expr, self.schema.as_ref())?;
             Ok(checked_expr(physical)?)
         };
@@ -145,6 +147,7 @@ pub(super) fn constant(running: &Running, expr: &Expr) -> Result<ScalarValue> {
     if let Expr::Literal(value, _) = &expr {
         return Ok(value.clone());
     }
+    let expr = bounded_expr(expr, &DFSchema::empty())?;
     let physical = running.state.create_physical_expr(expr, &DFSchema::empty())?;
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     let one = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)

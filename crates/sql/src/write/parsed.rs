@@ -90,7 +90,8 @@ pub(super) async fn named(
     items
         .into_iter()
         .map(|item| match item {
-            SelectItem::UnnamedExpr(expr) => Ok(expr),
+            // Equal ones were given names.
+            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Ok(expr),
             _ => Err(internal()),
         })
         .collect()

@@ -122,3 +122,12 @@ fn sessions_have_settings_and_rights_of_their_own() {
         }
     });
 }
+
+#[test]
+fn values_do_not_make_huge_results() {
+    let store = store();
+    let long = ScalarValue::from(1_000_000_000i64);
+    for text in ["SELECT repeat('x', $1::bigint)", "SELECT rpad(d, $1::bigint) FROM t"] {
+        assert_eq!(count(&store, text, &[long.clone()]), Err(SqlState::LimitExceeded), "{text}");
+    }
+}

@@ -1,0 +1,222 @@
+//! Forms of PostgreSQL that DataFusion's planner reads otherwise, or not at all.
+//!
+//! `'\xff'::bytea` is the byte ff, `AT TIME ZONE` converts in both directions, columns of one name
+//! may be selected twice, and EXISTS may stand in SELECT.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    FunctionArguments, GroupByExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
+    Statement, TableAlias, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
+};
+
+use crate::error::{Result, SqlError, SqlState};
+use crate::session::functions::{AT_TIME_ZONE, TO_BYTES, read_bytes};
+
+/// Follows the name of a column that another column of the same SELECT has too.
+pub(crate) const AGAIN: char = '\u{1}';
+
+/// Changes a statement.
+///
+/// # Errors
+/// `InvalidValue` for a literal that is no value of the type it is cast to.
+pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
+    match VisitMut::visit(statement, &mut Forms) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+struct Forms;
+
+impl VisitorMut for Forms {
+    type Break = SqlError;
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+        for item in &mut select.projection {
+            if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
+                && let ControlFlow::Break(error) = VisitMut::visit(expr, &mut Counted)
+            {
+                return ControlFlow::Break(error);
+            }
+        }
+        name_apart(&mut select.projection);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        match expr {
+            Expr::Cast { expr: inner, data_type: DataType::Bytea, .. } => match literal(inner) {
+                Some(text) => match read_bytes(&text) {
+                    Ok(bytes) => {
+                        let digits = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                        *expr = Expr::value(Value::HexStringLiteral(digits));
+                    }
+                    Err(what) => {
+                        return ControlFlow::Break(SqlError::new(SqlState::InvalidValue, what));
+                    }
+                },
+                None => *expr = call(TO_BYTES, vec![take(inner)]),
+            },
+            Expr::AtTimeZone { timestamp, time_zone } => {
+                *expr = call(AT_TIME_ZONE, vec![take(timestamp), take(time_zone)]);
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Reads EXISTS of a SELECT list as a count: a condition of WHERE becomes a join, which a value does
+/// not.
+struct Counted;
+
+impl VisitorMut for Counted {
+    type Break = SqlError;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        if let Expr::Exists { subquery, negated } = expr {
+            let op = if *negated { BinaryOperator::Eq } else { BinaryOperator::Gt };
+            let query = std::mem::replace(subquery, Box::new(empty_query()));
+            *expr = Expr::Subquery(Box::new(counting(*query, op)));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn counting(mut query: Query, op: BinaryOperator) -> Query {
+    let number = Expr::value(Value::Number("0".into(), false));
+    let star = FunctionArg::Unnamed(FunctionArgExpr::Wildcard);
+    let count = called("count", vec![star]);
+    let compared = Expr::BinaryOp { left: Box::new(count), op, right: Box::new(number) };
+    let item = SelectItem::UnnamedExpr(compared);
+    if let SetExpr::Select(select) = query.body.as_mut()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none()
+        && is_plain(select)
+    {
+        select.projection = vec![item];
+        query.order_by = None;
+        return query;
+    }
+    let mut outer = empty_query();
+    if let SetExpr::Select(select) = outer.body.as_mut() {
+        select.projection = vec![item];
+        let alias = TableAlias {
+            explicit: true,
+            name: Ident::with_quote('"', "exists"),
+            columns: Vec::new(),
+            at: None,
+        };
+        let relation = TableFactor::Derived {
+            lateral: false,
+            subquery: Box::new(query),
+            alias: Some(alias),
+            sample: None,
+        };
+        select.from = vec![TableWithJoins { relation, joins: Vec::new() }];
+    }
+    outer
+}
+
+/// Returns `true` if a SELECT has as many rows as its FROM and WHERE.
+fn is_plain(select: &Select) -> bool {
+    let groups = match &select.group_by {
+        GroupByExpr::Expressions(exprs, modifiers) => !exprs.is_empty() || !modifiers.is_empty(),
+        GroupByExpr::All(_) => true,
+    };
+    let is_value = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+            matches!(expr, Expr::Value(_) | Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+        }
+        SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) => true,
+        SelectItem::ExprWithAliases { .. } => false,
+    };
+    !groups
+        && select.having.is_none()
+        && select.distinct.is_none()
+        && select.qualify.is_none()
+        && select.top.is_none()
+        && select.projection.iter().all(is_value)
+}
+
+/// Returns `SELECT`, to be filled in.
+fn empty_query() -> Query {
+    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+    use datafusion::sql::sqlparser::parser::Parser;
+    Parser::new(&PostgreSqlDialect {})
+        .try_with_sql("SELECT 1")
+        .and_then(|mut parser| parser.parse_query())
+        .map(|query| *query)
+        .expect("a query of the program is one")
+}
+
+/// Gives columns that would have one name a name each.
+fn name_apart(projection: &mut [SelectItem]) {
+    let mut seen = BTreeSet::new();
+    for (at, item) in projection.iter_mut().enumerate() {
+        let name = match item {
+            SelectItem::UnnamedExpr(expr) => expr.to_string(),
+            SelectItem::ExprWithAlias { alias, .. } => alias.value.clone(),
+            _ => continue,
+        };
+        if seen.insert(name.clone()) {
+            continue;
+        }
+        let again = |name: &str| Ident::with_quote('"', format!("{name}{AGAIN}{at}"));
+        match item {
+            SelectItem::UnnamedExpr(expr) => {
+                let alias = match expr {
+                    Expr::Identifier(ident) => again(&ident.value),
+                    Expr::CompoundIdentifier(parts) => {
+                        again(parts.last().map_or(name.as_str(), |part| part.value.as_str()))
+                    }
+                    _ => again(&name),
+                };
+                *item = SelectItem::ExprWithAlias { expr: take(expr), alias };
+            }
+            SelectItem::ExprWithAlias { alias, .. } => *alias = again(&name),
+            _ => {}
+        }
+    }
+}
+
+fn literal(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => {
+                Some(text.clone())
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn take(expr: &mut Expr) -> Expr {
+    std::mem::replace(expr, Expr::value(Value::Null))
+}
+
+fn call(name: &str, args: Vec<Expr>) -> Expr {
+    let args = args.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)));
+    called(name, args.collect())
+}
+
+fn called(name: &str, args: Vec<FunctionArg>) -> Expr {
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args,
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
