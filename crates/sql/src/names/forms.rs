@@ -51,7 +51,7 @@ impl VisitorMut for Forms {
             Expr::Cast { expr: inner, data_type: DataType::Bytea, .. } => match literal(inner) {
                 Some(text) => match read_bytes(&text) {
                     Ok(bytes) => {
-                        let digits = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                        let digits = hex(&bytes);
                         *expr = Expr::value(Value::HexStringLiteral(digits));
                     }
                     Err(what) => {
@@ -67,6 +67,11 @@ impl VisitorMut for Forms {
         }
         ControlFlow::Continue(())
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |digit: u8| char::from_digit(u32::from(digit), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Reads EXISTS of a SELECT list as a count: a condition of WHERE becomes a join, which a value does

@@ -6,21 +6,24 @@
 
 mod sizes;
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema};
-use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
+use datafusion::arrow::array::{
+    Array as _, ArrayRef, AsArray, LargeStringArray, LargeStringBuilder,
+};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::tree_node::{Transformed, TreeNode as _};
 use datafusion::common::{DFSchema, ExprSchema};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
-    BinaryExpr as LogicalBinary, ColumnarValue, Expr, ExprSchemable as _, LogicalPlan, Operator,
+    BinaryExpr as LogicalBinary, ColumnarValue, Expr, ExprSchemable as _, Operator,
     ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use datafusion::physical_expr::expressions::{BinaryExpr, Column};
-use datafusion::physical_plan::PhysicalExpr as _;
+use datafusion::scalar::ScalarValue;
 
 use crate::error::{SqlError, SqlState};
 use sizes::{Growth, growth_of};
@@ -34,30 +37,14 @@ const BATCH_BYTES: u64 = 512 << 20;
 #[derive(Debug)]
 pub(super) struct Budget {
     constants_left: AtomicU64,
-    per_call: u64,
+    /// Functions that share the bytes of a batch.
+    calls: AtomicU64,
 }
 
 impl Budget {
-    fn new(calls: u64) -> Arc<Self> {
+    pub(super) fn new() -> Arc<Self> {
         let constants_left = AtomicU64::new(CONSTANT_BYTES);
-        Arc::new(Self { constants_left, per_call: BATCH_BYTES / calls.max(1) })
-    }
-
-    /// Creates the budget of a plan.
-    ///
-    /// # Errors
-    /// None in practice.
-    pub(super) fn of_plan(plan: &LogicalPlan) -> Result<Arc<Self>> {
-        let mut calls = 0;
-        plan.apply_with_subqueries(|plan| {
-            plan.apply_expressions(|expr| {
-                expr.apply(|expr| {
-                    calls += u64::from(is_growing(expr));
-                    Ok(TreeNodeRecursion::Continue)
-                })
-            })
-        })?;
-        Ok(Self::new(calls))
+        Arc::new(Self { constants_left, calls: AtomicU64::new(0) })
     }
 
     /// Takes the bytes of one call.
@@ -70,20 +57,13 @@ impl Budget {
             Err(SqlError::new(SqlState::LimitExceeded, text).into())
         };
         if !is_constant {
-            return if bytes > self.per_call { refused(self.per_call) } else { Ok(()) };
+            let most = BATCH_BYTES / self.calls.load(Ordering::Relaxed).max(1);
+            return if bytes > most { refused(most) } else { Ok(()) };
         }
         let taken =
             self.constants_left
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
         taken.map_or_else(refused, |_| Ok(()))
-    }
-}
-
-fn is_growing(expr: &Expr) -> bool {
-    match expr {
-        Expr::ScalarFunction(function) => growth_of(function.func.name()).is_some(),
-        Expr::BinaryExpr(LogicalBinary { op, .. }) => *op == Operator::StringConcat,
-        _ => false,
     }
 }
 
@@ -93,31 +73,63 @@ pub(super) fn bounded(
     schema: &dyn ExprSchema,
     budget: &Arc<Budget>,
 ) -> Transformed<Expr> {
-    let wrapped = |inner: Arc<ScalarUDF>, growth, args| {
-        let bounded = Bounded { inner, growth, budget: Arc::clone(budget) };
-        let func = Arc::new(ScalarUDF::new_from_impl(bounded));
-        Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args }))
-    };
-    let is_text = |side: &Expr| {
-        side.get_type(schema)
-            .is_ok_and(|ty| matches!(ty, DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8))
-    };
     match expr {
         Expr::ScalarFunction(ScalarFunction { func, args }) => match growth_of(func.name()) {
             // Plans of subqueries may be walked twice.
             Some(growth) if func.inner().downcast_ref::<Bounded>().is_none() => {
-                wrapped(func, growth, args)
+                budget.calls.fetch_add(1, Ordering::Relaxed);
+                Transformed::yes(wrapped(func, growth, args, budget))
             }
             _ => Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })),
         },
-        Expr::BinaryExpr(LogicalBinary { left, op: Operator::StringConcat, right })
-            if is_text(&left) && left.get_type(schema).ok() == right.get_type(schema).ok() =>
-        {
-            let joined = Arc::new(ScalarUDF::new_from_impl(Joined::new()));
-            wrapped(joined, Growth::Inputs, vec![*left, *right])
+        Expr::BinaryExpr(LogicalBinary { left, op: Operator::StringConcat, right }) => {
+            let ty = text_type(&left, schema);
+            let Some(ty) = ty.filter(|ty| text_type(&right, schema).as_ref() == Some(ty)) else {
+                let op = Operator::StringConcat;
+                return Transformed::no(Expr::BinaryExpr(LogicalBinary { left, op, right }));
+            };
+            if joined_of(&left).is_none() && joined_of(&right).is_none() {
+                budget.calls.fetch_add(1, Ordering::Relaxed);
+            }
+            let (mut args, of_right) = (joined_args(*left), joined_args(*right));
+            args.extend(of_right);
+            let joined = Arc::new(ScalarUDF::new_from_impl(Joined::new(ty)));
+            Transformed::yes(wrapped(joined, Growth::Inputs, args, budget))
         }
         other => Transformed::no(other),
     }
+}
+
+fn wrapped(inner: Arc<ScalarUDF>, growth: Growth, args: Vec<Expr>, budget: &Arc<Budget>) -> Expr {
+    let bounded = Bounded { inner, growth, budget: Arc::clone(budget) };
+    let func = Arc::new(ScalarUDF::new_from_impl(bounded));
+    Expr::ScalarFunction(ScalarFunction { func, args })
+}
+
+/// Returns the `||` that an expression is.
+fn joined_of(expr: &Expr) -> Option<&Joined> {
+    let Expr::ScalarFunction(function) = expr else { return None };
+    let bounded: &Bounded = function.func.inner().downcast_ref()?;
+    bounded.inner.inner().downcast_ref()
+}
+
+/// Returns what is joined: one `||` of many texts has their types computed once.
+fn joined_args(side: Expr) -> Vec<Expr> {
+    match (joined_of(&side).is_some(), side) {
+        (true, Expr::ScalarFunction(function)) => function.args,
+        (_, other) => vec![other],
+    }
+}
+
+fn text_type(expr: &Expr, schema: &dyn ExprSchema) -> Option<DataType> {
+    match joined_of(expr) {
+        Some(joined) => Some(joined.ty.clone()),
+        None => expr.get_type(schema).ok().filter(is_text),
+    }
+}
+
+fn is_text(ty: &DataType) -> bool {
+    matches!(ty, DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8)
 }
 
 /// Bounds an expression that is no part of a plan.
@@ -125,15 +137,7 @@ pub(super) fn bounded(
 /// # Errors
 /// None in practice.
 pub(crate) fn bounded_expr(expr: Expr, schema: &DFSchema) -> Result<Expr> {
-    let mut calls = 0;
-    expr.apply(|expr| {
-        calls += u64::from(is_growing(expr));
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    if calls == 0 {
-        return Ok(expr);
-    }
-    let budget = Budget::new(calls);
+    let budget = Budget::new();
     Ok(expr.transform_up(|expr| Ok(bounded(expr, schema, &budget)))?.data)
 }
 
@@ -193,15 +197,16 @@ impl ScalarUDFImpl for Bounded {
     }
 }
 
-/// `||` of text.
+/// `||` of texts of one type.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Joined {
+    ty: DataType,
     signature: Signature,
 }
 
 impl Joined {
-    fn new() -> Self {
-        Self { signature: Signature::any(2, Volatility::Immutable) }
+    fn new(ty: DataType) -> Self {
+        Self { ty, signature: Signature::variadic_any(Volatility::Immutable) }
     }
 }
 
@@ -214,34 +219,34 @@ impl ScalarUDFImpl for Joined {
         &self.signature
     }
 
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        let side = |at: usize| {
-            let ty = types.get(at).cloned().unwrap_or(DataType::Null);
-            (Arc::new(Column::new(&at.to_string(), at)), Field::new(at.to_string(), ty, true))
-        };
-        let ((left, left_field), (right, right_field)) = (side(0), side(1));
-        let schema = Schema::new(vec![left_field, right_field]);
-        BinaryExpr::new(left, Operator::StringConcat, right).data_type(&schema)
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.ty.clone())
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let is_constant = arguments.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let rows = if is_constant { 1 } else { arguments.number_rows };
-        let arrays = ColumnarValue::values_to_arrays(&arguments.args)?;
-        let arrays = arrays.into_iter().map(|array| match array.len() {
-            1 if rows != 1 => {
-                datafusion::common::ScalarValue::try_from_array(&array, 0)?.to_array_of_size(rows)
-            }
-            _ => Ok(array),
-        });
-        let named = arrays.enumerate().map(|(at, array)| Ok((at.to_string(), array?, true)));
-        let batch = RecordBatch::try_from_iter_with_nullable(named.collect::<Result<Vec<_>>>()?)?;
-        let (left, right) = (Arc::new(Column::new("0", 0)), Arc::new(Column::new("1", 1)));
-        let joined = BinaryExpr::new(left, Operator::StringConcat, right).evaluate(&batch)?;
-        if !is_constant {
-            return Ok(joined);
+        let mut texts = Vec::with_capacity(arguments.args.len());
+        for arg in &arguments.args {
+            texts.push(cast(&arg.to_array(rows)?, &DataType::LargeUtf8)?);
         }
-        let array = joined.into_array(1)?;
-        Ok(ColumnarValue::Scalar(datafusion::common::ScalarValue::try_from_array(&array, 0)?))
+        let texts: Vec<&LargeStringArray> = texts.iter().map(AsArray::as_string).collect();
+        let mut joined = LargeStringBuilder::new();
+        for row in 0..rows {
+            if texts.iter().any(|text| text.is_null(row)) {
+                joined.append_null();
+                continue;
+            }
+            for text in &texts {
+                // What is written belongs to the value that is appended next, and cannot fail.
+                let _ = joined.write_str(text.value(row));
+            }
+            joined.append_value("");
+        }
+        let array = cast(&(Arc::new(joined.finish()) as ArrayRef), &self.ty)?;
+        if !is_constant {
+            return Ok(ColumnarValue::Array(array));
+        }
+        Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
     }
 }

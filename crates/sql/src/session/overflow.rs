@@ -47,7 +47,7 @@ pub(crate) fn checked_expr(expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn Physic
 pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<LogicalPlan> {
     // The types of both sides are known, and the same, from here on.
     let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
-    let budget = Budget::of_plan(&plan)?;
+    let budget = Budget::new();
     let checked = plan.transform_up_with_subqueries(|plan| {
         let names = NamePreserver::new(&plan);
         let mut schema = merge_schema(&plan.inputs());
@@ -56,7 +56,7 @@ pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<Lo
             let name = names.save(&expr);
             let checked = expr.transform_up(|expr| {
                 let summed = by_function(expr, &schema);
-                Ok(summed.transform_data(|expr| Ok(bounded(expr, &schema, &budget)))?)
+                summed.transform_data(|expr| Ok(bounded(expr, &schema, &budget)))
             })?;
             Ok(checked.update_data(|expr| name.restore(expr)))
         })?;
@@ -68,28 +68,58 @@ pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<Lo
     Ok(checked.data)
 }
 
+/// Returns the text of an expression, with operators where there are functions of theirs.
+pub(crate) fn shown(expr: &Expr) -> String {
+    let operators =
+        expr.clone().transform_up(|expr| match (Arithmetic::of(&expr).cloned(), expr) {
+            (Some(known), Expr::ScalarFunction(function)) => {
+                Ok(known.operators(function.args).map_or_else(
+                    || Transformed::no(Expr::Literal(ScalarValue::Null, None)),
+                    Transformed::yes,
+                ))
+            }
+            (_, expr) => Ok(Transformed::no(expr)),
+        });
+    operators.map_or_else(|_| expr.to_string(), |operators| operators.data.to_string())
+}
+
+/// Makes one function of an operator and those of its sides, which are functions already.
 fn by_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
-    let is_whole = |side: &Expr| side.get_type(schema).is_ok_and(|ty| ty.is_integer());
     match expr {
         Expr::BinaryExpr(LogicalBinary { left, op, right })
-            if matches!(op, Operator::Plus | Operator::Minus | Operator::Multiply)
-                && is_whole(&left)
-                && is_whole(&right) =>
+            if matches!(op, Operator::Plus | Operator::Minus | Operator::Multiply) =>
         {
+            let Some(ty) = whole_type(&left, schema)
+                .filter(|ty| whole_type(&right, schema).is_some_and(|other| other == *ty))
+            else {
+                return Transformed::no(Expr::BinaryExpr(LogicalBinary { left, op, right }));
+            };
             // Long chains of constants stay flat.
             if let Some(value) = folded(op, &left, &right) {
                 return Transformed::yes(Expr::Literal(value, None));
             }
-            let function = ScalarUDF::new_from_impl(Checked::new(op));
-            Transformed::yes(function.call(vec![*left, *right]))
+            Transformed::yes(Arithmetic::joined(*left, op, *right, ty))
         }
-        Expr::Negative(inner) if is_whole(&inner) => {
-            let zero = inner.get_type(schema).and_then(|ty| ScalarValue::new_zero(&ty));
-            let Ok(zero) = zero else { return Transformed::no(Expr::Negative(inner)) };
-            let function = ScalarUDF::new_from_impl(Checked::new(Operator::Minus));
-            Transformed::yes(function.call(vec![Expr::Literal(zero, None), *inner]))
+        Expr::Negative(inner) => {
+            let ty = whole_type(&inner, schema);
+            let Some((ty, zero)) =
+                ty.and_then(|ty| ScalarValue::new_zero(&ty).ok().map(|zero| (ty, zero)))
+            else {
+                return Transformed::no(Expr::Negative(inner));
+            };
+            let zero = Expr::Literal(zero, None);
+            Transformed::yes(Arithmetic::joined(zero, Operator::Minus, *inner, ty))
         }
         other => Transformed::no(other),
+    }
+}
+
+/// Returns the type of an expression of whole numbers. That of a function of ours is known, so that
+/// the types of a long chain are not computed again for each of its operators.
+fn whole_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    match Arithmetic::of(expr) {
+        Some(known) => Some(known.ty.clone()),
+        None => expr.get_type(schema).ok().filter(DataType::is_integer),
     }
 }
 
@@ -111,40 +141,102 @@ fn computed(op: Operator, left: &ColumnarValue, right: &ColumnarValue) -> Result
     }
 }
 
-/// Sum, difference or product of whole numbers of one type.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Checked {
-    op: Operator,
+/// Sums, differences and products of whole numbers of one type, as one function of all their
+/// operands: the types and names of nested functions would be computed again at each level.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Arithmetic {
+    /// In the order of a stack machine.
+    steps: Vec<Step>,
+    ty: DataType,
     signature: Signature,
 }
 
-impl Checked {
-    fn new(op: Operator) -> Self {
-        Self { op, signature: Signature::any(2, Volatility::Immutable) }
+/// Step of a stack machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Step {
+    /// Pushes the next argument.
+    Argument,
+    /// Pops two values and pushes their result.
+    Operator(Operator),
+}
+
+impl Arithmetic {
+    /// Returns the function of an expression, if it is one.
+    fn of(expr: &Expr) -> Option<&Self> {
+        match expr {
+            Expr::ScalarFunction(function) => function.func.inner().downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// Returns an operator over both sides.
+    fn joined(left: Expr, op: Operator, right: Expr, ty: DataType) -> Expr {
+        let (mut steps, mut args) = Self::parts(left);
+        let (of_right, args_of_right) = Self::parts(right);
+        steps.extend(of_right);
+        args.extend(args_of_right);
+        steps.push(Step::Operator(op));
+        let signature = Signature::variadic_any(Volatility::Immutable);
+        ScalarUDF::new_from_impl(Self { steps, ty, signature }).call(args)
+    }
+
+    /// Returns the operators over the operands.
+    fn operators(&self, args: Vec<Expr>) -> Option<Expr> {
+        let (mut stack, mut args) = (Vec::new(), args.into_iter());
+        for step in &self.steps {
+            let expr = match step {
+                Step::Argument => args.next()?,
+                Step::Operator(op) => {
+                    let (right, left) = (stack.pop()?, stack.pop()?);
+                    Expr::BinaryExpr(LogicalBinary::new(Box::new(left), *op, Box::new(right)))
+                }
+            };
+            stack.push(expr);
+        }
+        stack.pop()
+    }
+
+    fn parts(side: Expr) -> (Vec<Step>, Vec<Expr>) {
+        match (Self::of(&side).map(|known| known.steps.clone()), side) {
+            (Some(steps), Expr::ScalarFunction(function)) => (steps, function.args),
+            (_, other) => (vec![Step::Argument], vec![other]),
+        }
     }
 }
 
-impl ScalarUDFImpl for Checked {
+impl ScalarUDFImpl for Arithmetic {
     fn name(&self) -> &'static str {
-        match self.op {
-            Operator::Plus => "checked_add",
-            Operator::Minus => "checked_sub",
-            _ => "checked_mul",
-        }
+        "arithmetic"
+    }
+
+    /// Tells it from other operators over the same operands.
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        let operators = self.operators(args.to_vec());
+        Ok(operators.map_or_else(String::new, |expr| format!("checked({})", expr.schema_name())))
     }
 
     fn signature(&self) -> &Signature {
         &self.signature
     }
 
-    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        Ok(arguments.first().cloned().unwrap_or(DataType::Null))
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.ty.clone())
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let [left, right] = arguments.args.as_slice() else {
-            return internal_err!("a sum has two sides");
-        };
-        computed(self.op, left, right)
+        let (mut stack, mut args) = (Vec::new(), arguments.args.into_iter());
+        for step in &self.steps {
+            let value = match step {
+                Step::Argument => args.next(),
+                Step::Operator(op) => match (stack.pop(), stack.pop()) {
+                    (Some(right), Some(left)) => Some(computed(*op, &left, &right)?),
+                    _ => None,
+                },
+            };
+            let Some(value) = value else { return internal_err!("an operator has two sides") };
+            stack.push(value);
+        }
+        let Some(value) = stack.pop() else { return internal_err!("arithmetic has a result") };
+        Ok(value)
     }
 }

@@ -40,12 +40,12 @@ fn is_whole(field: &FieldRef) -> bool {
 
 /// Runs `call` with arguments of which the numbers are wide.
 fn with_wide<T>(
-    args: AccumulatorArgs<'_>,
+    args: &AccumulatorArgs<'_>,
     call: impl FnOnce(AccumulatorArgs<'_>) -> Result<T>,
 ) -> Result<T> {
     let fields: Vec<FieldRef> = args.expr_fields.iter().map(wide).collect();
     let return_field = wide(&args.return_field);
-    call(AccumulatorArgs { return_field, expr_fields: &fields, ..args })
+    call(AccumulatorArgs { return_field, expr_fields: &fields, ..args.clone() })
 }
 
 impl AggregateUDFImpl for CheckedSum {
@@ -74,7 +74,7 @@ impl AggregateUDFImpl for CheckedSum {
             return self.inner.accumulator(args);
         }
         let to = args.return_field.data_type().clone();
-        let inner = with_wide(args, |args| self.inner.accumulator(args))?;
+        let inner = with_wide(&args, |args| self.inner.accumulator(args))?;
         Ok(Box::new(Wide { inner, to }))
     }
 
@@ -90,7 +90,7 @@ impl AggregateUDFImpl for CheckedSum {
             return self.inner.create_groups_accumulator(args);
         }
         let to = args.return_field.data_type().clone();
-        let inner = with_wide(args, |args| self.inner.create_groups_accumulator(args))?;
+        let inner = with_wide(&args, |args| self.inner.create_groups_accumulator(args))?;
         Ok(Box::new(WideGroups { inner, to }))
     }
 
@@ -103,7 +103,7 @@ impl AggregateUDFImpl for CheckedSum {
             return self.inner.create_sliding_accumulator(args);
         }
         let to = args.return_field.data_type().clone();
-        let inner = with_wide(args, |args| self.inner.create_sliding_accumulator(args))?;
+        let inner = with_wide(&args, |args| self.inner.create_sliding_accumulator(args))?;
         Ok(Box::new(Wide { inner, to }))
     }
 

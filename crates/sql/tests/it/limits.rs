@@ -44,6 +44,21 @@ fn deep_nesting_is_refused_or_answered() {
     let subqueries = (0..60)
         .fold("SELECT 1 AS x".to_owned(), |inner, _| format!("SELECT x FROM ({inner}) AS t"));
     assert_eq!(store.rows(&subqueries), ["1"]);
+    // The time of a query grows with its length, not with a power of two of its depth.
+    store.run("CREATE TABLE t (v I64, s STRING, ROW KEY (k I64))").expect("a table");
+    store.run("LOAD INTO t (k, v, s) VALUES (1, 1, 'x')").expect("a row");
+    let sums = |depth: usize| (0..depth).fold("v".to_owned(), |inner, _| format!("(k + {inner})"));
+    assert_eq!(store.rows(&format!("SELECT {} FROM t", sums(30))), ["31"]);
+    assert_eq!(store.rows(&format!("SELECT {} FROM t", sums(100))), ["101"]);
+    assert_eq!(store.rows(&format!("SELECT k FROM t WHERE {} > 0", sums(100))), ["1"]);
+    let mixed = (0..30).fold("v".to_owned(), |inner, at| match at % 3 {
+        0 => format!("abs({inner} - k)"),
+        1 => format!("({inner} + CAST(k AS INT))"),
+        _ => format!("(2 * {inner} - 1)"),
+    });
+    assert_eq!(store.rows(&format!("SELECT {mixed} FROM t")).len(), 1);
+    let texts = (0..100).fold("s".to_owned(), |inner, _| format!("({inner} || s)"));
+    assert_eq!(store.rows(&format!("SELECT length({texts}) FROM t")), ["101"]);
     let minus = format!("SELECT {}1", "- ".repeat(5000));
     assert!(store.run(&minus).is_err());
     let not = format!("SELECT {}true", "NOT ".repeat(5000));

@@ -128,6 +128,26 @@ fn values_do_not_make_huge_results() {
     let store = store();
     let long = ScalarValue::from(1_000_000_000i64);
     for text in ["SELECT repeat('x', $1::bigint)", "SELECT rpad(d, $1::bigint) FROM t"] {
-        assert_eq!(count(&store, text, &[long.clone()]), Err(SqlState::LimitExceeded), "{text}");
+        assert_eq!(
+            count(&store, text, std::slice::from_ref(&long)),
+            Err(SqlState::LimitExceeded),
+            "{text}"
+        );
     }
+}
+
+#[test]
+fn a_list_is_one_parameter() {
+    let store = store();
+    let text = "SELECT v FROM t WHERE n = ANY($1) AND d = ANY($2)";
+    let items = types(&store, text).into_iter().map(|ty| match ty {
+        DataType::List(item) => item.data_type().clone(),
+        other => panic!("{other} is no list"),
+    });
+    assert_eq!(items.collect::<Vec<_>>(), [DataType::Int64, DataType::Utf8View]);
+    let numbers: Vec<ScalarValue> = [3i64, 13, 1000].map(ScalarValue::from).to_vec();
+    let numbers = ScalarValue::List(ScalarValue::new_list(&numbers, &DataType::Int64, true));
+    assert_eq!(count(&store, "SELECT v FROM t WHERE n = ANY($1)", &[numbers]), Ok(2));
+    let none = ScalarValue::List(ScalarValue::new_list(&[], &DataType::Int64, true));
+    assert_eq!(count(&store, "SELECT v FROM t WHERE n = ANY($1)", &[none]), Ok(0));
 }

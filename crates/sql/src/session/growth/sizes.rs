@@ -68,7 +68,7 @@ pub(super) fn bytes(growth: Growth, args: &[ColumnarValue], rows: usize) -> u64 
                 if to <= from {
                     return text;
                 }
-                let places = if from == 0 { text + 1 } else { text / from };
+                let places = text.checked_div(from).unwrap_or(text + 1);
                 text.saturating_add(places.saturating_mul(to))
             })
         }
