@@ -4,7 +4,8 @@
 //! DataFusion parses, optimizes and executes; names, the catalog, ranges of keys, scans and
 //! `EXPLAIN` are here. A statement goes through `parse/` (limits, kind of statement), `names/`
 //! (names as the catalog spells them), DataFusion's planner with `catalog/`, `pushdown/`
-//! (conditions to a `KeyQuery` and to HBase's filters) and `scan/`.
+//! (conditions to a `KeyQuery` and to HBase's filters) and `scan/`. `direct/` leaves DataFusion out where
+//! a scan alone answers.
 //! `types/` is the only place that knows the bytes of cells.
 //!
 //! The crate is empty without its feature `datafusion`, so that builds of the workspace do not
@@ -14,6 +15,7 @@
 #![warn(missing_docs)]
 
 mod catalog;
+mod direct;
 mod error;
 mod explain;
 mod names;

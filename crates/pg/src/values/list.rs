@@ -73,7 +73,7 @@ fn next_item(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<(
     while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
     match letters.peek() {
         None | Some(',') => Ok((item, true)),
-        Some(_) => Err(wrong("an item of a list goes on behind its quotes")),
+        Some(_) => Err(wrong("an item of a list has letters after its quotes")),
     }
 }
 

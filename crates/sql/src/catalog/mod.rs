@@ -14,6 +14,7 @@ mod system;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use async_trait::async_trait;
@@ -37,13 +38,18 @@ pub(crate) const PG_CATALOG: &str = "pg_catalog";
 /// Schema of the standard's views.
 pub(crate) const INFORMATION_SCHEMA: &str = "information_schema";
 
-type Registered = Mutex<HashMap<(String, String), Arc<dyn TableProvider>>>;
+/// Tables that a program registered, by schema and name.
+#[derive(Default)]
+struct Registered {
+    tables: Mutex<HashMap<(String, String), Arc<dyn TableProvider>>>,
+    changes: AtomicU64,
+}
 
 /// Tables of a cluster, as DataFusion looks them up.
 pub(crate) struct HaliteCatalog {
     pub(crate) cluster: Arc<dyn Cluster>,
     pub(crate) settings: Arc<RwLock<Settings>>,
-    /// Tables that a program registered with the session, by schema and name.
+    /// Tables that a program registered with the session.
     registered: Arc<Registered>,
     /// Names of namespaces and tables, for the calls that cannot wait for the cluster.
     names: RwLock<Arc<Names>>,
@@ -110,9 +116,14 @@ impl HaliteCatalog {
         Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Returns how often tables were registered and removed: names may mean others since.
+    pub(crate) fn registrations(&self) -> u64 {
+        self.registered.changes.load(Ordering::Relaxed)
+    }
+
     /// Returns a table that a program registered.
     pub(crate) fn registered(&self, schema: &str, name: &str) -> Option<Arc<dyn TableProvider>> {
-        let registered = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        let registered = self.registered.tables.lock().unwrap_or_else(PoisonError::into_inner);
         registered.get(&(schema.to_owned(), name.to_owned())).map(Arc::clone)
     }
 }
@@ -175,13 +186,17 @@ impl SchemaProvider for Namespace {
         name: String,
         table: Arc<dyn TableProvider>,
     ) -> DataFusionResult<Option<Arc<dyn TableProvider>>> {
-        let mut registered = self.catalog.registered.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(registered.insert((self.name.clone(), name), table))
+        let registered = &self.catalog.registered;
+        let mut tables = registered.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        registered.changes.fetch_add(1, Ordering::Relaxed);
+        Ok(tables.insert((self.name.clone(), name), table))
     }
 
     fn deregister_table(&self, name: &str) -> DataFusionResult<Option<Arc<dyn TableProvider>>> {
-        let mut registered = self.catalog.registered.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(registered.remove(&(self.name.clone(), name.to_owned())))
+        let registered = &self.catalog.registered;
+        let mut tables = registered.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        registered.changes.fetch_add(1, Ordering::Relaxed);
+        Ok(tables.remove(&(self.name.clone(), name.to_owned())))
     }
 
     fn table_exist(&self, name: &str) -> bool {

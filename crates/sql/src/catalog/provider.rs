@@ -16,24 +16,26 @@ use datafusion::logical_expr::dml::{InsertOp, MergeIntoClause};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use halite_rowkey::plan::PlanNote;
-use halite_types::{FamilyDescriptor, KeepDeletedCells, Table, TableDescriptor};
+use halite_types::{FamilyDescriptor, KeepDeletedCells, RegionInfo, Table, TableDescriptor};
 
 use super::HaliteCatalog;
-use super::shape::{Pseudo, TableShape};
+use super::shape::{Pseudo, Source, TableShape};
 use crate::error::{Result, SqlError, SqlState};
 use crate::pushdown::push;
 use crate::scan::exec::ScanExec;
 use crate::scan::history::History;
-use crate::scan::spec::{ScanSpec, Target};
+use crate::scan::spec::{Projection, ScanSpec, Target};
 use crate::session::settings::{BadCells, FullScan, Settings, UnreadableKeys};
 
 /// Table of a cluster.
 #[derive(Clone)]
 pub(crate) struct HaliteTable {
     table: Arc<dyn Table>,
-    shape: Arc<TableShape>,
+    /// What the shape was read from.
+    descriptor: Arc<TableDescriptor>,
+    pub(crate) shape: Arc<TableShape>,
     schema: SchemaRef,
-    settings: Settings,
+    pub(crate) settings: Settings,
     history: History,
     /// Families that do not keep what was overwritten or deleted.
     forgetful: Arc<[String]>,
@@ -50,7 +52,7 @@ impl HaliteTable {
     ///
     /// # Errors
     /// `Corrupt` for a declaration that cannot be read.
-    pub(crate) fn new(catalog: &HaliteCatalog, descriptor: &TableDescriptor) -> Result<Self> {
+    pub(crate) fn new(catalog: &HaliteCatalog, descriptor: &Arc<TableDescriptor>) -> Result<Self> {
         let settings = catalog.settings.read().unwrap_or_else(PoisonError::into_inner).clone();
         let null_keys = settings.unreadable_keys == UnreadableKeys::Null;
         let mut shape = TableShape::of(descriptor, null_keys)?;
@@ -64,6 +66,7 @@ impl HaliteTable {
         let name = |family: &FamilyDescriptor| String::from_utf8_lossy(family.name()).into_owned();
         Ok(Self {
             table,
+            descriptor: Arc::clone(descriptor),
             schema: shape.arrow(),
             shape: Arc::new(shape),
             settings,
@@ -103,6 +106,62 @@ impl HaliteTable {
                 self.forgetful.join(", ")
             )
         })
+    }
+
+    /// Returns `true` if each row of the table is at most one row of the answer: it has no versions
+    /// and no cells as rows, and is as it is now.
+    pub(crate) fn is_row_by_row(&self) -> bool {
+        self.history == History::default() && !self.shape.is_cells
+    }
+
+    /// Returns `true` if the table has not been altered since.
+    ///
+    /// # Errors
+    /// An error of the cluster; that there is no such table any more.
+    pub(crate) async fn is_current(&self) -> Result<bool> {
+        let now = self.table.descriptor().await?;
+        Ok(Arc::ptr_eq(&now, &self.descriptor) || now == self.descriptor)
+    }
+
+    /// Returns what a scan for `columns` reads, whose schema is `schema`, with conditions that all
+    /// hold.
+    ///
+    /// # Errors
+    /// As [`ScanSpec::new`]; a scan of the whole table that the settings refuse.
+    pub(crate) async fn spec(
+        &self,
+        columns: &Vec<usize>,
+        schema: &SchemaRef,
+        conditions: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<ScanSpec> {
+        // Only EXPLAIN and `_region` show them.
+        let is_region = |at: &usize| {
+            let column = self.shape.columns.get(*at);
+            column.is_some_and(|column| column.source == Source::Pseudo(Pseudo::Region))
+        };
+        let needs_regions = columns.iter().any(is_region);
+        let regions = if needs_regions { self.table.regions().await? } else { Vec::new() };
+        let projection = Projection { columns: Some(columns), schema: Some(schema) };
+        self.spec_of(regions, projection, conditions, limit)
+    }
+
+    fn spec_of(
+        &self,
+        regions: Vec<RegionInfo>,
+        projection: Projection<'_>,
+        conditions: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<ScanSpec> {
+        let target = Target {
+            table: Arc::clone(&self.table),
+            shape: Arc::clone(&self.shape),
+            regions: Arc::new(regions),
+        };
+        let (settings, history) = (&self.settings, self.history);
+        let spec = ScanSpec::new(target, projection, conditions, limit, history, settings)?;
+        self.check_full_scan(&spec)?;
+        Ok(spec)
     }
 
     fn refused<T>(&self, verb: &str) -> DataFusionResult<T> {
@@ -164,15 +223,8 @@ impl TableProvider for HaliteTable {
         limit: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let regions = self.table.regions().await.map_err(SqlError::from)?;
-        let target = Target {
-            table: Arc::clone(&self.table),
-            shape: Arc::clone(&self.shape),
-            regions: Arc::new(regions),
-        };
-        let (settings, history) = (&self.settings, self.history);
-        let spec = ScanSpec::new(target, projection, filters, limit, history, settings)?;
-        self.check_full_scan(&spec)?;
-        Ok(Arc::new(ScanExec::new(spec)))
+        let projection = Projection { columns: projection, schema: None };
+        Ok(Arc::new(ScanExec::new(self.spec_of(regions, projection, filters, limit)?)))
     }
 
     async fn insert_into(

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
     FunctionArguments, GroupByExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
@@ -17,6 +19,19 @@ use crate::session::functions::{AT_TIME_ZONE, TO_BYTES, read_bytes};
 
 /// Follows the name of a column that another column of the same SELECT has too.
 pub(crate) const AGAIN: char = '\u{1}';
+
+/// Returns the schema with the names that the statement gives, if it gives one twice.
+pub(crate) fn with_plain_names(schema: &SchemaRef) -> SchemaRef {
+    if !schema.fields().iter().any(|field| field.name().contains(AGAIN)) {
+        return Arc::clone(schema);
+    }
+    let plain = |field: &FieldRef| {
+        let name = field.name().split(AGAIN).next().unwrap_or_default();
+        Arc::new(field.as_ref().clone().with_name(name))
+    };
+    let fields: Vec<FieldRef> = schema.fields().iter().map(plain).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
 
 /// Changes a statement.
 ///
@@ -74,8 +89,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// Reads EXISTS of a SELECT list as a count: a condition of WHERE becomes a join, which a value does
-/// not.
+/// Reads EXISTS of a SELECT list as a count: DataFusion plans it as a condition of WHERE only,
+/// where it becomes a join.
 struct Counted;
 
 impl VisitorMut for Counted {

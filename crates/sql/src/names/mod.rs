@@ -22,7 +22,7 @@ use crate::catalog::shape::Pseudo;
 use crate::error::{Result, SqlError, SqlState};
 
 pub(crate) use cells::{CELLS, cells_argument};
-pub(crate) use forms::AGAIN;
+pub(crate) use forms::{AGAIN, with_plain_names};
 pub(crate) use tables::resolve;
 
 /// What the names of a query mean besides tables and their columns.

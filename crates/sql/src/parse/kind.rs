@@ -33,21 +33,23 @@ pub(crate) enum Kind {
     Transaction(TransactionStatement),
     /// SELECT, VALUES, WITH.
     Query(Vec<TokenWithSpan>),
-    /// EXPLAIN of a query.
+    /// EXPLAIN of a query or a statement that writes.
     Explain(Explain),
     /// INSERT, UPSERT, UPDATE, DELETE, MOVE ROW.
     Write(Vec<TokenWithSpan>),
 }
 
-/// EXPLAIN of a query.
+/// EXPLAIN of a query or a statement that writes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Explain {
     /// `true` to run the query.
     pub(crate) analyze: bool,
     /// `true` to append DataFusion's plans.
     pub(crate) verbose: bool,
-    /// Tokens of the query.
-    pub(crate) query: Vec<TokenWithSpan>,
+    /// `true` if the statement writes.
+    pub(crate) writes: bool,
+    /// Tokens of the statement.
+    pub(crate) of: Vec<TokenWithSpan>,
 }
 
 /// Statements of SQL that this dialect does not have.
@@ -199,11 +201,21 @@ fn explain(tokens: &[TokenWithSpan]) -> Result<Kind> {
         }
         at += 1;
     }
-    let query = tokens[at..].to_vec();
-    if let Kind::Query(query) = kind_of(query)? {
-        return Ok(Kind::Explain(Explain { analyze, verbose, query }));
-    }
     let place = tokens.get(at).unwrap_or(&tokens[0]).span.start;
+    match kind_of(tokens[at..].to_vec())? {
+        Kind::Query(of) => {
+            return Ok(Kind::Explain(Explain { analyze, verbose, writes: false, of }));
+        }
+        Kind::Write(of) if !analyze => {
+            return Ok(Kind::Explain(Explain { analyze, verbose, writes: true, of }));
+        }
+        Kind::Write(_) => {
+            let text = "EXPLAIN ANALYZE runs the statement, and is not done for one that writes: \
+                        EXPLAIN shows what it would do";
+            return Err(SqlError::unsupported(text).at(place.line, place.column));
+        }
+        _ => {}
+    }
     let text = "EXPLAIN is followed by a query: EXPLAIN [ANALYZE] [VERBOSE] SELECT ..";
     Err(SqlError::new(SqlState::Syntax, text).at(place.line, place.column))
 }

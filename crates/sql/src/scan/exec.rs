@@ -67,11 +67,13 @@ impl ScanExec {
         Self { spec: Arc::new(spec), figures: Arc::default(), properties: Arc::new(properties) }
     }
 
-    fn replanned(&self, limit: Option<usize>, reverse: bool) -> DataFusionResult<Self> {
+    /// Returns the same scan with another limit and direction.
+    pub(crate) fn replanned(&self, limit: Option<usize>, reverse: bool) -> DataFusionResult<Self> {
         Ok(Self::new(self.spec.replanned(limit, reverse)?))
     }
 
-    fn satisfies(&self, order: &[PhysicalSortExpr]) -> DataFusionResult<bool> {
+    /// Returns `true` if the rows come in an order.
+    pub(crate) fn satisfies(&self, order: &[PhysicalSortExpr]) -> DataFusionResult<bool> {
         self.properties.eq_properties.ordering_satisfy(order.to_vec())
     }
 }
@@ -140,7 +142,7 @@ impl ExecutionPlan for ScanExec {
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let statement = StatementContext::of(&context);
-        let reader = Reader::open(self, statement)?;
+        let reader = Reader::open(&self.spec, &self.figures, statement)?;
         let rows = futures::stream::try_unfold(reader, |mut reader| async move {
             let batch = reader.next_batch().await.map_err(DataFusionError::from)?;
             Ok(batch.map(|batch| (batch, reader)))
@@ -185,7 +187,7 @@ impl ExecutionPlan for ScanExec {
 }
 
 /// Running scan.
-struct Reader {
+pub(crate) struct Reader {
     spec: Arc<ScanSpec>,
     figures: Arc<ScanFigures>,
     statement: Arc<StatementContext>,
@@ -201,8 +203,16 @@ struct Reader {
 }
 
 impl Reader {
-    fn open(exec: &ScanExec, statement: Arc<StatementContext>) -> DataFusionResult<Self> {
-        let spec = Arc::clone(&exec.spec);
+    /// Opens a scan.
+    ///
+    /// # Errors
+    /// None in practice: the plan is one of the table.
+    pub(crate) fn open(
+        spec: &Arc<ScanSpec>,
+        figures: &Arc<ScanFigures>,
+        statement: Arc<StatementContext>,
+    ) -> crate::Result<Self> {
+        let spec = Arc::clone(spec);
         let options =
             ScatterOptions { undecodable_rows: spec.unreadable, ..ScatterOptions::default() };
         let scatter = Scatter::new(
@@ -211,12 +221,11 @@ impl Reader {
             spec.template.clone(),
             &options,
             None,
-        )
-        .map_err(SqlError::from)?;
+        )?;
         let decoder = RowDecoder::new(Arc::clone(&spec), statement.settings.bad_cells);
         Ok(Self {
             spec,
-            figures: Arc::clone(&exec.figures),
+            figures: Arc::clone(figures),
             statement,
             scatter,
             decoder,
@@ -229,7 +238,11 @@ impl Reader {
     }
 
     /// Returns the next batch; `None` at the end.
-    async fn next_batch(&mut self) -> crate::Result<Option<RecordBatch>> {
+    ///
+    /// # Errors
+    /// What ended the scan: an error of the table, a cell or a key that is none of its type, a
+    /// guard of the statement.
+    pub(crate) async fn next_batch(&mut self) -> crate::Result<Option<RecordBatch>> {
         while !self.ended && self.decoder.rows() < self.batch_rows {
             let Some(row) = self.rows.next() else {
                 // What has arrived is not kept back until more does.

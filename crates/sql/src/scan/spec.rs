@@ -14,6 +14,7 @@ use super::selection::{TestedColumns, cells, select};
 use crate::catalog::shape::{Pseudo, Source, TableShape};
 use crate::error::{Result, SqlError};
 use crate::pushdown::push;
+use crate::session::overflow::shown;
 use crate::session::settings::{Settings, UnreadableKeys};
 
 /// Table of a scan.
@@ -23,6 +24,15 @@ pub(crate) struct Target {
     pub(crate) shape: Arc<TableShape>,
     /// Regions in key order, as of planning.
     pub(crate) regions: Arc<Vec<RegionInfo>>,
+}
+
+/// Columns that a scan returns.
+#[derive(Clone, Copy)]
+pub(crate) struct Projection<'c> {
+    /// Positions in the shape; `None` for all.
+    pub(crate) columns: Option<&'c Vec<usize>>,
+    /// Their schema, where it is known.
+    pub(crate) schema: Option<&'c SchemaRef>,
 }
 
 /// What one scan reads: the columns, the plan of the key, the cells, the filter.
@@ -54,7 +64,7 @@ impl ScanSpec {
     /// A column or a condition that a scan cannot serve, with what to do instead.
     pub(crate) fn new(
         target: Target,
-        projection: Option<&Vec<usize>>,
+        projection: Projection<'_>,
         conditions: &[Expr],
         limit: Option<usize>,
         history: History,
@@ -62,7 +72,7 @@ impl ScanSpec {
     ) -> Result<Self> {
         let shape = Arc::clone(&target.shape);
         let columns: Vec<usize> =
-            projection.map_or_else(|| (0..shape.columns.len()).collect(), Clone::clone);
+            projection.columns.map_or_else(|| (0..shape.columns.len()).collect(), Clone::clone);
         let mut query = KeyQuery::all();
         // A row may have any number of versions and cells.
         query.limit = limit.filter(|_| history.versions.is_none() && !shape.is_cells);
@@ -74,12 +84,12 @@ impl ScanSpec {
             query.conditions.extend(pushed.conditions);
             if let Some(filter) = pushed.filter {
                 filters.push(filter);
-                filtered.push(condition.to_string());
+                filtered.push(shown(condition));
             }
             columns_of_filter.tested.extend(pushed.tested);
             columns_of_filter.present.extend(pushed.present);
             if !pushed.is_exact {
-                checked_again.push(condition.to_string());
+                checked_again.push(shown(condition));
             }
         }
         check_columns(&target, &columns)?;
@@ -107,7 +117,11 @@ impl ScanSpec {
             Some(_) => History::select(&shape, &columns),
             None => select(&shape, &columns, &columns_of_filter, filter.clone()),
         };
-        let fields: Vec<_> = columns.iter().map(|at| shape.columns[*at].field.clone()).collect();
+        let field = |at: &usize| shape.columns[*at].field.clone();
+        let schema = projection.schema.map_or_else(
+            || Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>())),
+            Arc::clone,
+        );
         // Rows without readable fields satisfy no condition on them.
         let unreadable = match settings.unreadable_keys {
             UnreadableKeys::Fail => UndecodableRows::Fail,
@@ -117,7 +131,7 @@ impl ScanSpec {
         Ok(Self {
             target,
             columns,
-            schema: Arc::new(Schema::new(fields)),
+            schema,
             plan: Arc::new(plan),
             history,
             template: history.applied(template)?,

@@ -29,7 +29,14 @@ impl Access {
     /// # Errors
     /// `NotPermitted`.
     pub(super) fn check(self, kind: &Kind, text: &str) -> Result<()> {
-        let needed = needed(kind, text);
+        self.require(needed(kind, text))
+    }
+
+    /// Checks that statements of a level may be run.
+    ///
+    /// # Errors
+    /// `NotPermitted`.
+    pub(super) fn require(self, needed: Self) -> Result<()> {
         if self >= needed {
             return Ok(());
         }

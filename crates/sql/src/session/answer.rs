@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
-use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 
 use super::interrupt::Running;
 use super::statement::StatementContext;
+use crate::direct::DirectRows;
 use crate::error::{Result, SqlError, SqlState};
-use crate::names::AGAIN;
+use crate::names::{AGAIN, with_plain_names};
 
 /// Result of a statement: rows in batches, or the tag of a command. Dropping it ends its scans.
 pub struct Answer {
@@ -23,23 +24,23 @@ pub struct Answer {
 }
 
 enum Rows {
+    /// Rows of a scan, read by the task that reads the answer.
+    Direct(Box<DirectRows>),
     /// Rows of a running plan.
     Running(Running),
     /// Rows that are known.
     Known(RecordBatch),
 }
 
-/// Returns the schema with the names that the statement gives, if it gives one twice.
-pub(super) fn with_plain_names(schema: &SchemaRef) -> SchemaRef {
-    if !schema.fields().iter().any(|field| field.name().contains(AGAIN)) {
-        return Arc::clone(schema);
+fn with_plain_batch(batch: RecordBatch) -> Result<RecordBatch> {
+    if batch.schema_ref().fields().iter().all(|field| !field.name().contains(AGAIN)) {
+        return Ok(batch);
     }
-    let plain = |field: &FieldRef| {
-        let name = field.name().split(AGAIN).next().unwrap_or_default();
-        Arc::new(field.as_ref().clone().with_name(name))
-    };
-    let fields: Vec<FieldRef> = schema.fields().iter().map(plain).collect();
-    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let schema = with_plain_names(batch.schema_ref());
+    let columns = batch.columns().to_vec();
+    RecordBatch::try_new_with_options(schema, columns, &options)
+        .map_err(|error| DataFusionError::from(error).into())
 }
 
 impl Answer {
@@ -65,6 +66,16 @@ impl Answer {
         Self { schema, rows, command: None, statement, deadline: None }
     }
 
+    pub(super) fn direct(
+        rows: DirectRows,
+        statement: Arc<StatementContext>,
+        deadline: Option<Instant>,
+    ) -> Self {
+        let schema = Arc::clone(rows.schema());
+        let rows = Some(Rows::Direct(Box::new(rows)));
+        Self { schema, rows, command: None, statement, deadline }
+    }
+
     pub(super) fn stream(
         rows: SendableRecordBatchStream,
         statement: Arc<StatementContext>,
@@ -81,6 +92,11 @@ impl Answer {
         self.command.as_deref()
     }
 
+    /// Returns `true` if the rows are those of a scan alone, which bypasses DataFusion.
+    pub fn is_direct(&self) -> bool {
+        matches!(self.rows, Some(Rows::Direct(_)))
+    }
+
     /// Returns the columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
@@ -95,29 +111,30 @@ impl Answer {
             let batch = match self.rows.take() {
                 None => return Ok(None),
                 Some(Rows::Known(batch)) => batch,
+                Some(Rows::Direct(mut rows)) => {
+                    let Some(batch) = within(self.deadline, rows.next()).await?? else {
+                        return Ok(None);
+                    };
+                    self.rows = Some(if rows.is_long() {
+                        let rows = rows.into_stream();
+                        Rows::Running(Running::new(rows, Arc::clone(&self.statement)))
+                    } else {
+                        Rows::Direct(rows)
+                    });
+                    batch
+                }
                 Some(Rows::Running(mut running)) => {
                     let Some(batch) = within(self.deadline, running.next()).await?? else {
                         return Ok(None);
                     };
                     self.rows = Some(Rows::Running(running));
-                    self.with_schema(batch)?
+                    with_plain_batch(batch)?
                 }
             };
             if batch.num_rows() > 0 {
                 return Ok(Some(batch));
             }
         }
-    }
-
-    fn with_schema(&self, batch: RecordBatch) -> Result<RecordBatch> {
-        if batch.schema_ref().fields().iter().all(|field| !field.name().contains(AGAIN)) {
-            return Ok(batch);
-        }
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let schema = with_plain_names(batch.schema_ref());
-        let columns = batch.columns().to_vec();
-        RecordBatch::try_new_with_options(schema, columns, &options)
-            .map_err(|error| DataFusionError::from(error).into())
     }
 
     /// Returns all rows.

@@ -16,9 +16,10 @@ use halite_types::{Cluster, TableDescriptor, TableName};
 use super::access::Access;
 use super::answer::{Answer, deadline, within};
 use super::block::Block;
-use super::planner::{self, Rewrite};
+use super::planner::{self, Rewrite, Way};
 use super::query_shape::QueryShape;
-use super::settings::Settings;
+use super::recent::Recent;
+use super::settings::{Direct, Settings};
 use super::statement::StatementContext;
 use crate::catalog::listing::{TableInfo, list_tables};
 use crate::catalog::{DEFAULT, HaliteCatalog, ddl, describe, namespace_of};
@@ -26,6 +27,7 @@ use crate::error::{Result, SqlError, SqlState};
 use crate::explain;
 use crate::names::resolve;
 use crate::parse::{Explain, Kind, TransactionStatement, kind_of, tokens_of};
+use crate::write::WritePlan;
 
 /// SQL session on a cluster: an embedded store, a Halite server or an HBase cluster.
 ///
@@ -54,6 +56,7 @@ pub struct SqlContext {
     pub(super) access: Access,
     pub(super) block: Block,
     rewrite: Option<Arc<Rewrite>>,
+    pub(super) recent: Recent,
 }
 
 impl SqlContext {
@@ -62,8 +65,15 @@ impl SqlContext {
         let settings = Arc::new(RwLock::new(Settings::default()));
         let catalog = Arc::new(HaliteCatalog::new(cluster, Arc::clone(&settings)));
         let session = planner::session(&catalog, planner::runtime());
-        let block = Block::default();
-        Self { catalog, settings, session, access: Access::Admin, block, rewrite: None }
+        Self {
+            catalog,
+            settings,
+            session,
+            access: Access::Admin,
+            block: Block::default(),
+            rewrite: None,
+            recent: Recent::default(),
+        }
     }
 
     /// Creates another session on the same cluster, as for another connection. It has settings and
@@ -75,7 +85,8 @@ impl SqlContext {
         let catalog = Arc::new(self.catalog.another(Arc::clone(&settings)));
         let session = planner::session(&catalog, Some(self.session.runtime_env()));
         let (access, rewrite) = (self.access, self.rewrite.clone());
-        Self { catalog, settings, session, access, block: Block::default(), rewrite }
+        let (block, recent) = (Block::default(), Recent::default());
+        Self { catalog, settings, session, access, block, rewrite, recent }
     }
 
     /// Restricts what the session may run; by default it may run everything.
@@ -194,10 +205,17 @@ impl SqlContext {
             }
             Kind::Write(tokens) => self.write(tokens, values, statement, deadline).await,
             Kind::Query(tokens) => {
-                let planned = self.planned(tokens, values, &statement);
-                let planned = within(deadline, planned).await??;
-                let rows = execute_stream(planned.physical, planned.context)?;
-                Ok(Answer::stream(rows, statement, deadline))
+                let way = self.planned(tokens, values, &statement, statement.settings.direct);
+                match within(deadline, way).await?? {
+                    Way::Direct(bound) => {
+                        let rows = bound.open(&statement)?;
+                        Ok(Answer::direct(rows, statement, deadline))
+                    }
+                    Way::Planned(planned) => {
+                        let rows = execute_stream(planned.physical, planned.context)?;
+                        Ok(Answer::stream(rows, statement, deadline))
+                    }
+                }
             }
             Kind::Explain(explain) => {
                 let text = within(deadline, self.explained(explain, values, &statement)).await??;
@@ -211,9 +229,10 @@ impl SqlContext {
         tokens: Vec<TokenWithSpan>,
         values: Vec<ScalarValue>,
         statement: &Arc<StatementContext>,
-    ) -> Result<planner::Planned> {
+        direct: Direct,
+    ) -> Result<Way> {
         let query = planner::Query { tokens, values, rewrite: self.rewrite.clone() };
-        planner::plan(&self.session, &self.catalog, query, Arc::clone(statement)).await
+        planner::plan(&self.session, &self.catalog, query, Arc::clone(statement), direct).await
     }
 
     pub(super) async fn query_shape(
@@ -231,7 +250,17 @@ impl SqlContext {
         values: Vec<ScalarValue>,
         statement: &Arc<StatementContext>,
     ) -> Result<String> {
-        let planned = self.planned(explain.query, values, statement).await?;
+        if explain.writes {
+            let plan = WritePlan::prepare(&self.session, &self.catalog, explain.of).await?;
+            return Box::pin(plan.explain(values, statement)).await;
+        }
+        let way = self.planned(explain.of, values, statement, Direct::Off).await?;
+        let Way::Planned(planned) = way else {
+            return Err(SqlError::new(
+                SqlState::Internal,
+                "EXPLAIN is of a plan; please report it",
+            ));
+        };
         let ran = if explain.analyze {
             Some(explain::run(&planned.physical, &planned.context, &self.catalog.cluster).await?)
         } else {

@@ -4,7 +4,7 @@
 //! what follows the tables of FROM (`history.rs`: versions and times), `literals.rs` reads text that
 //! is compared with UUIDs and addresses, `write.rs` runs statements that write, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
 //! sums fail that wrap around, `growth.rs` functions that would make huge values; `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
-//! types and values are in `parameters.rs`; `access.rs` says who may run what, and `interrupt.rs`
+//! types and values are in `parameters.rs`, and `recent.rs` remembers the last ones; `access.rs` says who may run what, and `interrupt.rs`
 //! ends statements.
 
 mod access;
@@ -15,12 +15,14 @@ pub(crate) mod functions;
 pub(crate) mod growth;
 mod history;
 pub(crate) mod interrupt;
+pub(crate) mod large_stack;
 pub(crate) mod literals;
 pub(crate) mod overflow;
 pub(crate) mod parameters;
 pub(crate) mod planner;
 mod prepared;
 mod query_shape;
+mod recent;
 pub(crate) mod relations;
 pub(crate) mod settings;
 pub(crate) mod statement;

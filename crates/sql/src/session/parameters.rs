@@ -3,17 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ParamValues, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
-use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::expr::{Cast, Placeholder};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, ExprSchemable as _, LogicalPlan};
 
-use super::answer::with_plain_names;
-use super::query_shape::QueryShape;
 use crate::error::{Result, SqlError, SqlState};
 
 /// Parameters of a statement, as many as a message of PostgreSQL's protocol can count.
@@ -21,25 +18,6 @@ const MAX_PARAMETERS: usize = 32_767;
 
 /// Types of the parameters by number; `None` where the statement does not tell.
 pub(crate) type Types = BTreeMap<usize, Option<FieldRef>>;
-
-/// Returns the parameters and the columns of a query. `known` are types that the caller gives.
-///
-/// # Errors
-/// `UndefinedParameter` for parameters that are not `$1` and so on; a query that is wrong with
-/// values of those types.
-pub(super) fn shape(
-    state: &SessionState,
-    logical: LogicalPlan,
-    known: &[Option<DataType>],
-) -> Result<QueryShape> {
-    let found = types_of(&logical)?;
-    let parameters = with_known(fields_of(&found), known);
-    let nulls = parameters.iter().map(|field| ScalarValue::try_from(field.data_type()));
-    let typed = bound(logical, nulls.collect::<DataFusionResult<_>>()?)?;
-    let analyzed = state.analyzer().execute_and_check(typed, state.config_options(), |_, _| {})?;
-    let schema: Schema = analyzed.schema().as_arrow().clone();
-    Ok(QueryShape { parameters, schema: with_plain_names(&Arc::new(schema)) })
-}
 
 /// Returns the parameters up to the last one; text where the statement does not tell a type.
 pub(crate) fn fields_of(found: &Types) -> Vec<FieldRef> {

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::ScalarValue;
+use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -19,27 +20,34 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
-use tokio::runtime::Handle;
-use tokio::sync::oneshot;
 
 use super::functions;
 use super::interrupt::interruptible;
+use super::large_stack::on_large_stack;
 use super::literals::TypedLiterals;
 use super::overflow::checked_plan;
 use super::parameters;
-use super::query_shape::QueryShape;
+use super::query_shape::{Kept, QueryShape};
 use super::relations::Relations;
+use super::settings::Direct;
 use super::statement::StatementContext;
 use super::sum::checked_sum;
 use crate::catalog::{CATALOG, CatalogHandle, DEFAULT, HaliteCatalog};
-use crate::error::{Result, SqlError, SqlState};
-use crate::names;
+use crate::direct::{Bound, Template};
+use crate::error::Result;
+use crate::names::{self, with_plain_names};
 use crate::parse::parse_query;
 
-/// Bytes of the stack on which statements are planned.
-const STACK_BYTES: usize = 64 << 20;
 /// Bytes that sorts, groups and joins of a session may hold before they spill.
 const MEMORY_BYTES: usize = 1 << 30;
+
+/// How a query is run.
+pub(crate) enum Way {
+    /// By a scan alone.
+    Direct(Bound),
+    /// By a plan of DataFusion.
+    Planned(Planned),
+}
 
 /// Plan of a query, ready to run.
 pub(crate) struct Planned {
@@ -96,7 +104,7 @@ pub(super) struct Query {
     pub(super) rewrite: Option<Arc<Rewrite>>,
 }
 
-/// Plans a query.
+/// Plans a query, by DataFusion if it cannot be run directly, or should not be.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -105,21 +113,28 @@ pub(super) async fn plan(
     catalog: &Arc<HaliteCatalog>,
     query: Query,
     statement: Arc<StatementContext>,
-) -> Result<Planned> {
+    direct: Direct,
+) -> Result<Way> {
     let (mut state, catalog) = (session.state(), Arc::clone(catalog));
     on_large_stack(move |handle| {
         handle.block_on(async {
             state.config_mut().set_extension(Arc::clone(&statement));
             let logical = logical(&mut state, &catalog, query.tokens, query.rewrite).await?;
             let logical = checked_plan(&state, parameters::bound(logical, query.values)?)?;
+            if direct == Direct::On
+                && let Some(template) = Template::of_checked(&state, &catalog, &logical)
+                && let Some(bound) = Arc::new(template).bind(&[]).await
+            {
+                return Ok(Way::Direct(bound));
+            }
             let logical = state.optimize(&logical)?;
             let physical = state.query_planner().create_physical_plan(&logical, &state).await?;
             let physical = interruptible(physical, &statement)?;
-            Ok(Planned {
+            Ok(Way::Planned(Planned {
                 physical,
                 context: state.task_ctx(),
                 logical: logical.display_indent().to_string(),
-            })
+            }))
         })
     })
     .await?
@@ -139,7 +154,7 @@ pub(super) async fn shape(
     on_large_stack(move |handle| {
         handle.block_on(async {
             let logical = logical(&mut state, &catalog, query.tokens, query.rewrite).await?;
-            parameters::shape(&state, logical, &types)
+            shape_of(&state, &catalog, logical, &types)
         })
     })
     .await?
@@ -165,24 +180,31 @@ async fn logical(
     Ok(logical)
 }
 
-/// Runs work on a thread with a large stack.
+/// Returns the parameters and the columns of a query. `known` are types that the caller gives.
 ///
 /// # Errors
-/// `Internal` if there is no thread, or the work panicked.
-pub(crate) async fn on_large_stack<T: Send + 'static>(
-    work: impl FnOnce(Handle) -> T + Send + 'static,
-) -> Result<T> {
-    let internal = |text: &str| SqlError::new(SqlState::Internal, text);
-    let handle = Handle::try_current()
-        .map_err(|_| internal("statements are planned within a tokio runtime; enter one first"))?;
-    let (sender, result) = oneshot::channel();
-    std::thread::Builder::new()
-        .name("halite-sql-plan".into())
-        .stack_size(STACK_BYTES)
-        .spawn(move || {
-            // The reader may have gone.
-            let _ = sender.send(work(handle));
-        })
-        .map_err(|error| internal(&format!("no thread to plan the statement: {error}")))?;
-    result.await.map_err(|_| internal("planning the statement failed; please report it"))
+/// `UndefinedParameter` for parameters that are not `$1` and so on; a query that is wrong with
+/// values of those types.
+fn shape_of(
+    state: &SessionState,
+    catalog: &HaliteCatalog,
+    logical: LogicalPlan,
+    known: &[Option<DataType>],
+) -> Result<QueryShape> {
+    let found = parameters::types_of(&logical)?;
+    let fields = parameters::with_known(parameters::fields_of(&found), known);
+    let direct = Template::with_parameters(state, catalog, &logical, &fields);
+    let nulls = fields.iter().map(|field| ScalarValue::try_from(field.data_type()));
+    let typed = parameters::bound(logical, nulls.collect::<DataFusionResult<_>>()?)?;
+    let analyzed = state.analyzer().execute_and_check(typed, state.config_options(), |_, _| {})?;
+    let schema: Schema = analyzed.schema().as_arrow().clone();
+    let schema = with_plain_names(&Arc::new(schema));
+    let is_same = |template: &Template| {
+        let types = |schema: &Schema| -> Vec<DataType> {
+            schema.fields().iter().map(|field| field.data_type().clone()).collect()
+        };
+        types(template.schema()) == types(&schema)
+    };
+    let kept = direct.filter(is_same).map_or(Kept::Nothing, |one| Kept::Query(Arc::new(one)));
+    Ok(QueryShape { parameters: fields, schema, kept })
 }

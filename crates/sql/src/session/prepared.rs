@@ -2,16 +2,21 @@
 //!
 //! A query is planned again for each run with its values bound, since the ranges, salts and filters
 //! of its scans follow from them, and so that it sees tables and settings as they are then. What
-//! stays is the promise of `parameters` and `schema`.
+//! stays is the promise of `parameters` and `schema`. The plan of a query that a scan alone answers,
+//! and of a write of values, is kept, and used while the table and the settings are those of then.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 
-use super::answer::Answer;
+use super::access::Access;
+use super::answer::{Answer, deadline, within};
 use super::context::SqlContext;
-use super::query_shape::QueryShape;
+use super::query_shape::{Kept, QueryShape};
+use super::settings::Direct;
+use super::statement::StatementContext;
 use crate::error::{Result, SqlError, SqlState};
 use crate::parse::{Kind, kind_of, tokens_of};
 
@@ -34,11 +39,18 @@ use crate::parse::{Kind, kind_of, tokens_of};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Prepared {
     text: Arc<str>,
     parameters: Vec<FieldRef>,
     schema: SchemaRef,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Prepared").field("text", &self.text).finish_non_exhaustive()
+    }
 }
 
 impl Prepared {
@@ -56,6 +68,10 @@ impl Prepared {
     /// Returns the columns of the rows; none for a command.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    fn kept(&self) -> Kept {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the error of a result whose columns are no longer those that were promised.
@@ -87,15 +103,25 @@ impl SqlContext {
     /// # Errors
     /// As [`Self::prepare`].
     pub async fn prepare_typed(&self, text: &str, types: &[Option<DataType>]) -> Result<Prepared> {
+        if let Some(known) = self.recent.find(text, types)
+            && self.is_current(&known).await
+        {
+            return Ok(known);
+        }
         let kind = kind_of(tokens_of(text)?)?;
         self.access.check(&kind, text)?;
         let shape = match kind {
             Kind::Query(tokens) => self.query_shape(tokens, types).await?,
             Kind::Write(tokens) => self.write_shape(tokens, types).await?,
-            Kind::Explain(explain) => QueryShape {
-                parameters: self.query_shape(explain.query, types).await?.parameters,
-                schema: plan_lines(),
-            },
+            Kind::Explain(explain) => {
+                let shape = if explain.writes {
+                    self.write_shape(explain.of, types).await?
+                } else {
+                    self.query_shape(explain.of, types).await?
+                };
+                let parameters = shape.parameters;
+                QueryShape { parameters, schema: plan_lines(), kept: Kept::Nothing }
+            }
             // They only read the catalog and the settings, so running one tells its columns.
             Kind::ShowTables(_) | Kind::Describe(_) | Kind::Show(_) => {
                 self.shape_by_run(text).await?
@@ -105,17 +131,37 @@ impl SqlContext {
             | Kind::Nothing
             | Kind::Set { .. }
             | Kind::Reset(_)
-            | Kind::Transaction(_) => {
-                QueryShape { parameters: Vec::new(), schema: Arc::new(Schema::empty()) }
-            }
+            | Kind::Transaction(_) => QueryShape {
+                parameters: Vec::new(),
+                schema: Arc::new(Schema::empty()),
+                kept: Kept::Nothing,
+            },
         };
-        let QueryShape { parameters, schema } = shape;
-        Ok(Prepared { text: text.into(), parameters, schema })
+        let QueryShape { parameters, schema, kept } = shape;
+        let is_kept = !matches!(kept, Kept::Nothing);
+        let kept = Arc::new(Mutex::new(kept));
+        let prepared = Prepared { text: text.into(), parameters, schema, kept };
+        if is_kept {
+            self.recent.add(types, &prepared);
+        }
+        Ok(prepared)
+    }
+
+    /// Returns `true` if preparing a statement again would give the same.
+    async fn is_current(&self, prepared: &Prepared) -> bool {
+        let settings = self.settings();
+        match prepared.kept() {
+            Kept::Nothing => false,
+            Kept::Query(template) => template.is_current(&self.catalog, &settings).await,
+            Kept::Write(plan) => {
+                self.access >= Access::Write && plan.is_current(&self.catalog, &settings).await
+            }
+        }
     }
 
     async fn shape_by_run(&self, text: &str) -> Result<QueryShape> {
         let schema = Arc::clone(self.run(text).await?.schema());
-        Ok(QueryShape { parameters: Vec::new(), schema })
+        Ok(QueryShape { parameters: Vec::new(), schema, kept: Kept::Nothing })
     }
 
     /// Runs a prepared statement with a value for each parameter.
@@ -136,10 +182,64 @@ impl SqlContext {
             ));
         }
         let values = values.iter().zip(&prepared.parameters);
-        let values = values.map(|(value, field)| fitting(value, field.data_type())).collect();
+        let values: Vec<ScalarValue> =
+            values.map(|(value, field)| fitting(value, field.data_type())).collect();
+        if let Some(answer) = self.run_kept(prepared, &values).await? {
+            return Ok(answer);
+        }
         let answer = self.run_with(&prepared.text, values).await?;
         prepared.check_schema(answer.schema())?;
         Ok(answer)
+    }
+
+    /// Runs the plan that is kept. `None` if there is none, or if it is not for these values.
+    async fn run_kept(
+        &self,
+        prepared: &Prepared,
+        values: &[ScalarValue],
+    ) -> Result<Option<Answer>> {
+        let settings = self.settings();
+        if settings.direct == Direct::Off {
+            return Ok(None);
+        }
+        let statement = Arc::new(StatementContext::new(settings));
+        let deadline = deadline(statement.settings.statement_timeout);
+        match prepared.kept() {
+            Kept::Nothing => Ok(None),
+            Kept::Query(template) => {
+                let current = template.is_current(&self.catalog, &statement.settings);
+                if !within(deadline, current).await? {
+                    self.keep_again(prepared).await;
+                    return Ok(None);
+                }
+                let Some(bound) = within(deadline, template.bind(values)).await? else {
+                    return Ok(None);
+                };
+                let rows = bound.open(&statement)?;
+                Ok(Some(Answer::direct(rows, statement, deadline)))
+            }
+            Kept::Write(plan) => {
+                self.access.require(Access::Write)?;
+                self.block.check(statement.settings.transactions)?;
+                let current = plan.is_current(&self.catalog, &statement.settings);
+                if !within(deadline, current).await? {
+                    self.keep_again(prepared).await;
+                    return Ok(None);
+                }
+                self.written(&plan, values.to_vec(), statement, deadline).await.map(Some)
+            }
+        }
+    }
+
+    /// Plans a statement again, for its next run.
+    async fn keep_again(&self, prepared: &Prepared) {
+        let types = prepared.parameters.iter().map(|field| Some(field.data_type().clone()));
+        let types: Vec<Option<DataType>> = types.collect();
+        // What is wrong with it, the run that follows says.
+        let Ok(again) = Box::pin(self.prepare_typed(&prepared.text, &types)).await else { return };
+        let is_same = prepared.check_schema(&again.schema).is_ok();
+        let kept = if is_same { again.kept() } else { Kept::Nothing };
+        *prepared.kept.lock().unwrap_or_else(PoisonError::into_inner) = kept;
     }
 }
 

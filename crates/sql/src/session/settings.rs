@@ -58,6 +58,16 @@ pub enum Transactions {
     Statement,
 }
 
+/// Whether statements that are simple enough bypass DataFusion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direct {
+    /// They do.
+    #[default]
+    On,
+    /// Everything is planned and run by DataFusion.
+    Off,
+}
+
 /// Settings of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -77,6 +87,8 @@ pub struct Settings {
     pub insert: InsertMode,
     /// `halite.transactions`.
     pub transactions: Transactions,
+    /// `halite.direct`.
+    pub direct: Direct,
 }
 
 /// Setting as the system table shows it.
@@ -87,7 +99,7 @@ pub(crate) struct Described {
 }
 
 /// Names of the settings, and what they mean.
-const SETTINGS: [(&str, &str); 8] = [
+const SETTINGS: [(&str, &str); 9] = [
     ("statement_timeout", "milliseconds after which a statement ends; 0 for none"),
     ("halite.max_rows_examined", "rows examined after which a statement ends; 0 for no limit"),
     ("halite.unreadable_keys", "rows whose keys are not of the ROW KEY: count, null or fail"),
@@ -99,6 +111,7 @@ const SETTINGS: [(&str, &str); 8] = [
         "halite.transactions",
         "writes between BEGIN and COMMIT: refuse, or statement (each is final)",
     ),
+    ("halite.direct", "statements on keys and ranges in key order bypass DataFusion: on or off"),
 ];
 
 impl Settings {
@@ -125,6 +138,11 @@ impl Settings {
             "halite.insert" => match self.insert {
                 InsertMode::Strict => "strict",
                 InsertMode::Upsert => "upsert",
+            }
+            .to_owned(),
+            "halite.direct" => match self.direct {
+                Direct::On => "on",
+                Direct::Off => "off",
             }
             .to_owned(),
             "halite.transactions" => match self.transactions {
@@ -170,6 +188,8 @@ impl Settings {
             ("halite.insert", "upsert") => self.insert = InsertMode::Upsert,
             ("halite.transactions", "refuse") => self.transactions = Transactions::Refuse,
             ("halite.transactions", "statement") => self.transactions = Transactions::Statement,
+            ("halite.direct", "on" | "true" | "1") => self.direct = Direct::On,
+            ("halite.direct", "off" | "false" | "0") => self.direct = Direct::Off,
             _ => return Err(wrong()),
         }
         Ok(())
@@ -182,6 +202,12 @@ impl Settings {
     pub fn reset(&mut self, name: &str) -> Result<()> {
         let value = Self::default().get(name)?;
         self.set(name, &value)
+    }
+
+    /// Returns `true` if both read the same of a table.
+    pub(crate) fn reads_as(&self, other: &Self) -> bool {
+        (self.unreadable_keys, self.bad_cells, self.full_scan)
+            == (other.unreadable_keys, other.bad_cells, other.full_scan)
     }
 
     pub(crate) fn described(&self) -> Vec<Described> {
@@ -222,6 +248,7 @@ mod tests {
             ("halite.max_rows_written", "7"),
             ("halite.insert", "upsert"),
             ("halite.transactions", "statement"),
+            ("halite.direct", "off"),
         ] {
             settings.set(name, value).unwrap();
             assert_eq!(settings.get(name).unwrap(), value);

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 use super::answer::{Answer, within};
 use super::context::SqlContext;
 use super::parameters::with_known;
-use super::query_shape::QueryShape;
+use super::query_shape::{Kept, QueryShape};
 use super::statement::StatementContext;
 use crate::error::Result;
 use crate::write::{WritePlan, Written, with_count};
@@ -25,12 +25,14 @@ impl SqlContext {
         known: &[Option<DataType>],
     ) -> Result<QueryShape> {
         let plan = WritePlan::prepare(&self.session, &self.catalog, tokens).await?;
+        let kept = if plan.is_kept() { Kept::Write(Arc::new(plan.clone())) } else { Kept::Nothing };
         let parameters = with_known(plan.parameters()?, known);
         let schema = plan.returning_schema().unwrap_or_else(|| Arc::new(Schema::empty()));
-        Ok(QueryShape { parameters, schema })
+        Ok(QueryShape { parameters, schema, kept })
     }
 
-    async fn written(
+    /// Runs a planned statement that writes.
+    pub(super) async fn written(
         &self,
         plan: &WritePlan,
         values: Vec<ScalarValue>,

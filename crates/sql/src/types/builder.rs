@@ -13,6 +13,9 @@ use halite_rowkey::value::{Decimal, FieldType, TimeUnit, Value};
 
 use super::{DECIMAL, UTC};
 
+/// Values that an array has room for at first: most answers have few rows.
+const FIRST_VALUES: usize = 64;
+
 /// Array that grows by one value at a time.
 pub(crate) enum ColumnBuilder {
     Bool(BooleanBuilder),
@@ -67,42 +70,46 @@ impl ColumnBuilder {
     /// Creates an empty array of a type.
     pub(crate) fn new(ty: FieldType) -> Self {
         match ty {
-            FieldType::Bool => Self::Bool(BooleanBuilder::new()),
-            FieldType::U8 => Self::U8(UInt8Builder::new()),
-            FieldType::U16 => Self::U16(UInt16Builder::new()),
-            FieldType::U32 => Self::U32(UInt32Builder::new()),
-            FieldType::U64 => Self::U64(UInt64Builder::new()),
-            FieldType::I8 => Self::I8(Int8Builder::new()),
-            FieldType::I16 => Self::I16(Int16Builder::new()),
-            FieldType::I32 => Self::I32(Int32Builder::new()),
-            FieldType::I64 => Self::I64(Int64Builder::new()),
-            FieldType::F32 => Self::F32(Float32Builder::new()),
-            FieldType::F64 => Self::F64(Float64Builder::new()),
+            FieldType::Bool => Self::Bool(BooleanBuilder::with_capacity(FIRST_VALUES)),
+            FieldType::U8 => Self::U8(UInt8Builder::with_capacity(FIRST_VALUES)),
+            FieldType::U16 => Self::U16(UInt16Builder::with_capacity(FIRST_VALUES)),
+            FieldType::U32 => Self::U32(UInt32Builder::with_capacity(FIRST_VALUES)),
+            FieldType::U64 => Self::U64(UInt64Builder::with_capacity(FIRST_VALUES)),
+            FieldType::I8 => Self::I8(Int8Builder::with_capacity(FIRST_VALUES)),
+            FieldType::I16 => Self::I16(Int16Builder::with_capacity(FIRST_VALUES)),
+            FieldType::I32 => Self::I32(Int32Builder::with_capacity(FIRST_VALUES)),
+            FieldType::I64 => Self::I64(Int64Builder::with_capacity(FIRST_VALUES)),
+            FieldType::F32 => Self::F32(Float32Builder::with_capacity(FIRST_VALUES)),
+            FieldType::F64 => Self::F64(Float64Builder::with_capacity(FIRST_VALUES)),
             FieldType::Decimal => {
                 let (digits, scale) = DECIMAL;
-                let builder = Decimal128Builder::new().with_precision_and_scale(digits, scale);
+                let builder = Decimal128Builder::with_capacity(FIRST_VALUES)
+                    .with_precision_and_scale(digits, scale);
                 Self::Decimal(builder.expect("the digits of a DECIMAL are in range"))
             }
-            FieldType::String | FieldType::Char(_) => Self::Text(StringViewBuilder::new()),
-            FieldType::Bytes => Self::Bytes(BinaryViewBuilder::new()),
+            FieldType::String | FieldType::Char(_) => {
+                Self::Text(StringViewBuilder::with_capacity(FIRST_VALUES))
+            }
+            FieldType::Bytes => Self::Bytes(BinaryViewBuilder::with_capacity(FIRST_VALUES)),
             FieldType::Fixed(bytes) => Self::fixed(bytes),
             FieldType::Uuid | FieldType::Ipv6 => Self::fixed(16),
             FieldType::Ipv4 => Self::fixed(4),
-            FieldType::Timestamp(TimeUnit::Millis) => {
-                Self::Millis(TimestampMillisecondBuilder::new().with_timezone(UTC))
-            }
-            FieldType::Timestamp(TimeUnit::Micros) => {
-                Self::Micros(TimestampMicrosecondBuilder::new().with_timezone(UTC))
-            }
-            FieldType::Timestamp(TimeUnit::Nanos) => {
-                Self::Nanos(TimestampNanosecondBuilder::new().with_timezone(UTC))
-            }
-            FieldType::Date => Self::Date(Date32Builder::new()),
+            FieldType::Timestamp(TimeUnit::Millis) => Self::Millis(
+                TimestampMillisecondBuilder::with_capacity(FIRST_VALUES).with_timezone(UTC),
+            ),
+            FieldType::Timestamp(TimeUnit::Micros) => Self::Micros(
+                TimestampMicrosecondBuilder::with_capacity(FIRST_VALUES).with_timezone(UTC),
+            ),
+            FieldType::Timestamp(TimeUnit::Nanos) => Self::Nanos(
+                TimestampNanosecondBuilder::with_capacity(FIRST_VALUES).with_timezone(UTC),
+            ),
+            FieldType::Date => Self::Date(Date32Builder::with_capacity(FIRST_VALUES)),
         }
     }
 
     fn fixed(bytes: u16) -> Self {
-        Self::Fixed(FixedSizeBinaryBuilder::new(i32::from(bytes)), usize::from(bytes))
+        let builder = FixedSizeBinaryBuilder::with_capacity(FIRST_VALUES, i32::from(bytes));
+        Self::Fixed(builder, usize::from(bytes))
     }
 
     /// Appends a value.

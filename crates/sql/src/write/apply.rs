@@ -21,6 +21,7 @@ use super::source::InputRow;
 use super::target::{CHUNK_ROWS, WriteColumn};
 use super::tries::{MAX_TRIES, contention, pause};
 use crate::error::Result;
+use crate::session::settings::Direct;
 
 /// What happens to each row.
 pub(super) enum Change {
@@ -110,8 +111,16 @@ impl Changes<'_> {
         taken: HashSet<Bytes>,
     ) -> Result<Pass> {
         let target = &self.plan.target;
+        if let Some((points, exact)) = self.direct_points(wanted).await {
+            let mut pass = Pass { exact: Some(exact), taken, ..Pass::default() };
+            let mut sink = Sink::new(target, &self.running.statement);
+            let pushed = self.push_points(points, &mut sink, &pass).await;
+            sink.finish(pushed).await?;
+            self.take_done(&mut sink, &mut pass);
+            return Ok(pass);
+        }
         let query = select::physical(self.running, select).await?;
-        let exact = if self.depends_on_rows() {
+        let exact = if self.plan.depends_on_rows() {
             None
         } else {
             exact_scan(&query.physical, target.table.name(), self.plan.has_limit)
@@ -124,6 +133,31 @@ impl Changes<'_> {
         Ok(pass)
     }
 
+    /// Returns the whole keys that the conditions give, without a plan of DataFusion, if nothing
+    /// but the conditions decides what is written.
+    async fn direct_points(&self, wanted: &Wanted) -> Option<(Vec<Bytes>, ExactScan)> {
+        let is_direct = self.running.statement.settings.direct == Direct::On;
+        if !is_direct || self.plan.depends_on_rows() || !matches!(wanted, Wanted::All) {
+            return None;
+        }
+        let bound = self.plan.direct.as_ref()?.bind(&self.running.values).await?;
+        let mut exact = ExactScan::of(&bound.spec, self.plan.has_limit)?;
+        Some((exact.points.take()?, exact))
+    }
+
+    async fn push_points(
+        &self,
+        points: Vec<Bytes>,
+        sink: &mut Sink<'_, SentChange>,
+        pass: &Pass,
+    ) -> Result<()> {
+        for row in points {
+            let op = self.exact_op(&row, pass.condition(), false)?;
+            sink.push(SentChange { row, image: None }, op).await?;
+        }
+        Ok(())
+    }
+
     async fn push_rows(
         &self,
         query: ReadyQuery,
@@ -133,10 +167,7 @@ impl Changes<'_> {
     ) -> Result<()> {
         let points = pass.exact.as_mut().and_then(|exact| exact.points.take());
         if let Some(points) = points {
-            for row in points {
-                let op = self.exact_op(&row, pass.condition(), false)?;
-                sink.push(SentChange { row, image: None }, op).await?;
-            }
+            self.push_points(points, sink, pass).await?;
         } else {
             let table = self.plan.target.table.name();
             let reads_itself = scans_of(&query.physical, table) > 1;
@@ -154,13 +185,6 @@ impl Changes<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Returns `true` if what is written or returned depends on the values of the row.
-    fn depends_on_rows(&self) -> bool {
-        let computes =
-            matches!(&self.change, Change::Update { computed, .. } if !computed.is_empty());
-        computes || self.plan.returning.is_some() || self.plan.joins
     }
 
     fn take_done(&self, sink: &mut Sink<'_, SentChange>, pass: &mut Pass) {

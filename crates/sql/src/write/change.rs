@@ -1,6 +1,8 @@
 //! UPDATE and DELETE: the rows are those of a SELECT of their keys, of the columns that the
 //! statement names, and of the new values.
 
+use std::sync::Arc;
+
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::{self, Ident, SelectItem, TableWithJoins};
@@ -19,15 +21,19 @@ use super::target::{WriteColumn, WriteTarget};
 use super::values::assign;
 use crate::catalog::HaliteCatalog;
 use crate::catalog::shape::{Pseudo, Source};
+use crate::direct::Template;
 use crate::error::{Result, SqlError, SqlState};
+use crate::session::parameters::{fields_of, types_of};
 
 /// Planned UPDATE or DELETE.
 pub(super) struct ChangePlan {
     pub(super) target: WriteTarget,
     /// `None` for DELETE.
-    sets: Option<Vec<SetColumn>>,
+    pub(super) sets: Option<Vec<SetColumn>>,
     /// Query of the key, the columns that are read, and the computed values.
-    select: LogicalPlan,
+    pub(super) select: LogicalPlan,
+    /// The same query, if a scan alone answers it.
+    pub(super) direct: Option<Arc<Template>>,
     /// Columns that are read, by position.
     pub(super) read: Vec<usize>,
     /// `true` if LIMIT says how many rows are changed.
@@ -62,7 +68,10 @@ impl ChangePlan {
             || has_query(statement.selection.iter().chain(computed.iter()));
         let has_limit = statement.limit.is_some();
         let select = select_rows(session, catalog, &target, statement, &read, computed).await?;
-        Ok(Self { target, sets, select, read, has_limit, joins, returning })
+        let parameters = fields_of(&types_of(&select)?);
+        let direct = Template::with_parameters(&session.state(), catalog, &select, &parameters);
+        let direct = direct.map(Arc::new);
+        Ok(Self { target, sets, select, direct, read, has_limit, joins, returning })
     }
 
     pub(super) fn parameters(&self, known: &mut Parameters) -> Result<()> {
@@ -75,6 +84,12 @@ impl ChangePlan {
         }
         select::collect_parameters(&self.select, known)?;
         self.returning.as_ref().map_or(Ok(()), |returning| returning.parameters(known))
+    }
+
+    /// Returns `true` if what is written or returned depends on the values of the row.
+    pub(super) fn depends_on_rows(&self) -> bool {
+        let is_computed = |set: &SetColumn| matches!(set.value, SetValue::Computed);
+        self.sets.iter().flatten().any(is_computed) || self.returning.is_some() || self.joins
     }
 
     pub(super) async fn run(&self, running: &Running) -> Result<Written> {

@@ -60,7 +60,7 @@ impl RowExprs {
         let bind = |expr: &Expr| {
             let expr = filled(expr.clone(), &running.values)?;
             let expr = bounded_expr(expr, &self.schema)?;
-            let physical = running.state.create_physical_expr(expr, self.schema.as_ref())?;
+            let physical = running.state().create_physical_expr(expr, self.schema.as_ref())?;
             Ok(checked_expr(physical)?)
         };
         Ok(BoundExprs(self.exprs.iter().map(bind).collect::<Result<_>>()?))
@@ -148,7 +148,7 @@ pub(super) fn constant(running: &Running, expr: &Expr) -> Result<ScalarValue> {
         return Ok(value.clone());
     }
     let expr = bounded_expr(expr, &DFSchema::empty())?;
-    let physical = running.state.create_physical_expr(expr, &DFSchema::empty())?;
+    let physical = running.state().create_physical_expr(expr, &DFSchema::empty())?;
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     let one = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
         .map_err(DataFusionError::from)?;

@@ -23,8 +23,8 @@ use crate::session::settings::InsertMode;
 pub(super) struct InsertPlan {
     pub(super) target: WriteTarget,
     pub(super) columns: Vec<WriteColumn>,
-    source: RowSource,
-    is_upsert: bool,
+    pub(super) source: RowSource,
+    pub(super) is_upsert: bool,
     pub(super) on_conflict: Conflict,
     pub(super) returning: Option<Returning>,
 }
@@ -86,6 +86,11 @@ impl InsertPlan {
             plan.parameters(known)?;
         }
         self.returning.as_ref().map_or(Ok(()), |returning| returning.parameters(known))
+    }
+
+    /// Returns `true` if the rows are those of VALUES.
+    pub(super) fn is_kept(&self) -> bool {
+        matches!(self.source, RowSource::Values(_))
     }
 
     pub(super) async fn run(&self, running: &Running) -> Result<Written> {

@@ -10,7 +10,7 @@
 //! UPDATE and DELETE as a SELECT of rows, `sets.rs` what SET does, and `apply.rs` changes the rows
 //! (`candidate.rs`) under the condition that they still are as they were read (`guard.rs`).
 //! `row.rs` turns values into one operation, `sink.rs` sends operations in batches, `exprs.rs`
-//! evaluates expressions, `values.rs` says what may be assigned, `returning.rs` returns rows.
+//! evaluates expressions, `values.rs` says what may be assigned, `returning.rs` returns rows, `explain.rs` says what a statement would do.
 
 mod apply;
 mod candidate;
@@ -18,6 +18,7 @@ mod change;
 mod conflict;
 mod counters;
 mod excluded;
+mod explain;
 mod exprs;
 mod guard;
 mod insert;
@@ -46,8 +47,9 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 
 use crate::catalog::HaliteCatalog;
 use crate::error::{Result, SqlError};
+use crate::session::large_stack::on_large_stack;
 use crate::session::parameters::fields_of;
-use crate::session::planner::on_large_stack;
+use crate::session::settings::Settings;
 use crate::session::statement::StatementContext;
 use exprs::Parameters;
 use running::Running;
@@ -58,6 +60,7 @@ pub(crate) use target::marker_family;
 
 /// Planned statement that writes: INSERT, UPSERT, UPDATE, DELETE, MOVE ROW. It may run several
 /// times, with values of its parameters.
+#[derive(Clone)]
 pub(crate) struct WritePlan {
     session: SessionContext,
     kind: Arc<PlanKind>,
@@ -124,6 +127,26 @@ impl WritePlan {
         }
     }
 
+    /// Returns `true` if the plan depends on nothing but the table that is written and on values,
+    /// so that it is the same each time.
+    pub(crate) fn is_kept(&self) -> bool {
+        match self.kind.as_ref() {
+            PlanKind::Insert(plan) => plan.is_kept(),
+            PlanKind::Change(plan) => plan.direct.is_some(),
+            PlanKind::Move(_) => false,
+        }
+    }
+
+    /// Returns `true` if planning the statement again would give the same.
+    pub(crate) async fn is_current(&self, catalog: &HaliteCatalog, settings: &Settings) -> bool {
+        let target = match self.kind.as_ref() {
+            PlanKind::Insert(plan) => &plan.target,
+            PlanKind::Change(plan) => &plan.target,
+            PlanKind::Move(_) => return false,
+        };
+        target.is_current(catalog, settings).await
+    }
+
     /// Runs the statement.
     ///
     /// # Errors
@@ -133,9 +156,7 @@ impl WritePlan {
         values: Vec<ScalarValue>,
         statement: &Arc<StatementContext>,
     ) -> Result<Written> {
-        let mut state = self.session.state();
-        state.config_mut().set_extension(Arc::clone(statement));
-        let running = Running { state, values, statement: Arc::clone(statement) };
+        let running = Running::new(&self.session, values, statement);
         let ran = match self.kind.as_ref() {
             PlanKind::Insert(plan) => Box::pin(plan.run(&running)).await,
             PlanKind::Change(plan) => Box::pin(plan.run(&running)).await,

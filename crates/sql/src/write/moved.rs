@@ -21,7 +21,7 @@ use crate::error::{Result, SqlError, SqlState};
 
 /// Planned MOVE ROW.
 pub(super) struct MovePlan {
-    target: WriteTarget,
+    pub(super) target: WriteTarget,
     from: Vec<(WriteColumn, RowValue)>,
     to: Vec<(WriteColumn, RowValue)>,
 }

@@ -1,19 +1,42 @@
 //! Run of a plan, and its result.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::session_state::SessionState;
+use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
 
 use crate::session::statement::StatementContext;
 
 /// Run of a plan.
 pub(super) struct Running {
-    pub(super) state: SessionState,
+    session: SessionContext,
+    state: OnceLock<SessionState>,
     /// Values of the parameters.
     pub(super) values: Vec<ScalarValue>,
     pub(super) statement: Arc<StatementContext>,
+}
+
+impl Running {
+    pub(super) fn new(
+        session: &SessionContext,
+        values: Vec<ScalarValue>,
+        statement: &Arc<StatementContext>,
+    ) -> Self {
+        let (session, statement) = (session.clone(), Arc::clone(statement));
+        Self { session, state: OnceLock::new(), values, statement }
+    }
+
+    /// Returns what plans and evaluates expressions. Making it takes longer than writing a row, and
+    /// constants need none.
+    pub(super) fn state(&self) -> &SessionState {
+        self.state.get_or_init(|| {
+            let mut state = self.session.state();
+            state.config_mut().set_extension(Arc::clone(&self.statement));
+            state
+        })
+    }
 }
 
 /// What a statement wrote.

@@ -18,10 +18,11 @@ use crate::error::Result;
 use crate::names;
 use crate::scan::exec::{ScanExec, as_scan};
 use crate::scan::history::History;
+use crate::scan::spec::ScanSpec;
 use crate::session::interrupt::{Running as RunningQuery, interruptible};
+use crate::session::large_stack::on_large_stack;
 use crate::session::overflow::checked_plan;
 use crate::session::parameters::{bound, types_of};
-use crate::session::planner::on_large_stack;
 use crate::session::relations::Relations;
 use crate::session::statement::StatementContext;
 
@@ -69,7 +70,7 @@ impl ReadyQuery {
 
 /// Fills in parameters and plans the rest.
 pub(super) async fn physical(running: &Running, plan: LogicalPlan) -> Result<ReadyQuery> {
-    let (state, values) = (running.state.clone(), running.values.clone());
+    let (state, values) = (running.state().clone(), running.values.clone());
     let statement = Arc::clone(&running.statement);
     on_large_stack(move |handle| {
         handle.block_on(async move {
@@ -122,15 +123,19 @@ pub(super) fn exact_scan(
         node = child;
     };
     let spec = &scan.spec;
-    if spec.target.table.name() != table
-        || !spec.checked_again.is_empty()
-        || spec.history != History::default()
-    {
-        return None;
+    (spec.target.table.name() == table).then(|| ExactScan::of(spec, has_limit)).flatten()
+}
+
+impl ExactScan {
+    /// Returns how a scan finds its rows, if it checks every condition by itself.
+    pub(super) fn of(spec: &ScanSpec, has_limit: bool) -> Option<Self> {
+        if !spec.checked_again.is_empty() || spec.history != History::default() {
+            return None;
+        }
+        let is_whole = !has_limit && !spec.plan.has_residual();
+        let points = if is_whole { spec.plan.points() } else { None };
+        Some(Self { points, condition: spec.condition.clone() })
     }
-    let is_whole = !has_limit && !spec.plan.has_residual();
-    let points = if is_whole { spec.plan.points() } else { None };
-    Some(ExactScan { points, condition: spec.condition.clone() })
 }
 
 /// Returns the number of scans of a table in a plan.

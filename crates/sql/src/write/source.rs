@@ -126,11 +126,13 @@ async fn plan_values(
     rows: Vec<Vec<ast::Expr>>,
 ) -> Result<Vec<Vec<RowValue>>> {
     let width = columns.len();
-    let flat = rows.into_iter().flatten().collect();
+    let flat: Vec<ast::Expr> = rows.into_iter().flatten().collect();
+    let has_names = !flat.iter().all(|expr| matches!(expr, ast::Expr::Value(_)));
+    let flat = if has_names { named(catalog, flat, Vec::new()).await? } else { flat };
     let state = session.state();
     let mut values = Vec::new();
     let mut row = Vec::with_capacity(width);
-    for expr in named(catalog, flat, Vec::new()).await? {
+    for expr in flat {
         row.push(plan_value(&state, target, columns[row.len()], expr)?);
         if row.len() == width {
             values.push(std::mem::replace(&mut row, Vec::with_capacity(width)));

@@ -12,7 +12,7 @@ use crate::catalog::HaliteCatalog;
 use crate::catalog::shape::{Source, TableShape};
 use crate::error::{Result, SqlError, SqlState};
 use crate::names::{by_case, resolve};
-use crate::session::settings::UnreadableKeys;
+use crate::session::settings::{Settings, UnreadableKeys};
 
 /// Rows whose cells are read at once, to be written under conditions on them.
 pub(super) const CHUNK_ROWS: usize = 1000;
@@ -40,6 +40,10 @@ pub(super) enum WriteColumn {
 /// Table that a statement writes.
 pub(super) struct WriteTarget {
     pub(super) table: Arc<dyn Table>,
+    /// What the shape was read from, with what else decides it.
+    descriptor: Arc<TableDescriptor>,
+    settings: Settings,
+    registrations: u64,
     pub(super) shape: Arc<TableShape>,
     pub(super) witness: Option<Witness>,
     /// Name of the table in the statement, as the catalog spells it.
@@ -83,11 +87,24 @@ impl WriteTarget {
         };
         Ok(Self {
             table: catalog.cluster.table(descriptor.name()),
+            settings,
+            registrations: catalog.registrations(),
             witness: witness(&shape),
             shape: Arc::new(shape),
             name,
             alias: alias.unwrap_or(table_ident),
+            descriptor,
         })
+    }
+
+    /// Returns `true` if finding the table again would give the same.
+    pub(super) async fn is_current(&self, catalog: &HaliteCatalog, settings: &Settings) -> bool {
+        if self.registrations != catalog.registrations() || !self.settings.reads_as(settings) {
+            return false;
+        }
+        // An error is reported by finding the table again.
+        let now = self.table.descriptor().await;
+        now.is_ok_and(|now| Arc::ptr_eq(&now, &self.descriptor) || now == self.descriptor)
     }
 
     /// Returns the column that a name means.

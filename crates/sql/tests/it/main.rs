@@ -1,5 +1,6 @@
 //! Tests of SQL on an embedded store: files of statements in `tests/slt`, and what they cannot say.
 
+mod direct;
 mod faults;
 mod history;
 mod hooks;

@@ -1,4 +1,5 @@
-//! The files of `tests/slt`, each on an empty store. `HALITE_UPDATE_GOLDEN` rewrites the answers.
+//! The files of `tests/slt`, each on an empty store: once as sessions run statements, and once with
+//! all of them planned by DataFusion. `HALITE_UPDATE_GOLDEN` rewrites the answers.
 //! `HALITE_SLT_CLUSTER` is the URI of a cluster to run them on instead; its tables are deleted. With
 //! `HALITE_SLT_LABEL=hbase` records are skipped that HBase cannot run.
 
@@ -59,16 +60,22 @@ fn statements_give_their_answers() {
     let only = std::env::var("HALITE_SLT").unwrap_or_default();
     let mut failed = Vec::new();
     for file in files().iter().filter(|file| file.to_string_lossy().contains(&only)) {
-        if let Err(text) = run(file) {
-            failed.push(text);
+        for direct in ["on", "off"] {
+            if let Err(text) = run(file, direct) {
+                failed.push(format!("halite.direct = {direct}: {text}"));
+            }
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
-fn run(file: &Path) -> Result<(), String> {
+fn run(file: &Path, direct: &'static str) -> Result<(), String> {
     // The statements have the runtime of their store; a runner is driven without one.
-    let mut runner = Runner::new(|| async { Ok(Session(TestStore::new())) });
+    let mut runner = Runner::new(|| async move {
+        let store = TestStore::new();
+        store.sql.change(|settings| settings.set("halite.direct", direct))?;
+        Ok(Session(store))
+    });
     // Records may be for one of them alone.
     let label = std::env::var("HALITE_SLT_LABEL");
     let is_server = std::env::var_os("HALITE_SLT_CLUSTER").is_some();

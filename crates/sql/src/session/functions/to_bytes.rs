@@ -129,7 +129,7 @@ mod tests {
         assert!(read_bytes("\\x").unwrap().is_empty());
         assert_eq!(read_bytes("\\x de ad ").unwrap(), [0xde, 0xad]);
         assert_eq!(read_bytes("a\\\\b\\000\\377").unwrap(), [b'a', b'\\', b'b', 0, 255]);
-        assert_eq!(read_bytes("é").unwrap(), "é".as_bytes());
+        assert_eq!(read_bytes("\u{e9}").unwrap(), "\u{e9}".as_bytes());
         for wrong in ["\\xd", "\\xzz", "\\", "\\400", "\\12"] {
             assert!(read_bytes(wrong).is_err(), "{wrong}");
         }
