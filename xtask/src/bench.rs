@@ -18,6 +18,7 @@ Run a benchmark. Arguments after the name are passed to the benchmark, including
                                   threads, or both
     cargo xtask bench embedded    HBase's PerformanceEvaluation and YCSB on the embedded store
                                   (`halite bench`)
+    cargo xtask bench sql         SQL on the embedded store, the store's own calls and SQLite
     cargo xtask bench pages       latency of a load on `halite serve` with five open web pages, and
                                   without any
 ";
@@ -47,6 +48,9 @@ pub(crate) fn run_named(name: &str, arguments: &[String]) -> Result<()> {
             run(cargo(["run", "--release", "--quiet", "--package", "halite-cli", "--", "bench"])
                 .args(arguments))
         }
+        "sql" => run(cargo(["run", "--release", "--quiet"])
+            .args(["--manifest-path", "bench/sql/Cargo.toml", "--"])
+            .args(arguments)),
         "pages" => run(cargo(["bench", "--package", "halite-cli", "--bench", "open_pages", "--"])
             .args(arguments)),
         _ => Err(format!("unknown benchmark {name:?}; `cargo xtask bench` lists them")),

@@ -117,6 +117,7 @@ const ALLOWED: &[Edges] = &[
     ),
     edges("halite-torture-preload", &[], &[]),
     edges("halite-bench-stores", &["halite"], &[]),
+    edges("halite-bench-sql", &["halite"], &[]),
     edges(
         "halite-fuzz",
         &[
