@@ -55,8 +55,8 @@ impl Examples<'_> {
 }
 
 /// Runs the conformance suite, a bulk load, the checks of the recipes, the pages of the lab and the
-/// client's first steps on one HBase, then a load on a cluster while one of its region servers is killed. The examples are
-/// in a directory next to the program `halite`.
+/// client's first steps on one HBase, then a load on a cluster while one of its region servers is
+/// killed. The examples are in a directory next to the program `halite`.
 ///
 /// # Errors
 /// Returns an error if HBase does not start, a result differs from the recorded one, or an

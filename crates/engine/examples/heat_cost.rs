@@ -7,7 +7,7 @@
 //!
 //! The throughput is that of the calling thread's own processor time, which other programs disturb
 //! less than the time of the clock. Two equal stores in one process differ by several percent, as
-//! their memory lies: each round opens both anew, in the other order. A slice and the one after it
+//! their memory lies: each round opens both again, in the other order. A slice and the one after it
 //! are compared, and the median of these ratios is the round's. Printed are the medians of the
 //! rounds and, after the sign, half the distance of their quartiles divided by the root of their
 //! number: about the error of the median.

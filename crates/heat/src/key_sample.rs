@@ -80,8 +80,8 @@ impl KeySample {
         (self.arrived, self.seen) = (0, 0);
     }
 
-    /// Gives the operations so far half of their weight: each of those that follow stands for twice
-    /// as many.
+    /// Gives the operations so far half of their weight: each of those that follow represents
+    /// twice as many.
     pub fn halve(&mut self) {
         self.seen /= 2;
         let most = usize::try_from(self.seen).unwrap_or(usize::MAX);
@@ -99,7 +99,8 @@ impl KeySample {
         keys
     }
 
-    /// Returns the number of operations of which this is a sample, in units of the last one's weight.
+    /// Returns the number of operations of which this is a sample, in units of the last one's
+    /// weight.
     #[must_use]
     pub fn seen(&self) -> u64 {
         self.seen

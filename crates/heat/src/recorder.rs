@@ -13,9 +13,9 @@ use crate::sampler::{self, SUB_RANGE_RATE};
 use crate::space_saving::{COUNTERS, FrequentRow, SpaceSaving};
 use crate::sub_ranges::{MAX_SUB_RANGES, SubRanges};
 
-/// Recorded operations of one column after which a region is sampled, and after as many more at half
-/// the rate. The first are all recorded, since a quiet region has no others; each takes less than a
-/// microsecond.
+/// Recorded operations of one column after which a region is sampled, and after as many more at
+/// half the rate. The first are all recorded, since a quiet region has no others; each takes less
+/// than a microsecond.
 const WHOLE_OPERATIONS: u64 = 512;
 /// Operations of a column at and above which the region begins the next one sampled, and has all
 /// counters and keys for it, whatever the number of regions.
