@@ -9,6 +9,7 @@
 
 mod bench;
 mod check;
+mod designed;
 mod dying_cluster;
 mod explain;
 mod generate;
@@ -25,6 +26,7 @@ pub mod wide_user;
 
 pub use bench::{BenchConfig, BenchReport, run_bench, stored_bytes};
 pub use check::{CheckReport, CheckTarget, InProcessTarget, check, write_items};
+pub use designed::{DataFile, DesignedRecipe, NoFile};
 pub use dying_cluster::DyingCluster;
 pub use explain::{NamedQuery, explain};
 pub use generate::{Generated, generate, load_of};
