@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod analytics;
 mod bench;
 mod check;
 mod designed;
@@ -37,6 +38,7 @@ pub use schema::{drop_tables, init, reset};
 static RECIPES: &[&dyn Recipe] = &[
     &timeseries::TIMESERIES,
     &messages::MESSAGES,
+    &analytics::ANALYTICS,
     &monitor::MONITOR,
     &user_ops::USER_OPS,
     &wide_user::WIDE_USER,

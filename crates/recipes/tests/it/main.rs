@@ -2,6 +2,7 @@
 //! which fail for designs with the mistakes of the tutorials.
 #![allow(clippy::unwrap_used, reason = "tests fail by panic")]
 
+mod analytics;
 mod backends;
 mod framework;
 mod merged_cells;
