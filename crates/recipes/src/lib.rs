@@ -13,6 +13,7 @@ mod check;
 mod designed;
 mod dying_cluster;
 mod explain;
+pub mod features;
 mod generate;
 pub mod messages;
 pub mod monitor;
@@ -39,6 +40,7 @@ static RECIPES: &[&dyn Recipe] = &[
     &timeseries::TIMESERIES,
     &messages::MESSAGES,
     &analytics::ANALYTICS,
+    &features::FEATURES,
     &monitor::MONITOR,
     &user_ops::USER_OPS,
     &wide_user::WIDE_USER,

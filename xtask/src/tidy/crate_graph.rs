@@ -65,6 +65,7 @@ const ALLOWED: &[Edges] = &[
     edges("halite-lab", &["halite", "halite-rowkey-tools"], &["halite-engine", "halite-server"]),
     // What users copy to begin with: the library is enough for it.
     edges("halite-example-analytics", &["halite"], &[]),
+    edges("halite-example-features", &["halite"], &[]),
     edges("halite-example-messages", &["halite"], &[]),
     edges("halite-example-monitor", &["halite"], &[]),
     edges("halite-example-timeseries", &["halite"], &[]),
@@ -75,6 +76,7 @@ const ALLOWED: &[Edges] = &[
         &[
             "halite",
             "halite-example-analytics",
+            "halite-example-features",
             "halite-example-messages",
             "halite-example-monitor",
             "halite-example-timeseries",

@@ -4,6 +4,7 @@
 
 mod analytics;
 mod backends;
+mod features;
 mod framework;
 mod merged_cells;
 mod messages;
