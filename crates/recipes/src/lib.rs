@@ -14,6 +14,7 @@ mod designed;
 mod dying_cluster;
 mod explain;
 pub mod features;
+pub mod files;
 mod generate;
 pub mod messages;
 pub mod monitor;
@@ -41,6 +42,7 @@ static RECIPES: &[&dyn Recipe] = &[
     &messages::MESSAGES,
     &analytics::ANALYTICS,
     &features::FEATURES,
+    &files::FILES,
     &monitor::MONITOR,
     &user_ops::USER_OPS,
     &wide_user::WIDE_USER,

@@ -5,6 +5,7 @@
 mod analytics;
 mod backends;
 mod features;
+mod files;
 mod framework;
 mod merged_cells;
 mod messages;
