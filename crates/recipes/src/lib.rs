@@ -14,6 +14,7 @@ mod designed;
 mod dying_cluster;
 mod explain;
 pub mod features;
+pub mod feed;
 pub mod files;
 mod generate;
 pub mod messages;
@@ -42,6 +43,7 @@ static RECIPES: &[&dyn Recipe] = &[
     &messages::MESSAGES,
     &analytics::ANALYTICS,
     &features::FEATURES,
+    &feed::FEED,
     &files::FILES,
     &monitor::MONITOR,
     &user_ops::USER_OPS,

@@ -66,6 +66,7 @@ const ALLOWED: &[Edges] = &[
     // What users copy to begin with: the library is enough for it.
     edges("halite-example-analytics", &["halite"], &[]),
     edges("halite-example-features", &["halite"], &[]),
+    edges("halite-example-feed", &["halite"], &[]),
     edges("halite-example-files", &["halite"], &[]),
     edges("halite-example-messages", &["halite"], &[]),
     edges("halite-example-monitor", &["halite"], &[]),
@@ -78,6 +79,7 @@ const ALLOWED: &[Edges] = &[
             "halite",
             "halite-example-analytics",
             "halite-example-features",
+            "halite-example-feed",
             "halite-example-files",
             "halite-example-messages",
             "halite-example-monitor",

@@ -5,6 +5,7 @@
 mod analytics;
 mod backends;
 mod features;
+mod feed;
 mod files;
 mod framework;
 mod merged_cells;
