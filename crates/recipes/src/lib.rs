@@ -20,6 +20,7 @@ mod generate;
 pub mod messages;
 pub mod monitor;
 pub mod paging;
+mod parts;
 mod random;
 mod recipe;
 mod schema;

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for fan in 100..200 {
         feed.follow(fan, STAR)?;
     }
-    let post = |author, minute, id, text: &str| Post {
+    let post = |author, minute: i64, id, text: &str| Post {
         author,
         at_ms: T0 + minute * 60_000,
         id,

@@ -13,6 +13,7 @@ use super::generator::{Generator, Item};
 use super::load;
 use super::verify::{PAGE_POSTS, oracle};
 use crate::explain::NamedQuery;
+use crate::parts::write_in_parts;
 use crate::recipe::{Application, Load, Outcome, T0, Verified};
 
 const SHOWN_POSTS: usize = 5;
@@ -40,16 +41,14 @@ fn has_repeated(seen: &[u64]) -> bool {
 
 impl Application for FeedApplication {
     fn write(&self, items: Range<u64>) -> Result<()> {
-        for number in items {
-            match self.generator.item(number) {
-                Item::Follow(follower, author) => self.design.follow(follower, author)?,
-                Item::Unfollow(follower, author) => self.design.unfollow(follower, author)?,
-                Item::Publish(post) => self.design.publish(&post)?,
-                Item::Delete(post) => self.design.delete(&post)?,
-                Item::Like(user, post) => self.design.like(user, post.id)?,
-            }
-        }
-        Ok(())
+        let author = |number| self.generator.item(number).author();
+        write_in_parts(items, author, |number| match self.generator.item(number) {
+            Item::Follow(follower, author) => self.design.follow(follower, author),
+            Item::Unfollow(follower, author) => self.design.unfollow(follower, author),
+            Item::Publish(post) => self.design.publish(&post),
+            Item::Delete(post) => self.design.delete(&post),
+            Item::Like(user, post) => self.design.like(user, post.id),
+        })
     }
 
     fn answer(&self, out: &mut dyn Write) -> Result<()> {

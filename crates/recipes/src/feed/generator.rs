@@ -18,7 +18,7 @@ const LATE_MS: u64 = 3_600_000;
 /// Operations of which one is a post that many like.
 const POPULAR_EVERY: u64 = 50;
 /// Part of the operations before which users only follow.
-const FIRST_FOLLOWS: u64 = 3;
+const FIRST_FOLLOWS: u64 = 6;
 
 /// Operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,16 @@ pub enum Item {
     Delete(Post),
     /// A user likes a post.
     Like(u64, Post),
+}
+
+impl Item {
+    /// Returns the author whose posts or followers it changes.
+    pub fn author(&self) -> u64 {
+        match self {
+            Self::Follow(_, author) | Self::Unfollow(_, author) => *author,
+            Self::Publish(post) | Self::Delete(post) | Self::Like(_, post) => post.author,
+        }
+    }
 }
 
 /// Generator of operations by their numbers.

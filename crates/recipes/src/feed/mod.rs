@@ -8,7 +8,7 @@ mod generator;
 mod load;
 mod verify;
 
-pub use design::Design;
+pub use design::{Design, MAX_PUSHED};
 pub use generator::{Generator, Item};
 
 use crate::designed::DesignedRecipe;
@@ -26,7 +26,7 @@ pub static FEED: FeedRecipe = DesignedRecipe {
         shows: "feeds of friends: posts pushed to the timelines of followers in parts that resume, \
                 those of celebrities pulled and merged, and likes that count once",
         items: "operations",
-        default_items: 50_000,
+        default_items: 20_000,
         default_rate: 1_000,
         operations: &["change", "post", "page of 20", "likes"],
     },
