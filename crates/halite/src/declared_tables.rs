@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use halite_rowkey::language::{SplitClause, Statement, TableDeclaration, statements};
 use halite_rowkey::split::{DEFAULT_WIDTHS_AHEAD, Rolling, Splits};
 use halite_types::schema::DEFAULT_NAMESPACE;
+use halite_types::schema::family_attribute::MERGE;
 use halite_types::{
     Attributes, Bytes, Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName,
 };
@@ -28,6 +29,7 @@ pub struct DeclaredTable {
 /// Tables that a statement names without a namespace are created in `namespace`, which is created
 /// too. Existing tables must have the declared key, columns, families, versions and times to live;
 /// all are checked before the first table is created. Several programs may call this concurrently.
+/// HBase merges no cells, so tables are created there without the attribute `MERGE`.
 ///
 /// ```
 /// # fn main() -> halite::Result<()> {
@@ -119,7 +121,7 @@ fn create(cluster: &BlockingCluster, declaration: &TableDeclaration) -> Result<b
         }
     }
     let splits: Vec<&[u8]> = splits.iter().map(|key| &**key).collect();
-    match cluster.create_table(declaration.described(), &splits) {
+    match cluster.create_table(descriptor(cluster, declaration)?, &splits) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::TableExists => {
             exists_as_declared(cluster, declaration)?;
@@ -127,6 +129,24 @@ fn create(cluster: &BlockingCluster, declaration: &TableDeclaration) -> Result<b
         }
         Err(error) => Err(error),
     }
+}
+
+/// Returns the descriptor of a table, without `MERGE` where that has no effect: a family that seems
+/// to merge would lose contributions.
+fn descriptor(
+    cluster: &BlockingCluster,
+    declaration: &TableDeclaration,
+) -> Result<TableDescriptor> {
+    let mut descriptor = declaration.described();
+    let merged = |family: &&FamilyDescriptor| family.merge_operator().is_some();
+    let merged: Vec<_> = descriptor.families().filter(merged).cloned().collect();
+    if !merged.is_empty() && !cluster.merges_cells()? {
+        for mut family in merged {
+            family.attributes.remove(MERGE);
+            descriptor.set_family(family);
+        }
+    }
+    Ok(descriptor)
 }
 
 fn split_keys(cluster: &BlockingCluster, declaration: &TableDeclaration) -> Result<Vec<Bytes>> {

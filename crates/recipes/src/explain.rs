@@ -24,6 +24,22 @@ pub struct NamedQuery {
 }
 
 impl NamedQuery {
+    /// Creates a query of all rows that match.
+    pub(crate) fn new(
+        name: &'static str,
+        question: impl Into<String>,
+        table: &'static str,
+        conditions: impl IntoIterator<Item = String>,
+    ) -> Self {
+        let (question, conditions) = (question.into(), conditions.into_iter().collect());
+        Self { name, question, table, conditions, limit: None }
+    }
+
+    /// Returns the query of the first rows.
+    pub(crate) fn limit(self, rows: usize) -> Self {
+        Self { limit: Some(rows), ..self }
+    }
+
     /// Returns the plan of the query on a key.
     ///
     /// # Errors

@@ -7,14 +7,20 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod analytics;
 mod bench;
 mod check;
+mod designed;
 mod dying_cluster;
 mod explain;
+pub mod features;
+pub mod feed;
+pub mod files;
 mod generate;
 pub mod messages;
 pub mod monitor;
 pub mod paging;
+mod parts;
 mod random;
 mod recipe;
 mod schema;
@@ -25,6 +31,7 @@ pub mod wide_user;
 
 pub use bench::{BenchConfig, BenchReport, run_bench, stored_bytes};
 pub use check::{CheckReport, CheckTarget, InProcessTarget, check, write_items};
+pub use designed::{DataFile, DesignedRecipe, NoFile};
 pub use dying_cluster::DyingCluster;
 pub use explain::{NamedQuery, explain};
 pub use generate::{Generated, generate, load_of};
@@ -35,6 +42,10 @@ pub use schema::{drop_tables, init, reset};
 static RECIPES: &[&dyn Recipe] = &[
     &timeseries::TIMESERIES,
     &messages::MESSAGES,
+    &analytics::ANALYTICS,
+    &features::FEATURES,
+    &feed::FEED,
+    &files::FILES,
     &monitor::MONITOR,
     &user_ops::USER_OPS,
     &wide_user::WIDE_USER,

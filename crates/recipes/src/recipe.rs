@@ -4,7 +4,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use halite::BlockingCluster;
 
 use crate::explain::NamedQuery;
@@ -13,7 +13,7 @@ use crate::explain::NamedQuery;
 pub(crate) const T0: i64 = 1_710_460_800_000;
 
 /// Description of a recipe.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct About {
     /// Name in commands.
     pub name: &'static str,
@@ -74,31 +74,20 @@ pub struct Verified {
 /// Application of a tutorial.
 pub trait Recipe: Send + Sync {
     /// Returns its description.
-    fn about(&self) -> &'static About;
+    fn about(&self) -> &About;
 
     /// Returns the number of items if none is specified.
-    fn default_items(&self) -> u64 {
-        self.about().default_items
-    }
+    fn default_items(&self) -> u64;
 
     /// Returns the recipe with the real data of a file instead of generated items. Its tables are
     /// in a namespace of their own.
     ///
     /// # Errors
     /// A recipe without a format of real data; a file that cannot be read.
-    fn with_data(&self, path: &Path) -> Result<Box<dyn Recipe>> {
-        bail!(
-            "{} has generated {} only, so {} is of no use; leave it out",
-            self.about().name,
-            self.about().items,
-            path.display()
-        )
-    }
+    fn with_data(&self, path: &Path) -> Result<Box<dyn Recipe>>;
 
     /// Returns a digest of the real data; 0 for generated items.
-    fn data_digest(&self) -> u64 {
-        0
-    }
+    fn data_digest(&self) -> u64;
 
     /// Returns the `CREATE TABLE` statements of its tables, without a namespace.
     fn statements(&self) -> &'static str;

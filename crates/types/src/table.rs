@@ -243,6 +243,12 @@ pub trait Admin: Send + Sync {
     /// `NoSuchTable`.
     fn is_enabled(&self, table: &TableName) -> BoxFuture<'_, Result<bool>>;
 
+    /// Returns `true` if families with the attribute `MERGE` merge their cells; HBase stores the
+    /// attribute without an effect.
+    fn merges_cells(&self) -> BoxFuture<'_, Result<bool>> {
+        Box::pin(async { Ok(true) })
+    }
+
     /// Returns all namespaces with their settings, by name.
     fn list_namespaces(&self) -> BoxFuture<'_, Result<Vec<(String, Attributes)>>>;
     /// Creates a namespace.

@@ -64,6 +64,10 @@ const ALLOWED: &[Edges] = &[
     ),
     edges("halite-lab", &["halite", "halite-rowkey-tools"], &["halite-engine", "halite-server"]),
     // What users copy to begin with: the library is enough for it.
+    edges("halite-example-analytics", &["halite"], &[]),
+    edges("halite-example-features", &["halite"], &[]),
+    edges("halite-example-feed", &["halite"], &[]),
+    edges("halite-example-files", &["halite"], &[]),
     edges("halite-example-messages", &["halite"], &[]),
     edges("halite-example-monitor", &["halite"], &[]),
     edges("halite-example-timeseries", &["halite"], &[]),
@@ -73,6 +77,10 @@ const ALLOWED: &[Edges] = &[
         "halite-recipes",
         &[
             "halite",
+            "halite-example-analytics",
+            "halite-example-features",
+            "halite-example-feed",
+            "halite-example-files",
             "halite-example-messages",
             "halite-example-monitor",
             "halite-example-timeseries",

@@ -197,6 +197,10 @@ impl Admin for RemoteAdmin {
         self.run(async move { snapshots::delete(&self.shared, &name).await })
     }
 
+    fn merges_cells(&self) -> BoxFuture<'_, Result<bool>> {
+        self.run(report::merges_cells(&self.shared))
+    }
+
     fn cluster_status(&self) -> BoxFuture<'_, Result<ClusterStatus>> {
         self.run(status::read(&self.shared))
     }

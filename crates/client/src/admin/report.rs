@@ -48,6 +48,13 @@ pub(crate) async fn read(shared: &Arc<ClientInner>) -> Result<ClusterReport> {
     })
 }
 
+/// Returns `true` if the cluster is one of Halite, which merges cells and says so in its version.
+pub(super) async fn merges_cells(shared: &Arc<ClientInner>) -> Result<bool> {
+    let request = pb::GetClusterStatusRequest { options: vec![pb::Option::HbaseVersion.into()] };
+    let status = master::call::<MasterGetClusterStatus>(shared, &request).await?.cluster_status;
+    Ok(status.hbase_version.is_some_and(|known| known.version.contains("-halite-")))
+}
+
 fn of_server(live: &pb::LiveServerInfo) -> Result<ServerReport> {
     let regions = live.server_load.region_loads.iter().filter_map(of_region).collect();
     Ok(ServerReport { name: server::from_proto(&live.server)?, regions })

@@ -355,6 +355,15 @@ impl BlockingCluster {
         self.call(|admin| admin.delete_snapshot(name))
     }
 
+    /// Returns `true` if families with the attribute `MERGE` merge their cells, as on all clusters
+    /// but those of HBase.
+    ///
+    /// # Errors
+    /// If the cluster cannot answer.
+    pub fn merges_cells(&self) -> Result<bool> {
+        self.call(|admin| admin.merges_cells())
+    }
+
     /// Returns the cluster status with metrics of all regions, as far as the cluster reports them.
     ///
     /// # Errors

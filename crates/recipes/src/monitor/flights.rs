@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use monitor::Sample;
 
+use crate::designed::DataFile;
 use crate::source::{NameCounts, Parser, Source, column};
 
 const MINUTE_MS: i64 = 60_000;
@@ -23,12 +24,10 @@ pub struct Flights {
     pub(super) last_ms: i64,
 }
 
-impl Flights {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// A file that cannot be read or has another format, with the line.
-    pub fn read(path: &Path) -> Result<Self> {
+impl DataFile for Flights {
+    const NAMESPACE: Option<&'static str> = Some("monitor_flights");
+
+    fn read(path: &Path) -> Result<Self> {
         let (mut hosts, mut metrics, mut last_ms) =
             (NameCounts::default(), NameCounts::default(), 0);
         let source = Source::open(path, parser, &mut |sample: &Sample| {
@@ -37,6 +36,14 @@ impl Flights {
             metrics.add(&sample.metric);
         })?;
         Ok(Self { source, hosts: hosts.into_ranked(), metrics: metrics.into_ranked(), last_ms })
+    }
+
+    fn items(&self) -> u64 {
+        self.source.items()
+    }
+
+    fn digest(&self) -> u64 {
+        self.source.digest()
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use timeseries::Reading;
 
+use crate::designed::DataFile;
 use crate::source::{Parser, Source, column};
 
 /// Columns of measured values.
@@ -23,12 +24,10 @@ pub struct Weather {
     pub(super) last_ms: i64,
 }
 
-impl Weather {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// A file that cannot be read or has another format, with the line.
-    pub fn read(path: &Path) -> Result<Self> {
+impl DataFile for Weather {
+    const NAMESPACE: Option<&'static str> = Some("timeseries_weather");
+
+    fn read(path: &Path) -> Result<Self> {
         let (mut devices, mut last_ms) = (BTreeSet::new(), 0);
         let source = Source::open(path, parser, &mut |reading: &Reading| {
             last_ms = last_ms.max(reading.at_ms);
@@ -37,6 +36,14 @@ impl Weather {
             }
         })?;
         Ok(Self { source, devices: devices.into_iter().collect(), last_ms })
+    }
+
+    fn items(&self) -> u64 {
+        self.source.items()
+    }
+
+    fn digest(&self) -> u64 {
+        self.source.digest()
     }
 }
 

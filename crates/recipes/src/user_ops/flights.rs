@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use user_ops::{Operation, user_id};
 
+use crate::designed::DataFile;
 use crate::source::{NameCounts, Parser, Source, column};
 
 const MINUTE_MS: i64 = 60_000;
@@ -20,18 +21,24 @@ pub struct Flights {
     pub(super) first_ms: i64,
 }
 
-impl Flights {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// A file that cannot be read or has another format, with the line.
-    pub fn read(path: &Path) -> Result<Self> {
+impl DataFile for Flights {
+    const NAMESPACE: Option<&'static str> = Some("user_ops_flights");
+
+    fn read(path: &Path) -> Result<Self> {
         let (mut counts, mut first_ms) = (NameCounts::default(), i64::MAX);
         let source = Source::open(path, parser, &mut |operation: &Operation| {
             first_ms = first_ms.min(operation.at_ms);
             counts.add(&operation.user);
         })?;
         Ok(Self { source, aircraft: counts.into_ranked(), first_ms })
+    }
+
+    fn items(&self) -> u64 {
+        self.source.items()
+    }
+
+    fn digest(&self) -> u64 {
+        self.source.digest()
     }
 }
 

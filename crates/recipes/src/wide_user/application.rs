@@ -1,6 +1,5 @@
 //! The recipe on its table: orders added, users read, and the comparison with the model.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,14 +11,13 @@ use super::contention;
 use super::design::Design;
 use super::generator::{Generator, apply};
 use crate::explain::NamedQuery;
+use crate::parts::write_in_parts;
 use crate::random::Random;
 use crate::recipe::{Application, Load, Outcome, T0, Verified};
 
 /// Purpose of the random numbers of a measurement.
 const MEASUREMENT: u64 = 10;
 const SHOWN_USERS: u64 = 3;
-/// Threads that write a batch of items.
-const WRITERS: u64 = 16;
 
 /// Users with the generator of their orders.
 pub(super) struct WideUserApplication {
@@ -40,27 +38,6 @@ impl WideUserApplication {
         let (user, order) = self.generator.item(number);
         self.design.add_order(&user, &order).map(drop)
     }
-
-    /// Adds orders by several threads. Those of a user are added by one of them, in order.
-    fn add_all(&self, numbers: Range<u64>) -> Result<()> {
-        let mut parts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-        for number in numbers {
-            let rank = self.generator.rank(number);
-            parts.entry(rank % WRITERS).or_default().push(number);
-        }
-        let add = |part: Vec<u64>| part.into_iter().try_for_each(|number| self.add(number));
-        if parts.len() < 2 {
-            return parts.into_values().try_for_each(add);
-        }
-        std::thread::scope(|scope| {
-            let add = &add;
-            let writers: Vec<_> =
-                parts.into_values().map(|part| scope.spawn(move || add(part))).collect();
-            writers.into_iter().try_for_each(|writer| {
-                writer.join().unwrap_or_else(|_| anyhow::bail!("a writer panicked"))
-            })
-        })
-    }
 }
 
 impl Application for WideUserApplication {
@@ -70,7 +47,8 @@ impl Application for WideUserApplication {
                 self.design.rename(&self.generator.user(rank), &format!("User {rank}"))?;
             }
         }
-        self.add_all(items)
+        let rank = |number| self.generator.rank(number);
+        write_in_parts(items, rank, |number| self.add(number))
     }
 
     fn answer(&self, out: &mut dyn Write) -> Result<()> {

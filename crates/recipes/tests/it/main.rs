@@ -2,7 +2,11 @@
 //! which fail for designs with the mistakes of the tutorials.
 #![allow(clippy::unwrap_used, reason = "tests fail by panic")]
 
+mod analytics;
 mod backends;
+mod features;
+mod feed;
+mod files;
 mod framework;
 mod merged_cells;
 mod messages;

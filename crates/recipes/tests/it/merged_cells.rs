@@ -92,6 +92,12 @@ fn contributions_of_concurrent_writers_are_merged_on_a_server() {
 }
 
 #[test]
+fn stores_and_servers_say_that_they_merge() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(open(&directory).merges_cells().unwrap() && connect().merges_cells().unwrap());
+}
+
+#[test]
 fn sharded_counters_add_up() {
     let directory = tempfile::tempdir().unwrap();
     for cluster in [open(&directory), connect()] {

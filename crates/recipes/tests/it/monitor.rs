@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use anyhow::Result;
-use halite_recipes::monitor::{Design, MONITOR, MonitorRecipe};
+use halite_recipes::monitor::{Design, MONITOR};
 use halite_recipes::{InProcessTarget, Load, Recipe as _, Site, check, explain};
 use monitor::{Found, Monitor, Sample};
 
@@ -71,7 +71,7 @@ fn k30_quarters_of_an_hour_are_rows_of_one_range_by_host_and_sixteen_by_metric()
             value: 1.0,
         })
         .collect();
-    let design = (MONITOR.design)(&site).unwrap();
+    let design = MONITOR.open_design(&site).unwrap();
     design.write(&samples).unwrap();
     let found = design.host_metric("web-1", "cpu", 0..i64::MAX).unwrap();
     assert_eq!((found.samples.len(), found.examined), (3600, 4));
@@ -157,8 +157,7 @@ impl Design for Naive {
 
 /// Checks a design whose writer stops after `batches`, and returns why it fails.
 fn failure(design: fn(&Site) -> Result<Box<dyn Design>>, batches: u64) -> String {
-    let recipe = MonitorRecipe { design, flights: None };
-    let checked = backends::check_embedded(&recipe, LOAD, batches);
+    let checked = backends::check_embedded(&MONITOR.with_design(design), LOAD, batches);
     format!("{:#}", checked.expect_err("the check finds the mistake"))
 }
 

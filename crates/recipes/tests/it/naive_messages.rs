@@ -5,7 +5,7 @@ use std::ops::Range;
 use anyhow::Result;
 use halite::rowkey::PageToken;
 use halite::{BlockingTable, Bytes, FamilyDescriptor, Put, Row, Scan, TableDescriptor, block_on};
-use halite_recipes::messages::{Design, List, MessagesRecipe};
+use halite_recipes::messages::{Design, List, MESSAGES};
 use halite_recipes::paging::{ListPage, Lists, Position};
 use halite_recipes::{Load, Site};
 use messages::{ConversationKey, Edit, InboxKey, Mailbox, Message, OutboxKey, Version};
@@ -210,7 +210,7 @@ impl Design for Naive {
 /// Checks a design whose writer stops after `batches`, and returns why it fails.
 fn failure(design: fn(&Site) -> Result<Box<dyn Design>>, batches: u64) -> String {
     let load = Load { seed: 5, items: 200 };
-    let checked = backends::check_embedded(&MessagesRecipe { design }, load, batches);
+    let checked = backends::check_embedded(&MESSAGES.with_design(design), load, batches);
     format!("{:#}", checked.expect_err("the check finds the mistake"))
 }
 

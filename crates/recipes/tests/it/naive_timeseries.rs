@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use anyhow::Result;
 use halite::{BlockingTable, CheckAndMutate, FamilyDescriptor, Put, Row, Scan, TableDescriptor};
-use halite_recipes::timeseries::{Design, TimeseriesRecipe};
+use halite_recipes::timeseries::{Design, TIMESERIES};
 use halite_recipes::{Load, Site};
 use timeseries::{Average, Found, Reading, Sensors};
 
@@ -143,8 +143,7 @@ impl Design for Naive {
 
 /// Checks a design and returns why it fails.
 fn failure(design: fn(&Site) -> Result<Box<dyn Design>>, load: Load) -> String {
-    let recipe = TimeseriesRecipe { design, weather: None };
-    let checked = backends::check_embedded(&recipe, load, 377);
+    let checked = backends::check_embedded(&TIMESERIES.with_design(design), load, 377);
     format!("{:#}", checked.expect_err("the check finds the mistake"))
 }
 

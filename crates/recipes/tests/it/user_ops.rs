@@ -7,7 +7,7 @@ use anyhow::Result;
 use halite::rowkey::PageToken;
 use halite::{BlockingTable, FamilyDescriptor, Put, Row, Scan, TableDescriptor};
 use halite_recipes::paging::{ListPage, Lists, Position};
-use halite_recipes::user_ops::{Design, USER_OPS, UserOpsRecipe};
+use halite_recipes::user_ops::{Design, USER_OPS};
 use halite_recipes::{InProcessTarget, Load, Recipe as _, Site, check};
 use user_ops::{History, Operation};
 
@@ -173,7 +173,7 @@ impl Design for Naive {
 
 /// Checks a design and returns why it fails.
 fn failure(design: fn(&Site) -> Result<Box<dyn Design>>) -> String {
-    let checked = backends::check_embedded(&UserOpsRecipe { design, flights: None }, LOAD, 100);
+    let checked = backends::check_embedded(&USER_OPS.with_design(design), LOAD, 100);
     format!("{:#}", checked.expect_err("the check finds the mistake"))
 }
 

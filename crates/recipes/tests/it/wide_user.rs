@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use halite::{Append, BlockingTable, FamilyDescriptor, Get, Put, Row, TableDescriptor};
-use halite_recipes::wide_user::{Design, WIDE_USER, WideUserRecipe};
+use halite_recipes::wide_user::{Design, WIDE_USER};
 use halite_recipes::{InProcessTarget, Load, Site, check};
 use wide_user::{Order, RING_ORDERS, User, Users};
 
@@ -148,7 +148,7 @@ impl Design for Naive {
 
 /// Checks a design and returns why it fails.
 fn failure(design: fn(&Site) -> Result<Box<dyn Design>>, batches: u64) -> String {
-    let checked = backends::check_embedded(&WideUserRecipe { design }, LOAD, batches);
+    let checked = backends::check_embedded(&WIDE_USER.with_design(design), LOAD, batches);
     format!("{:#}", checked.expect_err("the check finds the mistake"))
 }
 

@@ -1,0 +1,51 @@
+//! Operations of a measurement: most of them record a batch of events, as a collector does.
+
+use std::sync::atomic::Ordering;
+
+use analytics::DAY_MS;
+use anyhow::Result;
+use halite::rowkey::typed::Days;
+
+use super::application::AnalyticsApplication;
+use super::verify::STEPS;
+use crate::random::Random;
+use crate::recipe::{Application as _, Outcome};
+
+/// Events of a write.
+const BATCH_EVENTS: u64 = 100;
+const HOUR_MS: i64 = 3_600_000;
+/// Purpose of the random numbers.
+const OPERATIONS: u64 = 10;
+
+/// Executes one operation.
+pub(super) fn operate(application: &AnalyticsApplication, number: u64) -> Result<Outcome> {
+    let mut random = Random::new(application.generator.load.seed, OPERATIONS, number);
+    let kind = random.below(100);
+    if kind < 80 {
+        let first = application.next_item.fetch_add(BATCH_EVENTS, Ordering::Relaxed);
+        application.write(first..first + BATCH_EVENTS)?;
+        return Ok(Outcome { operation: 0, returned: BATCH_EVENTS, examined: 0 });
+    }
+    let items = application.next_item.load(Ordering::Relaxed);
+    let end_ms = application.generator.end_ms(items);
+    let day = Days(i32::try_from(end_ms / DAY_MS)?);
+    let design = &application.design;
+    let (operation, returned, examined) = match kind {
+        80..90 => {
+            let board = design.board(end_ms - HOUR_MS..end_ms)?;
+            (1, board.counts.len() as u64, board.examined)
+        }
+        90..92 => {
+            let start_ms = i64::from(day.0) * DAY_MS;
+            (2, 1, design.estimated_users(start_ms..start_ms + DAY_MS)?.examined)
+        }
+        92..94 => (3, 1, design.retention(Days(day.0 - 1), day)?.examined),
+        94..96 => (4, design.funnel(day, &STEPS)?.len() as u64, 0),
+        _ => {
+            let rank = random.zipf(application.generator.users(items));
+            design.logins(u32::try_from(rank)?, day)?;
+            (5, 1, 1)
+        }
+    };
+    Ok(Outcome { operation, returned, examined })
+}

@@ -1,0 +1,50 @@
+//! Operations of a measurement: half of them change the tree, the others read it.
+
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+
+use super::application::FilesApplication;
+use super::design::List;
+use super::generator::TREE;
+use crate::random::Random;
+use crate::recipe::{Application as _, Outcome};
+
+/// Entries of a page.
+pub(super) const PAGE_ENTRIES: usize = 1_000;
+/// Files of a page of a user.
+const PAGE_FILES: usize = 50;
+/// Purpose of the random numbers.
+const OPERATIONS: u64 = 10;
+
+/// Executes one operation.
+pub(super) fn operate(application: &FilesApplication, number: u64) -> Result<Outcome> {
+    let FilesApplication { design, generator, next_item, .. } = application;
+    let mut random = Random::new(generator.load.seed, OPERATIONS, number);
+    let outcome = |operation, returned, examined| Outcome { operation, returned, examined };
+    let item = |random: &mut Random| generator.item(random.below(generator.load.items)).id();
+    match random.below(100) {
+        0..50 => {
+            let item = next_item.fetch_add(1, Ordering::Relaxed);
+            application.write(item..item + 1)?;
+            Ok(outcome(0, 1, 0))
+        }
+        50..60 => {
+            let page = design.list(&List::Directory(TREE), PAGE_ENTRIES, None, 0)?;
+            Ok(outcome(1, page.entries.len() as u64, page.examined))
+        }
+        60..80 => {
+            let found = design.node(item(&mut random))?;
+            Ok(outcome(2, found.is_some().into(), found.is_some().into()))
+        }
+        80..90 => {
+            let found = design.find(application.path())?;
+            Ok(outcome(3, found.is_some().into(), 0))
+        }
+        _ => {
+            let owner = List::Owner(generator.user(random.zipf(generator.users())));
+            let page = design.list(&owner, PAGE_FILES, None, 0)?;
+            Ok(outcome(4, page.entries.len() as u64, page.examined))
+        }
+    }
+}

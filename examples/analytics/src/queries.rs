@@ -1,0 +1,209 @@
+//! What dashboards ask.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use halite::rowkey::typed::{Days, TsMillis};
+use halite::rowkey::{Plan, Scatter, ScatterOptions};
+use halite::{
+    Bitmap, BlockingTable, Error, Filter, Get, Hll, Result, Row, Scan, block_on, to_string_binary,
+};
+
+use crate::Kind;
+use crate::aggregates::USERS;
+use crate::analytics::{Analytics, EVENTS, LOGINS, NUMBERS};
+use crate::key::{DayKey, HourKey, MinuteKey, UserDayKey, shards};
+
+/// Logins of a user on a day, by both plans.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Logins {
+    /// Number of events of the kind, counted now.
+    pub counted: i64,
+    /// Events that were read to count them.
+    pub examined: u64,
+    /// Number that was counted while they arrived: one cell.
+    pub aggregated: i64,
+}
+
+/// Users of a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ActiveUsers {
+    /// Number of users; an estimate with a standard error of 0.81 % if it is one of sketches.
+    pub users: f64,
+    /// Rows that the tables returned for it.
+    pub examined: u64,
+}
+
+/// Events of some minutes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Board {
+    /// Numbers by start of the minute in milliseconds since 1970, and kind.
+    pub counts: BTreeMap<(i64, Kind), i64>,
+    /// Rows that the table returned for it.
+    pub examined: u64,
+}
+
+/// Users of a cohort who came back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Users who signed up on the day of the cohort.
+    pub joined: u64,
+    /// Those of them who logged in on the other day.
+    pub returned: u64,
+    /// Rows that were read.
+    pub examined: u64,
+}
+
+impl Analytics {
+    /// Returns the logins of a user on a day.
+    ///
+    /// # Errors
+    /// As [`BlockingTable::get`].
+    pub fn logins(&self, user: u32, day: Days) -> Result<Logins> {
+        let row = self.user_days.get(Get::new(UserDayKey { day, user }.encode()?))?;
+        let events = || row.iter().filter(|cell| cell.family() == EVENTS.as_bytes());
+        let logins = events().filter(|cell| cell.value() == Kind::Login.name().as_bytes());
+        Ok(Logins {
+            counted: i64::try_from(logins.count()).unwrap_or(i64::MAX),
+            examined: events().count() as u64,
+            aggregated: row.value(NUMBERS, LOGINS).map_or(Ok(0), number)?,
+        })
+    }
+
+    /// Returns the users of a day exactly: a row for each of them is read.
+    ///
+    /// # Errors
+    /// As [`Scatter::next`].
+    pub fn exact_users(&self, day: Days) -> Result<ActiveUsers> {
+        let scan = Scan::all().family(EVENTS).filter(Filter::FirstKeyOnly);
+        let (mut users, plan) = (0.0, UserDayKey::scan().day(day).plan()?);
+        let examined = read(&self.user_days, plan, scan, |_| {
+            users += 1.0;
+            Ok(())
+        })?;
+        Ok(ActiveUsers { users, examined })
+    }
+
+    /// Returns the estimated users of each hour between two times (the second exclusive) that has
+    /// any, by the start of the hour.
+    ///
+    /// # Errors
+    /// As [`Scatter::next`].
+    pub fn hourly_users(&self, at_ms: Range<i64>) -> Result<BTreeMap<i64, f64>> {
+        let (hours, _) = self.sketches(at_ms)?;
+        Ok(hours.into_iter().map(|(hour, users)| (hour, users.estimate())).collect())
+    }
+
+    /// Returns the estimated users between two whole hours (the second exclusive): those of a day
+    /// are the union of its hours, and not their sum.
+    ///
+    /// # Errors
+    /// As [`Scatter::next`].
+    pub fn estimated_users(&self, at_ms: Range<i64>) -> Result<ActiveUsers> {
+        let (hours, examined) = self.sketches(at_ms)?;
+        let mut all = Hll::default();
+        hours.values().for_each(|users| all.merge(users));
+        Ok(ActiveUsers { users: all.estimate(), examined })
+    }
+
+    fn sketches(&self, at_ms: Range<i64>) -> Result<(BTreeMap<i64, Hll>, u64)> {
+        let plan = HourKey::scan().shard(shards()).ts(times(&at_ms)).unordered().plan()?;
+        let mut hours: BTreeMap<i64, Hll> = BTreeMap::new();
+        let examined = read(&self.hours, plan, Scan::all(), |row| {
+            let users = Hll::from_bytes(row.value(USERS, USERS).unwrap_or_default())?;
+            hours.entry(HourKey::decode(row.key())?.ts.0).or_default().merge(&users);
+            Ok(())
+        })?;
+        Ok((hours, examined))
+    }
+
+    /// Returns the number of events of each minute and kind between two times (the second
+    /// exclusive).
+    ///
+    /// # Errors
+    /// As [`Scatter::next`].
+    pub fn board(&self, at_ms: Range<i64>) -> Result<Board> {
+        let plan = MinuteKey::scan().shard(shards()).ts(times(&at_ms)).unordered().plan()?;
+        let mut counts = BTreeMap::new();
+        let examined = read(&self.minutes, plan, Scan::all(), |row| {
+            let key = MinuteKey::decode(row.key())?;
+            let kind = Kind::from_name(key.kind.as_bytes())?;
+            *counts.entry((key.ts.0, kind)).or_default() +=
+                number(row.value(NUMBERS, NUMBERS).unwrap_or_default())?;
+            Ok(())
+        })?;
+        Ok(Board { counts, examined })
+    }
+
+    /// Returns how many users who signed up on a day logged in on another one.
+    ///
+    /// # Errors
+    /// As [`BlockingTable::get_all`].
+    pub fn retention(&self, joined: Days, day: Days) -> Result<Retention> {
+        let cohort = self.users(Kind::Join, joined)?;
+        let active = self.users(Kind::Login, day)?;
+        Ok(Retention {
+            joined: cohort.iter().map(Bitmap::len).sum(),
+            returned: common(&cohort, &active).iter().map(Bitmap::len).sum(),
+            examined: (cohort.len() + active.len()) as u64,
+        })
+    }
+
+    /// Returns how many users did the first step on a day, how many of them also the second, and so
+    /// on.
+    ///
+    /// # Errors
+    /// As [`BlockingTable::get_all`].
+    pub fn funnel(&self, day: Days, steps: &[Kind]) -> Result<Vec<u64>> {
+        let mut left: Option<Vec<Bitmap>> = None;
+        let mut counts = Vec::with_capacity(steps.len());
+        for step in steps {
+            let users = self.users(*step, day)?;
+            let users = left.map_or_else(|| users.clone(), |left| common(&left, &users));
+            counts.push(users.iter().map(Bitmap::len).sum());
+            left = Some(users);
+        }
+        Ok(counts)
+    }
+
+    /// Returns the users who did something on a day, by shard.
+    fn users(&self, kind: Kind, day: Days) -> Result<Vec<Bitmap>> {
+        let key = |shard| DayKey { shard, kind: kind.name(), day }.encode();
+        let gets = shards().into_iter().map(|shard| Ok(Get::new(key(shard)?)));
+        let rows = self.days.get_all(gets.collect::<Result<_>>()?)?;
+        let users =
+            |row: &Row| row.value(USERS, USERS).map_or(Ok(Bitmap::default()), Bitmap::from_bytes);
+        rows.iter().map(users).collect()
+    }
+}
+
+fn common(some: &[Bitmap], others: &[Bitmap]) -> Vec<Bitmap> {
+    some.iter().zip(others).map(|(one, other)| one.intersection(other)).collect()
+}
+
+fn times(at_ms: &Range<i64>) -> Range<TsMillis> {
+    TsMillis(at_ms.start)..TsMillis(at_ms.end)
+}
+
+/// Reads the rows of a plan. Returns their number.
+pub(crate) fn read(
+    table: &BlockingTable,
+    plan: Plan,
+    scan: Scan,
+    mut visit: impl FnMut(&Row) -> Result<()>,
+) -> Result<u64> {
+    let (table, options) = (Arc::clone(table.inner()), ScatterOptions::default());
+    let mut rows = Scatter::new(table, Arc::new(plan), scan, &options, None)?;
+    while let Some(row) = block_on(rows.next())? {
+        visit(&row)?;
+    }
+    Ok(rows.examined())
+}
+
+fn number(value: &[u8]) -> Result<i64> {
+    value.try_into().map(i64::from_be_bytes).map_err(|_| {
+        let value = to_string_binary(value);
+        Error::corrupt(format!("a counter is {value}, and not a number of 8 bytes"))
+    })
+}

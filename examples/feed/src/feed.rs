@@ -1,0 +1,173 @@
+//! Whom users follow.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use halite::rowkey::{Plan, Scatter, ScatterOptions};
+use halite::{
+    BlockingCluster, BlockingTable, Delete, Get, Put, Result, Row, RowOp, Scan, ShardedCounters,
+    block_on, declare_tables,
+};
+
+use crate::key::{
+    CelebrityKey, FollowKey, FollowerKey, LikeCountKey, LikeKey, OutboxKey, PostKey, SHARDS,
+    TABLES, TimelineKey,
+};
+
+/// Family of the rows of `follows` and `followers`, and of celebrities; their column says whether
+/// posts are pulled.
+pub(crate) const FOLLOWS: &str = "f";
+pub(crate) const CELEBRITIES: &str = "c";
+pub(crate) const PULLED: &str = "p";
+/// Family and column of the counters of likes.
+const COUNTS: &str = "n";
+
+/// Limits of a feed.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Followers of an author whose posts are pushed. With more, readers pull them.
+    pub max_pushed: usize,
+    /// Posts of an author that a new follower finds in their timeline, the newest.
+    pub backfill: usize,
+}
+
+/// Feeds of all users, on any cluster. Cheap to clone.
+#[derive(Clone)]
+pub struct Feed {
+    pub(crate) posts: BlockingTable,
+    pub(crate) outbox: BlockingTable,
+    pub(crate) follows: BlockingTable,
+    pub(crate) followers: BlockingTable,
+    pub(crate) timeline: BlockingTable,
+    pub(crate) likes: BlockingTable,
+    pub(crate) like_counts: BlockingTable,
+    pub(crate) celebrities: BlockingTable,
+    pub(crate) counters: Arc<ShardedCounters>,
+    pub(crate) options: Options,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { max_pushed: 10_000, backfill: 1_000 }
+    }
+}
+
+impl Feed {
+    /// Opens the tables of a namespace, and creates those that do not exist.
+    ///
+    /// # Errors
+    /// As [`declare_tables`].
+    pub fn open(cluster: &BlockingCluster, namespace: &str, options: Options) -> Result<Self> {
+        declare_tables(cluster, namespace, TABLES)?;
+        let table = |name: &str| cluster.table(&format!("{namespace}:{name}"));
+        Ok(Self {
+            posts: table(PostKey::TABLE)?,
+            outbox: table(OutboxKey::TABLE)?,
+            follows: table(FollowKey::TABLE)?,
+            followers: table(FollowerKey::TABLE)?,
+            timeline: table(TimelineKey::TABLE)?,
+            likes: table(LikeKey::TABLE)?,
+            like_counts: table(LikeCountKey::TABLE)?,
+            celebrities: table(CelebrityKey::TABLE)?,
+            counters: Arc::new(ShardedCounters::new(SHARDS, COUNTS, COUNTS)?),
+            options,
+        })
+    }
+
+    /// Makes a user follow an author, and puts the author's newest posts into the timeline. The
+    /// user follows when that is done: a writer that stops before leaves one who does not follow.
+    ///
+    /// # Errors
+    /// As [`BlockingTable::put`].
+    pub fn follow(&self, follower: u64, author: u64) -> Result<()> {
+        let row = FollowerKey { author, follower }.encode()?;
+        self.followers.put(Put::new(row).add(FOLLOWS, PULLED, flag(false)))?;
+        self.backfill(follower, author)?;
+        let is_pulled = self.celebrity(author)?.is_some();
+        self.write_follows(follower, author, is_pulled)?;
+        // A writer that made the author a celebrity meanwhile may not have found this follower.
+        if !is_pulled && self.celebrity(author)?.is_some() {
+            self.write_follows(follower, author, true)?;
+        }
+        Ok(())
+    }
+
+    fn write_follows(&self, follower: u64, author: u64, is_pulled: bool) -> Result<()> {
+        let row = FollowKey { follower, author }.encode()?;
+        self.follows.put(Put::new(row).add(FOLLOWS, PULLED, flag(is_pulled)))
+    }
+
+    /// Ends that a user follows an author. The posts remain in the timeline, where readers leave
+    /// them out.
+    ///
+    /// # Errors
+    /// As [`BlockingTable::delete`].
+    pub fn unfollow(&self, follower: u64, author: u64) -> Result<()> {
+        self.follows.delete(Delete::new(FollowKey { follower, author }.encode()?))?;
+        self.followers.delete(Delete::new(FollowerKey { author, follower }.encode()?))
+    }
+
+    /// Returns whom a user follows, and whether their posts are pulled.
+    ///
+    /// # Errors
+    /// As [`Scatter::next`].
+    pub fn follows(&self, follower: u64) -> Result<BTreeMap<u64, bool>> {
+        let mut authors = BTreeMap::new();
+        read(&self.follows, FollowKey::scan().follower(follower).plan()?, |row| {
+            let is_pulled = row.value(FOLLOWS, PULLED) == Some(&flag(true));
+            authors.insert(FollowKey::decode(row.key())?.author, is_pulled);
+            Ok(())
+        })?;
+        Ok(authors)
+    }
+
+    /// Returns whether all followers of an author pull their posts; `None` for one who is no
+    /// celebrity.
+    pub(crate) fn celebrity(&self, author: u64) -> Result<Option<bool>> {
+        let row = self.celebrities.get(Get::new(CelebrityKey { author }.encode()?))?;
+        Ok(row.value(CELEBRITIES, PULLED).map(|value| value == flag(true)))
+    }
+
+    /// Puts the newest posts of an author into a timeline.
+    fn backfill(&self, owner: u64, author: u64) -> Result<()> {
+        let plan = PostKey::scan().author(author).limit(self.options.backfill).plan()?;
+        let mut puts = Vec::new();
+        read(&self.posts, plan, |row| {
+            puts.push(pushed(owner, &PostKey::decode(row.key())?)?);
+            Ok(())
+        })?;
+        write(&self.timeline, puts)
+    }
+}
+
+/// Returns the bytes of a `BOOL`.
+pub(crate) fn flag(is_set: bool) -> [u8; 1] {
+    [if is_set { 0xff } else { 0 }]
+}
+
+/// Returns the write of a post in a timeline. It always has the same bytes.
+pub(crate) fn pushed(owner: u64, post: &PostKey) -> Result<RowOp> {
+    let row = TimelineKey { owner, ts: post.ts, id: post.id }.encode()?;
+    Ok(Put::new(row).add("t", "a", post.author.to_be_bytes()).into())
+}
+
+pub(crate) fn write(table: &BlockingTable, ops: Vec<RowOp>) -> Result<()> {
+    if ops.is_empty() {
+        return Ok(());
+    }
+    table.batch(ops)?.into_iter().try_for_each(|result| result.map(drop))
+}
+
+/// Reads the rows of a plan. Returns their number.
+pub(crate) fn read(
+    table: &BlockingTable,
+    plan: Plan,
+    mut visit: impl FnMut(&Row) -> Result<()>,
+) -> Result<u64> {
+    let (table, options) = (Arc::clone(table.inner()), ScatterOptions::default());
+    let mut rows = Scatter::new(table, Arc::new(plan), Scan::all(), &options, None)?;
+    while let Some(row) = block_on(rows.next())? {
+        visit(&row)?;
+    }
+    Ok(rows.examined())
+}
