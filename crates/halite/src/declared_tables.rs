@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use halite_rowkey::language::{SplitClause, Statement, TableDeclaration, statements};
 use halite_rowkey::split::{DEFAULT_WIDTHS_AHEAD, Rolling, Splits};
 use halite_types::schema::DEFAULT_NAMESPACE;
-use halite_types::schema::family_attribute::MERGE;
+use halite_types::schema::family_attribute::{CODECS, MERGE};
 use halite_types::{
     Attributes, Bytes, Error, ErrorKind, FamilyDescriptor, Result, TableDescriptor, TableName,
 };
@@ -22,6 +22,8 @@ pub struct DeclaredTable {
     pub declaration: TableDeclaration,
     /// `true` if it was created; `false` if it existed with the same key, columns and families.
     pub created: bool,
+    /// `true` if it was created with GZ, because the cluster does not have the declared codec.
+    pub gz_instead: bool,
 }
 
 /// Creates the tables of `CREATE TABLE` statements that do not exist yet, with their splits.
@@ -29,7 +31,9 @@ pub struct DeclaredTable {
 /// Tables that a statement names without a namespace are created in `namespace`, which is created
 /// too. Existing tables must have the declared key, columns, families, versions and times to live;
 /// all are checked before the first table is created. Several programs may call this concurrently.
-/// HBase merges no cells, so tables are created there without the attribute `MERGE`.
+/// HBase merges no cells, so tables are created there without the attribute `MERGE`. It has ZSTD,
+/// LZ4 and SNAPPY only with its `hbase-compression` modules: without them, tables are created with
+/// GZ.
 ///
 /// ```
 /// # fn main() -> halite::Result<()> {
@@ -64,8 +68,13 @@ pub fn declare_tables(
         .into_iter()
         .zip(missing)
         .map(|(declaration, is_missing)| {
-            let created = is_missing && create(cluster, &declaration)?;
-            Ok(DeclaredTable { name: declaration.descriptor.name().clone(), declaration, created })
+            let made = if is_missing { create(cluster, &declaration)? } else { Made::Found };
+            Ok(DeclaredTable {
+                name: declaration.descriptor.name().clone(),
+                declaration,
+                created: made != Made::Found,
+                gz_instead: made == Made::WithGz,
+            })
         })
         .collect()
 }
@@ -110,8 +119,17 @@ fn exists_as_declared(cluster: &BlockingCluster, declaration: &TableDeclaration)
     }
 }
 
-/// Creates a table and its namespace. Returns `false` if another program created it meanwhile.
-fn create(cluster: &BlockingCluster, declaration: &TableDeclaration) -> Result<bool> {
+/// What was done for a table to exist.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Made {
+    /// Nothing.
+    Found,
+    AsDeclared,
+    WithGz,
+}
+
+/// Creates a table and its namespace, unless another program created it meanwhile.
+fn create(cluster: &BlockingCluster, declaration: &TableDeclaration) -> Result<Made> {
     let name = declaration.descriptor.name();
     let splits = split_keys(cluster, declaration)?;
     if name.namespace() != DEFAULT_NAMESPACE {
@@ -121,14 +139,44 @@ fn create(cluster: &BlockingCluster, declaration: &TableDeclaration) -> Result<b
         }
     }
     let splits: Vec<&[u8]> = splits.iter().map(|key| &**key).collect();
-    match cluster.create_table(descriptor(cluster, declaration)?, &splits) {
-        Ok(()) => Ok(true),
+    let declared = descriptor(cluster, declaration)?;
+    let mut made = Made::AsDeclared;
+    let mut created = cluster.create_table(declared.clone(), &splits);
+    if matches!(&created, Err(error) if lacks_codec(error)) {
+        made = Made::WithGz;
+        created = cluster.create_table(with_gz(declared), &splits);
+    }
+    match created {
+        Ok(()) => Ok(made),
         Err(error) if error.kind() == ErrorKind::TableExists => {
             exists_as_declared(cluster, declaration)?;
-            Ok(false)
+            Ok(Made::Found)
         }
         Err(error) => Err(error),
     }
+}
+
+/// Returns `true` for the errors of HBase 2.4 to 3.0 of which a codec's module is missing: those of
+/// the codec itself, and that of every attempt after the first.
+fn lacks_codec(error: &Error) -> bool {
+    let message = error.message();
+    message.contains("library not available")
+        || message.contains("Compression algorithm") && message.contains("previously failed test")
+}
+
+/// Replaces the codecs of all families by the one that every HBase has.
+fn with_gz(mut descriptor: TableDescriptor) -> TableDescriptor {
+    let families: Vec<_> = descriptor.families().cloned().collect();
+    for mut family in families {
+        for attribute in CODECS {
+            let codec = family.attributes.get_mut(attribute);
+            if let Some(codec) = codec.filter(|codec| !codec.eq_ignore_ascii_case("NONE")) {
+                *codec = "GZ".to_owned();
+            }
+        }
+        descriptor.set_family(family);
+    }
+    descriptor
 }
 
 /// Returns the descriptor of a table, without `MERGE` where that has no effect: a family that seems
@@ -206,4 +254,38 @@ fn family_difference(family: &FamilyDescriptor, existing: &TableDescriptor) -> O
     };
     (there.ttl_ms() != family.ttl_ms())
         .then(|| format!("its family {name} has {}, and not {}", lifetime(there), lifetime(family)))
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_types::schema::family_attribute::{COMPRESSION, COMPRESSION_COMPACT};
+
+    use super::*;
+
+    #[test]
+    fn errors_of_missing_codecs_are_those_of_hbase() {
+        let error = |message: &str| lacks_codec(&Error::new(ErrorKind::InvalidRequest, message));
+        assert!(error(
+            "master a,16000,1, CreateTable: org.apache.hadoop.hbase.DoNotRetryIOException: \
+             java.lang.RuntimeException: native zStandard library not available: this version of \
+             libhadoop was built without zstd support. Set hbase.table.sanity.checks to false"
+        ));
+        assert!(error("Compression algorithm 'zstd' previously failed test. Set"));
+        assert!(!error("table t: family f: COMPRESSION is LZO, which is not written"));
+    }
+
+    #[test]
+    fn gz_replaces_the_codecs_and_not_their_absence() {
+        let family = FamilyDescriptor::new("f").set(COMPRESSION, "ZSTD");
+        let plain = FamilyDescriptor::new("g").set(COMPRESSION, "none");
+        let table = TableDescriptor::new("t".parse().unwrap())
+            .family(family.set(COMPRESSION_COMPACT, "LZ4"))
+            .family(plain.clone());
+        let replaced = with_gz(table);
+        let family = replaced.find_family(b"f").unwrap();
+        for attribute in [COMPRESSION, COMPRESSION_COMPACT] {
+            assert_eq!(family.attributes[attribute], "GZ");
+        }
+        assert_eq!(replaced.find_family(b"g").unwrap().attributes, plain.attributes);
+    }
 }

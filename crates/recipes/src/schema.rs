@@ -23,7 +23,11 @@ pub fn init(recipe: &dyn Recipe, site: &Site, out: &mut dyn Write) -> Result<()>
     writeln!(out)?;
     for table in tables {
         let regions = site.cluster.regions(&table.name)?.len();
-        let state = if table.created { "created" } else { "exists with this schema" };
+        let state = match (table.created, table.gz_instead) {
+            (true, true) => "created with GZ, as the cluster does not have the codec",
+            (true, false) => "created",
+            (false, _) => "exists with this schema",
+        };
         writeln!(out, "table {}: {state}, {regions} regions", table.name)?;
     }
     Ok(())
