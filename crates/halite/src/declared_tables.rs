@@ -171,7 +171,7 @@ fn with_gz(mut descriptor: TableDescriptor) -> TableDescriptor {
         for attribute in CODECS {
             let codec = family.attributes.get_mut(attribute);
             if let Some(codec) = codec.filter(|codec| !codec.eq_ignore_ascii_case("NONE")) {
-                *codec = "GZ".to_owned();
+                "GZ".clone_into(codec);
             }
         }
         descriptor.set_family(family);

@@ -506,9 +506,9 @@ fn encrypted_file_is_rejected_with_fix() {
     let message = &mut file[trailer + 8..];
     // The message begins with its length, which is less than 128 and remains so.
     let length = usize::from(message[0]);
-    let key = [13 << 3 | 2, 2, 7, 8];
+    let key: [u8; 4] = [13 << 3 | 2, 2, 7, 8];
     assert!(length + key.len() < 128);
     message[1 + length..][..key.len()].copy_from_slice(&key);
-    message[0] += key.len() as u8;
+    message[0] += 4;
     assert_unsupported(file, &["encrypted", "ENCRYPTION", "major compaction"]);
 }
