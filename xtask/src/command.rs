@@ -149,17 +149,19 @@ impl Background {
         Ok(Self { child, name, output: output.to_path_buf() })
     }
 
-    /// Waits until it ends.
+    /// Waits until it ends, prints its output and returns it.
     ///
     /// # Errors
-    /// Its failure, after its output was printed.
-    pub(crate) fn wait(mut self) -> Result<()> {
+    /// Its failure.
+    pub(crate) fn wait(mut self) -> Result<String> {
         let ended = halite_patience::wait(&mut self.child, MAX_RUN_TIME)
             .map_err(|error| format!("waiting for `{}`: {error}", self.name))?;
+        let output = fs::read(&self.output).unwrap_or_default();
+        let output = without_colors(&String::from_utf8_lossy(&output));
+        println!("{output}");
         if ended.is_some_and(|status| status.success()) {
-            return Ok(());
+            return Ok(output);
         }
-        println!("{}", fs::read_to_string(&self.output).unwrap_or_default());
         Err(format!("`{}` failed; its output is above", self.name))
     }
 }
@@ -243,7 +245,7 @@ mod tests {
         let start = |script: &str| {
             Background::start(Command::new("sh").args(["-c", script]), &output).unwrap()
         };
-        assert_eq!(start("exit 0").wait(), Ok(()));
+        assert_eq!(start("echo one; echo two >&2").wait(), Ok("one\ntwo\n".to_owned()));
         assert!(start("echo oh; exit 3").wait().unwrap_err().contains("`sh -c echo oh; exit 3`"));
         drop(start("sleep 600"));
         fs::remove_file(&output).unwrap();

@@ -20,7 +20,7 @@ pub(crate) fn tests() -> Command {
     command
 }
 
-/// Starts to build the tests beside other work.
-pub(crate) fn start_build() -> Result<Background> {
-    Background::start(tests().arg("--no-run"), &target_dir().join("sql-tests-build.txt"))
+/// Starts to build and run the tests beside other work.
+pub(crate) fn start() -> Result<Background> {
+    Background::start(&tests(), &target_dir().join("sql-tests.txt"))
 }
