@@ -28,7 +28,10 @@ pub(crate) struct Prepared {
 impl Prepared {
     pub(crate) async fn new(arguments: &Arguments) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let store = halite::open(folder.path().join("halite"))?;
+        // As SQLite's `synchronous = OFF`: the log is handed to the operating system.
+        let mut options = halite::Options::default();
+        options.wal_sync = halite::WalSync::Flush;
+        let store = halite::Builder::new().options(options).open(folder.path().join("halite"))?;
         let sql = SqlContext::new(store.cluster().clone());
         let planned = sql.another();
         planned.change(|settings: &mut Settings| settings.set("halite.direct", "off"))?;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use halite_engine::{Engine, TableScanner};
 use halite_types::{
-    Admin, Attributes, BoxFuture, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind, Error,
-    ErrorKind, Get, OpResult, ReadTier, RegionInfo, Result, Row, RowOp, RowSource, RowStream, Scan,
-    SnapshotDescriptor, Table, TableDescriptor, TableName,
+    Admin, Attributes, BoxFuture, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind,
+    Condition, Error, ErrorKind, Get, OpResult, ReadTier, RegionInfo, Result, Row, RowOp,
+    RowSource, RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName,
 };
 
 use crate::store::StoreHandle;
@@ -94,14 +94,21 @@ impl Table for TaskTable {
     fn batch(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
         Box::pin(async move {
             let table = self.handle.engine.table(&self.name)?;
-            // Operations that read before they write may have to wait for the disk.
-            let plain = ops.iter().all(|op| matches!(op, RowOp::Put(_)));
-            let applied = if plain {
-                table.submit(ops)
-            } else {
+            let applied = if ops.len() > MAX_OPS_AT_ONCE || ops.iter().any(has_filter) {
                 self.handle.pool.run(move || Ok(table.submit(ops))).await?
+            } else {
+                let applied = table.try_submit(ops);
+                if applied.unrouted.is_empty() {
+                    applied
+                } else {
+                    self.handle.pool.run(move || Ok(table.submit_rest(applied))).await?
+                }
             };
-            applied.ticket.await?;
+            // A write to the page cache takes less than waking the log's thread.
+            match applied.ticket.try_finish() {
+                Some(written) => written?,
+                None => applied.ticket.await?,
+            }
             Ok(applied.results)
         })
     }
@@ -115,6 +122,14 @@ impl Table for TaskTable {
         })
     }
 }
+
+/// Returns `true` for an operation whose condition is a filter, which may take long.
+fn has_filter(op: &RowOp) -> bool {
+    matches!(op, RowOp::CheckAndMutate(check) if matches!(check.condition, Condition::Filter(_)))
+}
+
+/// Maximum number of operations that are applied on the caller's thread: about a millisecond.
+const MAX_OPS_AT_ONCE: usize = 1024;
 
 /// Maximum number of cells that the first batch of a scan may examine on the caller's thread, as a
 /// get does. A switch to another thread and back takes as long as a dozen gets. Each later batch

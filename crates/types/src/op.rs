@@ -351,6 +351,13 @@ impl Delete {
         self
     }
 
+    /// Returns `true` if a part is the newest version of a column, which has to be looked for.
+    pub fn has_newest(&self) -> bool {
+        self.mutation.cells.iter().any(|cell| {
+            cell.type_code() == CellType::Delete.code() && cell.timestamp() == LATEST_TIMESTAMP
+        })
+    }
+
     /// Deletes all columns of a family up to the current time (HBase: `addFamily`).
     #[must_use]
     pub fn family(self, family: impl AsRef<[u8]>) -> Self {
@@ -628,6 +635,18 @@ impl RowOp {
             Self::Append(op) => op.row(),
             Self::Mutate(op) => op.row(),
             Self::CheckAndMutate(op) => op.row(),
+        }
+    }
+
+    /// Returns `true` if the operation reads the row before it changes it: all operations but puts,
+    /// and deletes other than of the newest version.
+    pub fn reads_first(&self) -> bool {
+        match self {
+            Self::Put(_) => false,
+            Self::Delete(delete) => delete.has_newest(),
+            Self::Increment(_) | Self::Append(_) | Self::Mutate(_) | Self::CheckAndMutate(_) => {
+                true
+            }
         }
     }
 

@@ -13,7 +13,6 @@ use halite_types::{
 };
 
 use super::RegionIndex;
-use crate::commit::CommitTicket;
 use crate::ranked_lock::{LockRank, RankedGuard, RankedMutex};
 use crate::region::{BatchResult, Region};
 use crate::scan::{ReadStats, RegionScanner, ScanBatch, ScanLimits, StopReason};
@@ -194,8 +193,31 @@ impl Table {
                 let applied = region.apply(ops);
                 if applied.unrouted.is_empty() { applied } else { self.submit_again(applied) }
             }
-            None => self.submit_by_region(ops),
+            None => self.submit_rest(unrouted(ops)),
         }
+    }
+
+    /// As [`Table::submit`], for tasks: applies what need not wait for memory, the disk or another
+    /// operation. These are, in a region, puts and deletes that read nothing first, and one
+    /// operation that reads what is in memory. The operations of other regions remain in `unrouted`,
+    /// for [`Table::submit_rest`].
+    pub fn try_submit(&self, ops: Vec<RowOp>) -> BatchResult {
+        let mut applied = unrouted(ops);
+        self.resubmit(&mut applied, |region, ops| {
+            let tried = match &ops[..] {
+                [op] if op.reads_first() => region.try_apply_cached(op, None).ok_or(ops),
+                _ => region.try_apply(ops),
+            };
+            tried.unwrap_or_else(unrouted)
+        });
+        applied
+    }
+
+    /// Applies the operations that remain in `unrouted`; their results take their places among the
+    /// others.
+    pub fn submit_rest(&self, mut applied: BatchResult) -> BatchResult {
+        self.resubmit(&mut applied, Region::apply);
+        if applied.unrouted.is_empty() { applied } else { self.submit_again(applied) }
     }
 
     /// Returns the region that contains the rows of all operations, if there is one.
@@ -203,17 +225,6 @@ impl Table {
         let (first, rest) = ops.split_first()?;
         let region = self.region_for_row(first.row()).ok()?;
         rest.iter().all(|op| region.info().contains(op.row())).then_some(region)
-    }
-
-    fn submit_by_region(&self, ops: Vec<RowOp>) -> BatchResult {
-        let mut applied = BatchResult {
-            results: ops.iter().map(|_| Ok(OpResult::default())).collect(),
-            ticket: CommitTicket::ready(),
-            unrouted: ops.into_iter().enumerate().collect(),
-            condition_block_bytes_scanned: 0,
-        };
-        self.resubmit(&mut applied);
-        if applied.unrouted.is_empty() { applied } else { self.submit_again(applied) }
     }
 
     /// Resubmits operations whose region was removed to its successors.
@@ -228,7 +239,7 @@ impl Table {
             if applied.unrouted.is_empty() {
                 return applied;
             }
-            self.resubmit(&mut applied);
+            self.resubmit(&mut applied, Region::apply);
         }
         applied
             .unrouted
@@ -239,11 +250,15 @@ impl Table {
 
     /// Applies unrouted operations to the regions that now contain their rows. Operations that
     /// these regions return stay unrouted.
-    fn resubmit(&self, applied: &mut BatchResult) {
+    fn resubmit(
+        &self,
+        applied: &mut BatchResult,
+        apply: impl Fn(&Region, Vec<RowOp>) -> BatchResult,
+    ) {
         for (region, places, ops) in
             self.by_region(std::mem::take(&mut applied.unrouted), &mut applied.results)
         {
-            let part = region.apply(ops);
+            let part = apply(&region, ops);
             assert_eq!(places.len(), part.results.len(), "each operation has a result");
             applied.wait_for(part.ticket);
             for (place, result) in places.iter().zip(part.results) {
@@ -294,6 +309,13 @@ impl Table {
         let ended = scan.range.is_empty() || remaining == 0;
         TableScanner { table: Arc::clone(self), scan, tier, region: None, remaining, ended }
     }
+}
+
+/// Returns a batch of which no operation has been applied.
+fn unrouted(ops: Vec<RowOp>) -> BatchResult {
+    let mut batch = BatchResult::ready(ops.iter().map(|_| Ok(OpResult::default())).collect());
+    batch.unrouted = ops.into_iter().enumerate().collect();
+    batch
 }
 
 /// Returns `true` if the region was removed and another one contains the row.

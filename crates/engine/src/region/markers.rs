@@ -104,10 +104,6 @@ fn is_newest_marker(cell: CellRef<'_>) -> bool {
     cell.type_code() == CellType::Delete.code() && cell.timestamp() == LATEST_TIMESTAMP
 }
 
-pub(super) fn deletes_newest(delete: &Delete) -> bool {
-    delete.mutation().cells().iter().any(is_newest_marker)
-}
-
 pub(super) fn marker<'a>(
     row: &'a [u8],
     family: &'a [u8],

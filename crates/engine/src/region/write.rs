@@ -11,7 +11,7 @@ use halite_types::{
 };
 
 use super::Region;
-use super::markers::{deletes_newest, expand_delete};
+use super::markers::expand_delete;
 use super::merged_checks::check_merged_cell;
 use super::prepared_write::{PreparedWrite, cells_of};
 use super::recent_stamps::GroupDeletes;
@@ -35,6 +35,16 @@ pub struct BatchResult {
 }
 
 impl BatchResult {
+    /// Returns results that wait for nothing.
+    pub(crate) fn ready(results: Vec<Result<OpResult>>) -> Self {
+        Self {
+            results,
+            ticket: CommitTicket::ready(),
+            unrouted: Vec::new(),
+            condition_block_bytes_scanned: 0,
+        }
+    }
+
     pub(crate) fn wait_for(&mut self, ticket: CommitTicket) {
         self.ticket = std::mem::replace(&mut self.ticket, CommitTicket::ready()).later(ticket);
     }
@@ -50,8 +60,6 @@ enum Waits {
     ForMemory,
     /// Until other operations have released its rows.
     ForRows,
-    /// No waits: the rows are locked already.
-    Never,
 }
 
 /// Context in which the operations of a batch are applied.
@@ -73,15 +81,15 @@ impl Region {
         self.apply_under(ops, None, Waits::ForRows)
     }
 
-    /// As [`Region::apply_now`] for puts and deletes that read nothing first, without waiting for
-    /// another read-modify-write. While one of their rows is locked, which may be for a read from
-    /// the disk, the operations are returned unchanged. Operations that read first, and those that
-    /// have to wait for the clock, are also returned.
+    /// As [`Region::apply`] for puts and deletes that read nothing first, without waiting for
+    /// memory or for another read-modify-write. While one of their rows is locked, which may be for
+    /// a read from the disk, the operations are returned unchanged. Operations that read first, and
+    /// those that have to wait for the clock, are also returned.
     ///
     /// # Errors
     /// The operations; nothing has been done.
     pub fn try_apply(&self, ops: Vec<RowOp>) -> std::result::Result<BatchResult, Vec<RowOp>> {
-        if ops.iter().any(reads_first) {
+        if ops.iter().any(RowOp::reads_first) || self.shared.try_admit(self).is_err() {
             return Err(ops);
         }
         let Some(_rows) = self.row_locks.try_shared(ops.iter().map(|op| &op.row()[..])) else {
@@ -93,32 +101,28 @@ impl Region {
         {
             return Err(ops);
         }
-        Ok(self.apply_under(ops, None, Waits::Never))
+        let todo = BatchContext { snapshot: &self.snapshot_ref(), nonce: None, holds_rows: true };
+        Ok(self.apply_admitted(&todo, ops))
     }
 
-    fn apply_under(&self, mut ops: Vec<RowOp>, nonce: Option<Nonce>, waits: Waits) -> BatchResult {
-        let mut applied = BatchResult {
-            results: ops
-                .iter()
-                .map(|_| Ok(OpResult { row: Row::default(), processed: true }))
-                .collect(),
-            ticket: CommitTicket::ready(),
-            unrouted: Vec::new(),
-            condition_block_bytes_scanned: 0,
-        };
+    fn apply_under(&self, ops: Vec<RowOp>, nonce: Option<Nonce>, waits: Waits) -> BatchResult {
         // The checks against it are repeated under the commit lock where it matters.
         let snapshot = self.snapshot_ref();
-        let admitted = if waits == Waits::ForMemory {
-            self.shared.admit(self, &snapshot)
-        } else {
-            self.shared.try_admit(self)
+        let admitted = match waits {
+            Waits::ForMemory => self.shared.admit(self, &snapshot),
+            Waits::ForRows => self.shared.try_admit(self),
         };
         if let Err(error) = admitted {
-            applied.results.iter_mut().for_each(|result| *result = Err(error.clone()));
-            return applied;
+            return BatchResult::ready(ops.iter().map(|_| Err(error.clone())).collect());
         }
-        let todo = BatchContext { snapshot: &snapshot, nonce, holds_rows: waits == Waits::Never };
-        if let Err(first) = self.apply_all(&todo, &mut ops, &mut applied) {
+        let todo = BatchContext { snapshot: &snapshot, nonce, holds_rows: false };
+        self.apply_admitted(&todo, ops)
+    }
+
+    fn apply_admitted(&self, todo: &BatchContext<'_>, mut ops: Vec<RowOp>) -> BatchResult {
+        let done = OpResult { row: Row::default(), processed: true };
+        let mut applied = BatchResult::ready(ops.iter().map(|_| Ok(done.clone())).collect());
+        if let Err(first) = self.apply_all(todo, &mut ops, &mut applied) {
             // Operations after one for the successor are also for the successor, or their order
             // would change.
             let rest = ops.into_iter().enumerate().skip(first);
@@ -156,10 +160,9 @@ impl Region {
             };
         self.shared.record_write(self);
         Some(BatchResult {
-            results: vec![result],
             ticket,
-            unrouted: Vec::new(),
             condition_block_bytes_scanned: condition_block_bytes,
+            ..BatchResult::ready(vec![result])
         })
     }
 
@@ -229,7 +232,7 @@ impl Region {
                 self.check_row_taken(snapshot, mutation.row())?;
                 mutation
             }
-            RowOp::Delete(delete) if !deletes_newest(delete) => {
+            RowOp::Delete(delete) if !delete.has_newest() => {
                 self.check_mutation(snapshot, delete.mutation())?;
                 if let Cow::Owned(markers) = expand_delete(snapshot, delete)? {
                     *delete.mutation_mut().cells_mut() = markers;
@@ -328,18 +331,6 @@ fn unstamp_merged(snapshot: &RegionSnapshot, mutation: &mut Mutation) {
 /// Returns an operation unless it has been rejected.
 fn accepted<T>((op, result): (T, &Result<OpResult>)) -> Option<T> {
     result.is_ok().then_some(op)
-}
-
-/// Returns `true` for an operation that [`Region::check_plain`] leaves to
-/// [`Region::read_modify_write`].
-fn reads_first(op: &RowOp) -> bool {
-    match op {
-        RowOp::Put(_) => false,
-        RowOp::Delete(delete) => deletes_newest(delete),
-        RowOp::Increment(_) | RowOp::Append(_) | RowOp::Mutate(_) | RowOp::CheckAndMutate(_) => {
-            true
-        }
-    }
 }
 
 /// Returns the mutation of an operation that [`Region::check_plain`] accepted.

@@ -181,3 +181,33 @@ fn nonces_are_recovered_after_crash() {
     let after = Engine::open(sim.env(), Options::default()).unwrap().take_replayed_nonces();
     assert_eq!(after, [4, 2, 1].map(|number| Nonce { group: 1, number }), "nonces outlive the log");
 }
+
+#[test]
+fn batch_of_task_leaves_what_needs_disk() {
+    let sim = SimEnv::new(1);
+    let ops = || -> Vec<RowOp> {
+        vec![
+            Increment::new("x").add("f", "q", 1).into(),
+            Put::new("b").add("f", "q", "2").into(),
+            Delete::new("c").family("f").into(),
+        ]
+    };
+    let before = engine(&sim, &["m"]);
+    let in_memory = before.table(&name()).unwrap().try_submit(ops());
+    assert_eq!(in_memory.unrouted.len(), 0);
+    in_memory.ticket.wait().unwrap();
+    drop(in_memory);
+    before.flush(&name()).unwrap();
+    before.close().unwrap();
+
+    let engine = Engine::open(sim.env(), Options::default()).unwrap();
+    let table = engine.table(&name()).unwrap();
+    let tried = table.try_submit(ops());
+    assert_eq!(tried.unrouted.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0]);
+    tried.ticket.clone().wait().unwrap();
+    assert_eq!(value(&engine, "b"), Some("2".into()), "the others have been applied");
+    let done = table.submit_rest(tried);
+    done.ticket.wait().unwrap();
+    let counter = done.results[0].as_ref().unwrap().row.value("f", "q").unwrap().to_vec();
+    assert_eq!(counter, 2_u64.to_be_bytes());
+}

@@ -24,7 +24,7 @@ use super::aggregate::Aggregate;
 use super::decode;
 use super::exec::EndpointOutcome;
 use super::get::{GetContext, ParsedGet, outcome_result, query_metrics, row_result};
-use super::mutate::{apply_with_nonce, op_bytes, reads_first, record_written};
+use super::mutate::{apply_with_nonce, op_bytes, record_written};
 use super::region::{self, RequestTarget};
 use super::row_mutations::AtomicMutations;
 use crate::base::buffers::MemoryReservation;
@@ -468,7 +468,7 @@ impl MultiExecution {
         }
         if tier == ReadTier::Memory
             && (matches!(current.target, RequestTarget::Meta)
-                || current.writes.iter().any(reads_first))
+                || current.writes.iter().any(RowOp::reads_first))
         {
             return Err(WouldBlock);
         }

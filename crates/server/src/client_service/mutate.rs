@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use halite_engine::{BatchResult, CommitTicket, Nonce, Region};
-use halite_types::cell::LATEST_TIMESTAMP;
-use halite_types::{CellType, Cells, Get, OpResult, ReadTier, Row, RowOp};
+use halite_types::{Cells, Get, OpResult, ReadTier, Row, RowOp};
 use halite_wire::convert;
 use halite_wire::proto as pb;
 use pb::mutation_proto::MutationType;
@@ -118,7 +117,7 @@ impl DecodedMutation {
         if executor != Executor::Inline {
             return Ok(work.apply(context, &call.peer));
         }
-        Ok(if reads_first(&work.op) {
+        Ok(if work.op.reads_first() {
             work.apply_cached(context, call)
         } else {
             work.apply_plain(context, call)
@@ -156,20 +155,6 @@ pub(super) fn heeds_nonce(op: &RowOp) -> bool {
     match op {
         RowOp::Mutate(all) => all.ops.iter().any(heeds_nonce),
         op => !region::is_plain(op),
-    }
-}
-
-/// Returns `true` if applying an operation may have to wait for the disk.
-pub(super) fn reads_first(op: &RowOp) -> bool {
-    match op {
-        RowOp::Put(_) => false,
-        RowOp::Delete(delete) => {
-            let is_newest = |cell: halite_types::CellRef<'_>| {
-                cell.type_code() == CellType::Delete.code() && cell.timestamp() == LATEST_TIMESTAMP
-            };
-            delete.mutation().cells().iter().any(is_newest)
-        }
-        _ => true,
     }
 }
 
