@@ -4,9 +4,8 @@
 //! no scan of another family evicts them (HBase: the in-memory share of `LruBlockCache`). What they
 //! do not take, the other blocks may.
 
-use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use halite_types::{Error, ErrorKind, ReadTier, Result};
 use quick_cache::sync::{Cache, DefaultLifecycle};
@@ -67,6 +66,9 @@ const IN_MEMORY_DIVISOR: u64 = 4;
 /// Parts of the capacity in which it is moved between the two caches.
 const CAPACITY_STEPS: u64 = 64;
 
+/// Maximum closed files whose blocks wait for their eviction.
+const MAX_RETIRED: usize = 64;
+
 /// Block cache with a limit in bytes.
 pub(crate) struct BlockCache {
     blocks: BlockMap,
@@ -83,6 +85,8 @@ pub(crate) struct BlockCache {
     capacity_bytes: u64,
     insertions: AtomicU64,
     is_full: AtomicBool,
+    /// Closed files that may have blocks.
+    retired: Mutex<Vec<u64>>,
 }
 
 #[derive(Clone)]
@@ -107,6 +111,7 @@ impl BlockCache {
             capacity_bytes: bytes,
             insertions: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
+            retired: Mutex::default(),
         }
     }
 
@@ -163,6 +168,7 @@ impl BlockCache {
 
     /// Returns the size of the cached blocks in bytes.
     pub(crate) fn bytes(&self) -> u64 {
+        self.evict_retired();
         self.blocks.weight() + self.in_memory.weight()
     }
 
@@ -175,6 +181,28 @@ impl BlockCache {
     /// Returns the capacity in bytes for the blocks of one family.
     pub(crate) fn share_bytes(&self, in_memory: bool) -> u64 {
         if in_memory { self.in_memory.capacity() } else { self.blocks.capacity() }
+    }
+
+    /// Evicts the blocks of a file that is closed, soon, together with those of others: each
+    /// eviction examines all blocks.
+    pub(crate) fn retire(&self, file: u64) {
+        let mut retired = self.retired();
+        retired.push(file);
+        if retired.len() >= MAX_RETIRED {
+            drop(retired);
+            self.evict_retired();
+        }
+    }
+
+    fn retired(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn evict_retired(&self) {
+        let files = std::mem::take(&mut *self.retired());
+        if !files.is_empty() {
+            self.evict_files(|file| files.contains(&file));
+        }
     }
 
     /// Evicts the blocks of files selected by file id.

@@ -546,6 +546,10 @@ impl FamilyDescriptor {
     }
 }
 
+/// Directory of a region of HBase with the logs that its families recover from; HBase refuses
+/// families of that name (`ColumnFamilyDescriptorBuilder.isLegalColumnFamilyName`).
+const RECOVERED_EDITS: &[u8] = b"recovered.edits";
+
 /// Checks that `name` is a valid family name.
 ///
 /// # Errors
@@ -560,6 +564,11 @@ pub fn check_family_name(name: &[u8]) -> Result<()> {
         return Err(Error::invalid(format!(
             "family name {shown} has {} bytes; at most {MAX_FAMILY_BYTES} are allowed",
             name.len()
+        )));
+    }
+    if name == RECOVERED_EDITS {
+        return Err(Error::invalid(format!(
+            "family name {shown} is that of a directory in HBase's regions; choose another"
         )));
     }
     if name[0] == b'.' {

@@ -121,21 +121,16 @@ impl Call {
         work: impl FnOnce(&Self, Deadline) -> Answered<T> + Send + 'static,
     ) -> Response {
         let call = self.clone();
-        let body = self.site.gate.run(weight, move |deadline| {
-            let answer = work(&call, deadline)?;
-            serde_json::to_vec(&answer).map_err(|error| {
-                tracing::error!(%error, "writing an answer of the web page as JSON");
-                Problem::defect()
-            })
-        });
+        let body = self.site.gate.run(weight, move |deadline| to_json(&work(&call, deadline)?));
         match body.await {
             Ok(body) if status == StatusCode::OK => self.tagged(JSON, body),
-            Ok(body) => (status, [(header::CONTENT_TYPE, JSON)], body).into_response(),
+            Ok(body) => untagged(status, body),
             Err(problem) => self.failed(problem),
         }
     }
 
-    fn failed(&self, problem: Problem) -> Response {
+    /// Answers with a problem.
+    pub(crate) fn failed(&self, problem: Problem) -> Response {
         match self.site.extension().about().mode {
             Mode::Attached => problem.of_cluster_elsewhere().into_response(),
             Mode::Standalone => problem.into_response(),
@@ -218,4 +213,20 @@ pub(crate) fn read_body(body: Result<Bytes, BytesRejection>) -> Answered<Bytes> 
         }
         _ => Problem::field("body", rejection.body_text()),
     })
+}
+
+fn to_json<T: Serialize>(answer: &T) -> Answered<Vec<u8>> {
+    serde_json::to_vec(answer).map_err(|error| {
+        tracing::error!(%error, "writing an answer of the web page as JSON");
+        Problem::defect()
+    })
+}
+
+fn untagged(status: StatusCode, body: Vec<u8>) -> Response {
+    (status, [(header::CONTENT_TYPE, JSON)], body).into_response()
+}
+
+/// Answers with a small value.
+pub(crate) fn json_response<T: Serialize>(status: StatusCode, answer: &T) -> Response {
+    to_json(answer).map_or_else(IntoResponse::into_response, |body| untagged(status, body))
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use halite_types::{RegionLoad, Result, TableName, block_on};
+use halite_types::{Error, RegionLoad, Result, TableName, block_on};
 
 use crate::extension::WebSources;
 use crate::samples::{Rates, Samples, Series};
@@ -104,9 +104,13 @@ pub(crate) struct StatusHistory {
     max_age: Duration,
     samples: Mutex<Samples>,
     kept: Mutex<VecDeque<Arc<Status>>>,
-    /// Held while the cluster is asked, so that requests that wait share the answer.
-    asking: Mutex<()>,
+    /// Held while the cluster is asked, so that requests that wait share the answer, also if it is
+    /// an error.
+    asking: Mutex<LastFailure>,
 }
+
+/// Time and error of the last answer that was none.
+type LastFailure = Option<(Instant, Error)>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -126,13 +130,18 @@ impl StatusHistory {
     /// Returns the newest status if it is young enough, or asks the cluster. Blocks.
     pub(crate) fn current(&self) -> Result<Arc<Status>> {
         let asked = Instant::now();
-        let _asking = lock(&self.asking);
+        let mut asking = lock(&self.asking);
+        if let Some((at, error)) = &*asking
+            && *at >= asked
+        {
+            return Err(error.clone());
+        }
         if let Some(newest) = lock(&self.kept).back()
             && (newest.taken >= asked || newest.taken.elapsed() < self.max_age(newest))
         {
             return Ok(Arc::clone(newest));
         }
-        self.ask()
+        self.ask(&mut asking)
     }
 
     /// Returns a status for estimates about a table, which may be a minute old if the cluster takes
@@ -159,8 +168,7 @@ impl StatusHistory {
 
     /// Adds a sample of all regions to the series. Blocks.
     pub(crate) fn take_sample(&self) -> Result<()> {
-        let _asking = lock(&self.asking);
-        let status = self.ask()?;
+        let status = self.ask(&mut lock(&self.asking))?;
         lock(&self.samples).add(status.taken, &status.regions);
         Ok(())
     }
@@ -175,10 +183,11 @@ impl StatusHistory {
         lock(&self.samples).sums()
     }
 
-    fn ask(&self) -> Result<Arc<Status>> {
+    fn ask(&self, failure: &mut LastFailure) -> Result<Arc<Status>> {
         let admin = self.sources.cluster.blocking_admin();
         let asked = Instant::now();
-        let answer = block_on(admin.cluster_status())?;
+        let answer = block_on(admin.cluster_status())
+            .inspect_err(|error| *failure = Some((Instant::now(), error.clone())))?;
         let mut kept = lock(&self.kept);
         let newest = kept.back().map_or(0, |status| status.as_of);
         let as_of = self.sources.extension.now_ms().max(newest + 1);

@@ -9,6 +9,7 @@ use halite_engine::hfile::{Comparator, Cursor, DirectBlocks, Reader};
 use halite_hbase_dir::read_bare_files;
 use indicatif::ProgressBar;
 
+use crate::hfile::marked_cells::CellMarks;
 use crate::hfile::open;
 
 /// Checked file.
@@ -21,12 +22,15 @@ pub(super) struct LoadFile {
     /// Rows of the first and of the last cell.
     pub(super) first: Bytes,
     pub(super) last: Bytes,
+    /// Has cells with visibility labels or access control lists.
+    pub(super) is_protected: bool,
 }
 
 /// Reads the files of a directory and checks them.
 ///
 /// # Errors
-/// Returns an error for a family that the table has not, or a file that cannot be loaded.
+/// Returns an error for a family that the table has not or whose cells are merged, or a file that
+/// cannot be loaded.
 pub(super) fn read(
     directory: &Path,
     table: &TableDescriptor,
@@ -48,10 +52,21 @@ pub(super) fn read(
             );
         }
     }
+    let is_mob = |family: &Bytes| {
+        let family = table.find_family(family);
+        let value = family.and_then(|family| family.attributes.get("IS_MOB"));
+        value.is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
+    };
     bar.set_length(found.iter().map(|file| file.bytes).sum());
     let mut files = Vec::with_capacity(found.len());
     for file in found {
-        files.push(check(&file.path, &file.family, verify)?);
+        let marks = CellMarks::of(&open(&file.path)?)?;
+        // The table of an HBase with MOB may be the one that the MOB files belong to.
+        if !is_mob(&file.family) {
+            marks.check_bare(&file.path)?;
+        }
+        let checked = check(&file.path, &file.family, verify)?;
+        files.push(LoadFile { is_protected: marks.is_protected, ..checked });
         bar.inc(file.bytes);
     }
     Ok(files)
@@ -82,6 +97,7 @@ pub(super) fn check(path: &Path, family: &Bytes, verify: bool) -> anyhow::Result
         cells: reader.entry_count(),
         first,
         last,
+        is_protected: false,
     })
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct LoadReport {
     pub(crate) regions: u64,
     /// Times that regions were read again because they changed.
     pub(crate) retries: u64,
+    /// Files with cells that HBase hides from some users.
+    pub(crate) protected_files: u64,
 }
 
 impl LoadJob {
@@ -82,6 +84,7 @@ impl LoadJob {
         let bar = progress("checking");
         let files = files::read(&self.directory, &descriptor, verify, &bar)?;
         bar.finish_and_clear();
+        self.check_no_links(&files)?;
         Ok(files)
     }
 
@@ -94,6 +97,21 @@ impl LoadJob {
                 "{} is a region of HBase, whose files are its own; {FIX}",
                 self.directory.display()
             );
+        }
+        Ok(())
+    }
+
+    /// Refuses to move a link: the file that it leads to belongs elsewhere.
+    fn check_no_links(&self, files: &[LoadFile]) -> anyhow::Result<()> {
+        for file in files.iter().filter(|_| self.moves) {
+            let metadata = std::fs::symlink_metadata(&file.path);
+            if metadata.with_context(|| file.path.display().to_string())?.is_symlink() {
+                bail!(
+                    "{} is a symbolic link, and --move would remove the file that it leads to; \
+                     leave --move out, and the files are copied",
+                    file.path.display()
+                );
+            }
         }
         Ok(())
     }
@@ -132,6 +150,7 @@ impl LoadReport {
             cells: files.iter().map(|file| file.cells).sum(),
             regions: plan.len() as u64,
             retries: 0,
+            protected_files: files.iter().filter(|file| file.is_protected).count() as u64,
         }
     }
 }

@@ -80,6 +80,7 @@ mod tests {
             cells: 1,
             first: first.into(),
             last: last.into(),
+            is_protected: false,
         }
     }
 

@@ -92,3 +92,58 @@ fn unloadable_files_are_refused_before_any_is_loaded() {
     job.server_path = None;
     assert!(refused(&job).contains("has no store files"));
 }
+
+/// Copies a file of the engine's samples to `DIR/f/NAME`.
+fn copy_sample(directory: &Path, name: &str) {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/testdata/hfile");
+    fs::create_dir_all(directory.join("f")).unwrap();
+    fs::copy(samples.join(name), directory.join("f").join(name)).unwrap();
+}
+
+#[test]
+fn references_to_mob_files_are_refused_and_protected_cells_counted() {
+    let (store, mut job, directory) = rig();
+    let backend = Backend::from(store.clone());
+    copy_sample(&job.directory, "enc-diff-ctags.hfile");
+    let error = format!("{:#}", job.run(&backend).err().unwrap());
+    assert!(error.contains("refers to values in MOB files"), "{error}");
+    assert!(job.plan(&backend).is_err(), "nor is it planned");
+    job.directory = directory.path().join("protected");
+    copy_sample(&job.directory, "none-nasty-tags.hfile");
+    assert_eq!(job.run(&backend).unwrap().protected_files, 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_copied_and_not_moved() {
+    let (store, mut job, directory) = rig();
+    let backend = Backend::from(store.clone());
+    let elsewhere = directory.path().join("elsewhere");
+    write_file(&elsewhere, "f", "one", "f", &["a"]);
+    fs::create_dir_all(job.directory.join("f")).unwrap();
+    std::os::unix::fs::symlink(elsewhere.join("f/one"), job.directory.join("f/one")).unwrap();
+    job.moves = true;
+    let error = format!("{:#}", job.run(&backend).err().unwrap());
+    assert!(error.contains("is a symbolic link"), "{error}");
+    job.moves = false;
+    assert_eq!(job.run(&backend).unwrap().cells, 1);
+    assert!(elsewhere.join("f/one").exists());
+}
+
+#[test]
+fn merged_family_takes_no_files() {
+    let (store, mut job, _directory) = rig();
+    let table = TableDescriptor::new("sums".parse().unwrap())
+        .family(FamilyDescriptor::new("f").set("MERGE", "SUM"));
+    store.create_table(table, &[]).unwrap();
+    write_file(&job.directory, "f", "one", "f", &["a"]);
+    job.table = "sums".parse().unwrap();
+    let error = format!("{:#}", job.run(&Backend::from(store.clone())).err().unwrap());
+    assert!(error.contains("merges its cells"), "{error}");
+    // As the servers of a cluster load, region by region.
+    let file = job.directory.join("f/one").to_str().unwrap().to_owned();
+    let region = store.engine().regions(&job.table).unwrap().remove(0);
+    let region = store.engine().region(&region.encoded_name).unwrap();
+    let error = region.bulk_load(&BulkLoad::new().file("f", file)).unwrap_err();
+    assert!(error.message().contains("merges its cells"), "{error}");
+}

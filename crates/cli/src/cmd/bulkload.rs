@@ -11,6 +11,7 @@ use halite::{TableName, to_string_binary};
 
 use crate::backend::{Backend, BackendArgs};
 use crate::bulkload::{LoadJob, RegionLoad};
+use crate::hfile::marked_cells::protection_warning;
 use crate::text_table::{TextTable, grouped, size};
 
 /// Load store files into a table of a store or a cluster
@@ -89,6 +90,9 @@ fn load(job: &LoadJob, backend: &Backend) -> anyhow::Result<()> {
     ];
     for (count, text) in notes.into_iter().filter(|(count, _)| *count > 0) {
         writeln!(out, "{} {text}", grouped(count))?;
+    }
+    if let Some(warning) = protection_warning(report.protected_files) {
+        eprintln!("warning: {warning}");
     }
     Ok(())
 }

@@ -259,6 +259,9 @@ impl CostArgs {
             json: self.json,
         };
         match (&self.file, &self.table) {
+            (Some(_), _) if self.family.is_some() => {
+                bail!("--family is for a table; a FILE is of one family")
+            }
             (Some(file), _) => cost_of_file(out, file, settings)?,
             (None, Some(table)) => {
                 cost_of_table(out, &self.backend, table, self.family.as_deref(), settings)?;

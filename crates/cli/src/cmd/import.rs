@@ -102,6 +102,7 @@ impl ImportArgs {
                     import::recover(root, &mut sources, Some(recovered.path()), note)?;
                 }
                 import::inline_mob(&directory, &mut sources, Some(recovered.path()), note)?;
+                import::warn_of_protection(&sources, note)?;
                 let check = || root.as_ref().map_or(Ok(()), HbaseRoot::check_is_still);
                 import::import_all(store, &sources, !self.no_verify, check, print_imported)
             });
@@ -142,6 +143,7 @@ impl ImportArgs {
                 import::recover(root, sources, None, &note)?;
             }
             import::inline_mob(directory, sources, None, &note)?;
+            import::warn_of_protection(sources, &note)?;
             import::check_all(store, sources)
         });
         let closed = backend.close();

@@ -22,7 +22,7 @@ use halite_engine::env::Env;
 use halite_engine::{ExportFile, SnapshotExport, writable_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use self::written::{Paths, Placed, Written};
+use self::written::{Paths, Placed, Placing, Written};
 use crate::store_place::check_is_outside;
 use crate::text_table::grouped;
 
@@ -32,6 +32,8 @@ const SNAPSHOTS: &str = ".hbase-snapshot";
 const EXPORT_MARK: &str = "halite.export";
 /// Prefix of the snapshots that exports take in the store, and delete.
 const SNAPSHOT_PREFIX: &str = "halite-export-";
+/// Characters of the snapshot for HBase in the names of these.
+const MAX_NAME_PART: usize = 200;
 /// Owner of these snapshots, which distinguishes them from those of users.
 const SNAPSHOT_OWNER: &str = "halite export";
 
@@ -225,10 +227,11 @@ impl ExportJob<'_> {
         let bar = progress("exporting", export.files.iter().map(|file| file.bytes).sum());
         let mut exported = Exported { regions: export.regions, ..Exported::default() };
         let partial = temporary.join("partial");
+        let placing = Placing { links: self.links, compares: self.verifies };
         for file in &export.files {
             let target = self.to.join(&file.target);
             let paths = Paths { target: &target, partial: &partial };
-            let placed = written.place(file, paths, self.links, |bytes| bar.inc(bytes))?;
+            let placed = written.place(file, paths, placing, |bytes| bar.inc(bytes))?;
             exported.add(placed, file.bytes);
         }
         bar.finish_and_clear();
@@ -247,8 +250,9 @@ impl ExportJob<'_> {
     }
 }
 
-/// Returns a name that no snapshot has.
+/// Returns a name that no snapshot has; the end of a long one is left out, as its length is limited.
 fn free_name(snapshots: &[SnapshotDescriptor], name: &str) -> String {
+    let name: String = name.chars().take(MAX_NAME_PART).collect();
     let is_free = |name: &String| snapshots.iter().all(|snapshot| snapshot.name != *name);
     let numbered = (2..).map(|number| format!("{SNAPSHOT_PREFIX}{name}-{number}"));
     let mut names = std::iter::once(format!("{SNAPSHOT_PREFIX}{name}")).chain(numbered);
@@ -306,6 +310,15 @@ mod tests {
         for part in ["copies 1,001 bytes", "/mnt/out has 1,000", "make room"] {
             assert!(error.contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn snapshot_of_long_name_has_a_valid_one() {
+        let table: TableName = "t".parse().unwrap();
+        let name = free_name(&[], &"n".repeat(250));
+        SnapshotDescriptor::new(&name[..], table.clone()).check().unwrap();
+        let taken = SnapshotDescriptor::new(&name[..], table);
+        assert_eq!(free_name(&[taken], &"n".repeat(250)), format!("{name}-2"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind as Io, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -30,6 +31,15 @@ pub(super) struct Paths<'a> {
     pub(super) partial: &'a Path,
 }
 
+/// How files are placed.
+#[derive(Clone, Copy)]
+pub(super) struct Placing {
+    /// Link them where possible. Otherwise even one that is a link already is copied.
+    pub(super) links: bool,
+    /// Compare one that is there already byte by byte, not only its length.
+    pub(super) compares: bool,
+}
+
 /// Files and directories that were created.
 #[derive(Default)]
 pub(super) struct Written {
@@ -48,24 +58,17 @@ impl Written {
         &mut self,
         file: &ExportFile,
         paths: Paths<'_>,
-        links: bool,
+        placing: Placing,
         progress: impl Fn(u64),
     ) -> anyhow::Result<Placed> {
         let Paths { target, partial } = paths;
-        if let Ok(about) = fs::symlink_metadata(target) {
-            if about.is_file() && about.len() == file.bytes {
-                progress(file.bytes);
-                return Ok(Placed::Known);
-            }
-            bail!(
-                "{}: another file is where a store file of {} bytes is to be; move it away",
-                target.display(),
-                file.bytes
-            );
+        if is_known(file, target, placing)? {
+            progress(file.bytes);
+            return Ok(Placed::Known);
         }
         let failed = || format!("writing {}", target.display());
         self.make_parents(target)?;
-        if links && link(file, target).with_context(failed)? {
+        if placing.links && link(file, target).with_context(failed)? {
             self.add(target);
             progress(file.bytes);
             return Ok(Placed::Linked);
@@ -130,6 +133,53 @@ impl Written {
             self.changed.insert(parent.unwrap_or(Path::new(".")).to_owned());
         }
         Ok(())
+    }
+}
+
+/// Returns `true` if a file is at its target and may stay, and `false` if it is to be placed there.
+///
+/// # Errors
+/// Returns an error if another file is there.
+fn is_known(file: &ExportFile, target: &Path, placing: Placing) -> anyhow::Result<bool> {
+    let Ok(about) = fs::symlink_metadata(target) else { return Ok(false) };
+    if !about.is_file() || about.len() != file.bytes {
+        bail!(
+            "{}: another file is where a store file of {} bytes is to be; move it away",
+            target.display(),
+            file.bytes
+        );
+    }
+    let source = at_either(file, |path| fs::metadata(path)).context("examining a store file")?;
+    if (source.dev(), source.ino()) == (about.dev(), about.ino()) {
+        return Ok(placing.links);
+    }
+    let compared =
+        || at_either(file, |path| File::open(path)).and_then(|source| is_equal(source, target));
+    if placing.compares && !compared().with_context(|| format!("reading {}", target.display()))? {
+        bail!(
+            "{}: the file that is there has the length and not the content of the store file; it \
+             is damaged, and so are snapshots with it: move it away and repeat the export",
+            target.display()
+        );
+    }
+    Ok(true)
+}
+
+fn is_equal(mut left: File, right: &Path) -> io::Result<bool> {
+    let mut right = File::open(right)?;
+    let (mut a, mut b) = (vec![0; COPY_BYTES], vec![0; COPY_BYTES]);
+    loop {
+        let count = left.read(&mut a)?;
+        if count == 0 {
+            return Ok(right.read(&mut b)? == 0);
+        }
+        match right.read_exact(&mut b[..count]) {
+            Err(error) if error.kind() == Io::UnexpectedEof => return Ok(false),
+            read => read?,
+        }
+        if a[..count] != b[..count] {
+            return Ok(false);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod cost;
 pub(crate) mod dump;
 pub(crate) mod info;
+pub(crate) mod marked_cells;
 pub(crate) mod write;
 
 use std::ffi::OsStr;

@@ -29,14 +29,11 @@ use super::progress::progress;
 use super::remark::Remark;
 use super::source::ImportSource;
 use crate::hfile;
+use crate::hfile::marked_cells::{CellMarks, TAG_MOB_REFERENCE};
 use crate::text_table::grouped;
 
-/// Tags of a reference, as HBase's `TagType` numbers them.
-const TAG_REFERENCE: u8 = 5;
+/// Tag of the table whose MOB file a reference names, as HBase's `TagType` numbers it.
 const TAG_TABLE: u8 = 6;
-
-/// File info key of the MOB files that the cells of a store file refer to.
-const FILE_REFERENCES: &str = "MOB_FILE_REFS";
 
 /// MOB files that are open at a time. Their indexes are in memory.
 const MAX_OPEN_FILES: usize = 32;
@@ -100,41 +97,13 @@ pub(crate) fn inline_mob(
 
 /// Refuses bare files with references: where their MOB files are is unknown.
 fn check_bare(source: &ImportSource) -> anyhow::Result<()> {
-    for file in source.files() {
-        let reader = hfile::open(&file.path)?;
-        if may_refer(&reader)? {
-            bail!(
-                "store file {} refers to values in MOB files: import the table from HBase's root \
-                 directory, or a snapshot of it",
-                file.path.display()
-            );
-        }
-    }
-    Ok(())
-}
-
-/// Returns whether a store file refers to MOB files. Reads its cells if it does not say.
-fn may_refer(reader: &Arc<Reader>) -> anyhow::Result<bool> {
-    if !reader.has_tags() {
-        return Ok(false);
-    }
-    if let Some(files) = reader.info().get(FILE_REFERENCES) {
-        // HBase writes one byte for none (`MobUtils.serializeMobFileRefs`).
-        return Ok(files.len() > 1);
-    }
-    let mut cursor = Cursor::new(Arc::clone(reader), DirectBlocks);
-    cursor.seek_to_first()?;
-    while let Some(cell) = cursor.peek() {
-        if is_reference(cell) {
-            return Ok(true);
-        }
-        cursor.advance()?;
-    }
-    Ok(false)
+    source
+        .files()
+        .try_for_each(|file| CellMarks::of(&hfile::open(&file.path)?)?.check_bare(&file.path))
 }
 
 fn is_reference(cell: CellRef<'_>) -> bool {
-    tags(cell.tags()).any(|(kind, _)| kind == TAG_REFERENCE)
+    tags(cell.tags()).any(|(kind, _)| kind == TAG_MOB_REFERENCE)
 }
 
 /// Files of a table written with their values.
@@ -196,7 +165,7 @@ impl<'a> InlinedFiles<'a> {
         if self.source.mob_families.contains(&file.family) {
             return Ok(reader.has_tags());
         }
-        may_refer(reader)
+        Ok(CellMarks::of(reader)?.refers_to_mob)
     }
 
     fn family_of(&self, file: &HbaseFile) -> anyhow::Result<&'a FamilyDescriptor> {
@@ -231,7 +200,7 @@ impl<'a> InlinedFiles<'a> {
                 let value = self.mob.value(&reference, family, cell).with_context(cell_name)?;
                 other_tags.clear();
                 tags(cell.tags())
-                    .filter(|(kind, _)| ![TAG_REFERENCE, TAG_TABLE].contains(kind))
+                    .filter(|(kind, _)| ![TAG_MOB_REFERENCE, TAG_TABLE].contains(kind))
                     .for_each(|(kind, data)| write_tag(&mut other_tags, kind, data));
                 copied = CellRef::new(cell.key(), value, &other_tags, cell.sequence_id());
                 values += 1;
@@ -366,34 +335,5 @@ impl MobFiles<'_> {
             path.display()
         );
         Ok(found.value())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use halite_types::CellType;
-    use halite_types::cell::make_key;
-
-    use super::*;
-
-    #[test]
-    fn file_with_the_mark_of_no_references_has_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let env = Env::os(folder.path()).unwrap();
-        // One byte is HBase's mark; otherwise it is a list of tables and files.
-        for (name, value, expected) in [("a", &b"\0"[..], false), ("b", b"t/file", true)] {
-            let path = format!("{}/{name}", env.fs.root());
-            let options = WriterOptions { include_tags: true, ..WriterOptions::default() };
-            let mut writer = Writer::create(env.fs.create(name).unwrap(), &path, options).unwrap();
-            writer.set_info(FILE_REFERENCES, value.to_vec());
-            let key = make_key(b"row", b"f", b"q", 7, CellType::Put.code());
-            let mut tags = Vec::new();
-            write_tag(&mut tags, 1, b"x");
-            writer.append(CellRef::new(&key, b"value", &tags, 1)).unwrap();
-            writer.finish(StoreFileInfo::flushed(1)).unwrap();
-            let reader = hfile::open(Path::new(&path)).unwrap();
-            assert!(reader.has_tags());
-            assert_eq!(may_refer(&reader).unwrap(), expected, "{name}");
-        }
     }
 }

@@ -72,6 +72,8 @@ fn exported_snapshot_has_the_cells_of_the_table() {
     assert!(ok && printed.contains("2 regions, 3 files"), "{printed}");
     let (ok, printed) = export(folder, &["--name", "again"]);
     assert!(ok && printed.contains("3 were there"), "{printed}");
+    let (ok, printed) = export(folder, &["--name", "own", "--copy"]);
+    assert!(ok && printed.contains("3 files"), "links are replaced by copies: {printed}");
     let (ok, printed) = export(folder, &[]);
     assert!(!ok && printed.contains("snapshot space-t exists already"), "{printed}");
     fs::remove_dir_all(folder.join("out")).unwrap();
@@ -95,6 +97,29 @@ fn exported_snapshot_has_the_cells_of_the_table() {
     assert_eq!(raw_cells(&folder.join("third"), "one"), cells);
     let snapshots = halite::open(folder.join("store")).unwrap().engine().snapshots();
     assert_eq!(snapshots, [], "those of exports are deleted");
+}
+
+#[test]
+fn file_that_was_there_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fill(&folder.join("store"));
+    let (ok, printed) = export(folder, &["--copy", "--name", "one"]);
+    assert!(ok, "{printed}");
+    let mut paths = vec![folder.join("out/archive")];
+    while let Some(directory) = paths.pop_if(|path| path.is_dir()) {
+        paths.extend(fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    let file = paths.pop().unwrap();
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[40] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    let (ok, printed) = export(folder, &["--name", "two"]);
+    let expected = format!("{}: the file that is there", file.file_name().unwrap().display());
+    assert!(!ok && printed.contains(&expected), "{printed}");
+    assert!(!folder.join("out/.hbase-snapshot/two").exists());
+    let (ok, printed) = export(folder, &["--name", "two", "--no-verify"]);
+    assert!(ok && printed.contains("3 were there"), "{printed}");
 }
 
 #[test]

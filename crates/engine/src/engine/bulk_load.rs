@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use halite_types::key::to_string_binary;
 use halite_types::{BulkLoad, Bytes, Error, ErrorKind, RegionInfo, Result, TableName};
 
 use super::directory::remove_tree;
@@ -16,23 +15,6 @@ const MAX_TOKENS: usize = 10_000;
 
 /// Maximum bytes of a user name and of a table name in the name of a staging directory.
 const MAX_TOKEN_NAME_BYTES: usize = 100;
-
-/// Verifies that no file is for a family with merged cells, whose cells the server stamps: those of
-/// a file that is loaded twice would count twice.
-fn check_not_merged(table: &Table, load: &BulkLoad) -> Result<()> {
-    let descriptor = table.descriptor();
-    let is_merged = |family: &Bytes| {
-        descriptor.find_family(family).is_some_and(|family| family.merge_operator().is_some())
-    };
-    match load.files.iter().find(|(family, _)| is_merged(family)) {
-        None => Ok(()),
-        Some((family, path)) => Err(Error::invalid(format!(
-            "{path}: family {} merges its cells (MERGE), and files cannot be loaded into it; put \
-             the contributions instead",
-            to_string_binary(family)
-        ))),
-    }
-}
 
 impl Engine {
     /// Creates a directory below `staging` for the files of a table and returns its absolute path:
@@ -119,10 +101,10 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Region::bulk_load`]; `NoSuchTable`, `TableDisabled`; `InvalidRequest` if there is no
-    /// file.
+    /// file. If the message names a number of regions, the files are loaded into these, and loading
+    /// them again does no harm; otherwise nothing has changed.
     pub fn bulk_load(&self, table: &TableName, load: &BulkLoad) -> Result<()> {
         let table = self.table(table)?;
-        check_not_merged(&table, load)?;
         let groups = self.groups(&table, load)?;
         // A copied file is also verified after copying. That is sufficient if no other group is
         // loaded before it.
@@ -139,9 +121,18 @@ impl Engine {
         if load.verify {
             cut.iter().try_for_each(|path| verify(&self.shared, path))?;
         }
-        groups
-            .into_iter()
-            .try_for_each(|(region, parts)| self.load_group(&table, &region, &parts, load))?;
+        let regions = groups.len();
+        for (loaded, (region, parts)) in groups.into_iter().enumerate() {
+            self.load_group(&table, &region, &parts, load).map_err(|error| {
+                if loaded == 0 {
+                    return error;
+                }
+                error.at(format_args!(
+                    "the files are loaded into {loaded} of {regions} regions; load those that are \
+                     left again"
+                ))
+            })?;
+        }
         if !load.copy {
             // A failed removal is ignored: the file has been loaded.
             cut.iter().for_each(|path| drop(self.shared.env.fs.remove_external(path)));

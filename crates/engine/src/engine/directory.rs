@@ -63,8 +63,9 @@ fn foreign(root: &str, entries: &[DirEntry], has_data: bool) -> Error {
     if has_data {
         return Error::invalid(format!(
             "{root} holds {name} but no {}/: this is a root directory of HBase, or a store that \
-             has lost that directory; nothing has been changed; give an empty or new directory, \
-             restore {}/ from a copy, or run \"halite repair {root}\"",
+             has lost that directory; nothing has been changed; run \"halite import {root}\" for \
+             HBase's tables, with an empty or new directory for the store, or restore {}/ from a \
+             copy",
             layout::HALITE,
             layout::HALITE
         ));

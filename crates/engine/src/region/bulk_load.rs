@@ -21,6 +21,7 @@ use halite_types::key::to_string_binary;
 use halite_types::{BulkLoad, CellRef, Error, ErrorKind, Result};
 
 use super::flush::LoadedFile;
+use super::snapshot::Family;
 use super::{Region, directories};
 use crate::catalog::{FileEntry, layout};
 use crate::hfile::{
@@ -94,6 +95,19 @@ pub(crate) fn verify(shared: &EngineInner, path: &str) -> Result<()> {
     external_file::open(&shared.env, path)?.verify().map(|_| ())
 }
 
+/// Verifies that the cells of a family are not merged: the server stamps those, and the cells of a
+/// file that is loaded twice would count twice.
+fn check_not_merged(family: &Family, path: &str) -> Result<()> {
+    if family.merge.is_none() {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "{path}: family {} merges its cells (MERGE), and files cannot be loaded into it; put the \
+         contributions instead",
+        to_string_binary(&family.name)
+    )))
+}
+
 /// File under its name in the region's `.tmp`.
 struct StagedFile {
     family: Bytes,
@@ -161,7 +175,9 @@ impl Region {
     /// Verifies that the file can be loaded, from its first and last cell or, with `verify`, from
     /// all of it.
     fn check_file(&self, part: &BulkLoadFile, verify: bool) -> Result<()> {
-        self.snapshot_ref().family_index(&part.family)?;
+        let snapshot = self.snapshot_ref();
+        let family = &snapshot.families[snapshot.family_index(&part.family)?];
+        check_not_merged(family, &part.path)?;
         self.check_content(part, &external_file::open(&self.shared.env, &part.path)?, verify)
     }
 

@@ -63,11 +63,23 @@ fn write_by_time(
         };
         file.append(cell)
     })?;
-    let mut finished = FinishedFiles { shared, files: Vec::new() };
-    for file in files.into_values() {
-        finished.files.extend(file.finish(&FileLabels::of(new))?);
+    let mut complete: Vec<_> = files.into_values().collect();
+    complete.iter_mut().try_for_each(|file| file.complete(&FileLabels::of(new)))?;
+    place_all(shared, complete)
+}
+
+/// Moves the files of one flush or compaction to their store. They stay in `.tmp` until all are
+/// complete: a repair without a manifest takes a file of a compaction for all that the compaction
+/// wrote.
+fn place_all(
+    shared: &EngineInner,
+    complete: Vec<UnfinishedFile<'_>>,
+) -> Result<Vec<Arc<StoreFile>>> {
+    let mut placed = PlacedFiles { shared, files: Vec::new() };
+    for file in complete {
+        placed.files.extend(file.place()?);
     }
-    Ok(finished.take())
+    Ok(placed.take())
 }
 
 /// Writes stripes of a number of cells, and the rest of the row in which it is reached (HBase:
@@ -106,8 +118,7 @@ fn write_by_number(
     files.finish()
 }
 
-/// Writer of one stripe after the other. The files stay in `.tmp` until all are complete: a repair
-/// without a manifest takes a file of a compaction for all that the compaction wrote.
+/// Writer of one stripe after the other.
 struct StripeWriter<'a> {
     shared: &'a EngineInner,
     new: &'a NewFile<'a>,
@@ -152,27 +163,23 @@ impl<'a> StripeWriter<'a> {
     /// Moves the files to their store.
     fn finish(self) -> Result<Vec<Arc<StoreFile>>> {
         debug_assert!(self.current.is_none(), "every stripe has ended");
-        let mut finished = FinishedFiles { shared: self.shared, files: Vec::new() };
-        for file in self.complete {
-            finished.files.extend(file.place()?);
-        }
-        Ok(finished.take())
+        place_all(self.shared, self.complete)
     }
 }
 
-/// Completed files, which are deleted unless they are taken.
-struct FinishedFiles<'a> {
+/// Files in their store, which are deleted unless they are taken.
+struct PlacedFiles<'a> {
     shared: &'a EngineInner,
     files: Vec<Arc<StoreFile>>,
 }
 
-impl FinishedFiles<'_> {
+impl PlacedFiles<'_> {
     fn take(mut self) -> Vec<Arc<StoreFile>> {
         std::mem::take(&mut self.files)
     }
 }
 
-impl Drop for FinishedFiles<'_> {
+impl Drop for PlacedFiles<'_> {
     fn drop(&mut self) {
         if !self.files.is_empty() {
             self.shared.archive_or_delete(self.files.iter().flat_map(|file| file.origins()));

@@ -56,7 +56,7 @@ pub(crate) struct PhysicalFile {
 /// A reopened file has another id in the cache, so these blocks are no longer reachable.
 impl Drop for PhysicalFile {
     fn drop(&mut self) {
-        self.cache.evict_files(|file| file == self.id);
+        self.cache.retire(self.id);
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::region_list::RegionList;
-use crate::call::{Call, read_json};
+use crate::call::{Call, json_response, read_json};
 use crate::extension::Extension;
 use crate::gate::Weight;
 use crate::params::{MAX_KEY_BYTES, short};
@@ -124,32 +124,38 @@ async fn act_as(
     {
         return problem.into_response();
     }
-    let status = if request.dry_run { StatusCode::OK } else { StatusCode::ACCEPTED };
-    call.json_as(status, weight, move |call, _| {
-        let Action { would, missing, statement, description, run } = check(call, &request)?;
-        if request.dry_run {
-            let as_of = call.site.extension().now_ms();
-            return Ok(ActionAnswer::Plan { as_of, missing, would, statement });
-        }
-        tracing::info!(statement, "a request of the web page");
-        Ok(ActionAnswer::Started { task: start(&call.site, description, run)? })
-    })
-    .await
+    if request.dry_run {
+        return call
+            .json(weight, move |call, _| {
+                let Action { would, missing, statement, .. } = check(call, &request)?;
+                let as_of = call.site.extension().now_ms();
+                Ok(ActionAnswer::Plan { as_of, missing, would, statement })
+            })
+            .await;
+    }
+    let site = Arc::clone(&call.site);
+    let checked = call.clone();
+    // A request whose check took too long starts nothing: its client was told so.
+    let started = site.gate.run(weight, move |_| check(&checked, &request)).await;
+    match started.and_then(|action| start(&site, action)) {
+        Ok(task) => json_response(StatusCode::ACCEPTED, &ActionAnswer::Started { task }),
+        Err(problem) => call.failed(problem),
+    }
 }
 
-/// Starts work on a thread of its own and returns its number. The caller is in a runtime.
+/// Starts an action on a thread of the caller's runtime and returns its number. Its priority is that
+/// of the caller: the threads of requests have a lower one, with which a split would hold its locks
+/// for long.
 ///
 /// # Errors
 /// `retry` if too many tasks are running.
-fn start(
-    site: &Arc<Site>,
-    description: String,
-    work: impl FnOnce(&Site) -> halite_types::Result<()> + Send + 'static,
-) -> Answered<u64> {
+fn start(site: &Arc<Site>, action: Action) -> Answered<u64> {
+    let Action { statement, description, run, .. } = action;
     let id = site.tasks.add(description, site.extension().now_ms())?;
+    tracing::info!(statement, "a request of the web page");
     let site = Arc::clone(site);
     tokio::task::spawn_blocking(move || {
-        let done = std::panic::AssertUnwindSafe(|| work(&site));
+        let done = std::panic::AssertUnwindSafe(|| run(&site));
         let result = match std::panic::catch_unwind(done) {
             Ok(result) => result.map_err(|error| error.message().to_owned()),
             Err(_) => Err("stopped by a defect of the program".to_owned()),
@@ -199,11 +205,16 @@ fn destination(
     Ok(server.to_owned())
 }
 
-/// Returns a text for the shell; bytes that are no printable ASCII need double quotes there.
+/// Returns a text for the shell; bytes that are no printable ASCII need double quotes there, in which
+/// `#{` begins code.
 fn quoted(bytes: &[u8]) -> String {
     let is_plain = bytes.iter().all(|byte| (b' '..=b'~').contains(byte) && !b"'\\".contains(byte));
     let text = to_string_binary(bytes);
-    if is_plain { format!("'{text}'") } else { format!("\"{}\"", text.replace('"', "\\x22")) }
+    if is_plain {
+        format!("'{text}'")
+    } else {
+        format!("\"{}\"", text.replace('"', "\\x22").replace('#', "\\x23"))
+    }
 }
 
 fn name_of(region: &RegionInfo) -> String {
@@ -525,6 +536,8 @@ mod tests {
         assert_eq!(quoted(b"abc"), "'abc'");
         assert_eq!(quoted(b"a'b"), "\"a'b\"");
         assert_eq!(quoted(b"\x00\"\xff"), "\"\\x00\\x22\\xFF\"");
+        assert_eq!(quoted(b"\x00#{exit}#@a"), "\"\\x00\\x23{exit}\\x23@a\"");
+        assert_eq!(quoted(b"#{exit}"), "'#{exit}'", "single quotes read nothing");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Cluster of one table with any number of regions, which has no rows.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use halite_types::{
     Admin, Attributes, BoxFuture, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind, Error,
@@ -14,15 +16,34 @@ pub(super) struct Fake {
 }
 
 struct Inner {
+    /// Time after which the status is an error; `None` if it is one never.
+    fails_after: Option<Duration>,
+    asked: AtomicU32,
     descriptor: Arc<TableDescriptor>,
     others: Vec<Arc<TableDescriptor>>,
     status: ClusterStatus,
 }
 
+impl Inner {
+    fn new(table: TableDescriptor) -> Self {
+        Self {
+            fails_after: None,
+            asked: AtomicU32::new(0),
+            descriptor: Arc::new(table),
+            others: Vec::new(),
+            status: ClusterStatus::default(),
+        }
+    }
+}
+
+fn big() -> TableDescriptor {
+    TableDescriptor::new("big".parse().unwrap()).family(FamilyDescriptor::new("f"))
+}
+
 impl Fake {
     /// Creates a cluster of `count` regions, whose start keys are their numbers in eight bytes.
     pub(super) fn new(count: u64) -> Self {
-        let name: TableName = "big".parse().unwrap();
+        let name = big().name().clone();
         let key = |number: u64| Bytes::copy_from_slice(&number.to_be_bytes());
         let region = |number: u64| RegionInfo {
             table: name.clone(),
@@ -39,8 +60,7 @@ impl Fake {
         };
         let status =
             ClusterStatus { regions: (0..count).map(load).collect(), ..ClusterStatus::default() };
-        let table = TableDescriptor::new(name).family(FamilyDescriptor::new("f"));
-        let inner = Inner { descriptor: Arc::new(table), others: Vec::new(), status };
+        let inner = Inner { status, ..Inner::new(big()) };
         Self { inner: Arc::new(inner) }
     }
 
@@ -63,7 +83,19 @@ impl Fake {
         let status =
             ClusterStatus { regions: (1..count).map(load).collect(), ..ClusterStatus::default() };
         let others = (1..count).map(table).collect();
-        Self { inner: Arc::new(Inner { descriptor: table(0), others, status }) }
+        let inner = Inner { descriptor: table(0), others, status, ..Inner::new(big()) };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Creates a cluster that is away, as its clients find out after a time.
+    pub(super) fn away(after: Duration) -> Self {
+        let inner = Inner { fails_after: Some(after), ..Inner::new(big()) };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Returns how often the status was asked for.
+    pub(super) fn asked(&self) -> u32 {
+        self.inner.asked.load(Ordering::Relaxed)
     }
 }
 
@@ -145,7 +177,10 @@ impl Admin for FakeAdmin {
     }
 
     fn cluster_status(&self) -> BoxFuture<'_, Result<ClusterStatus>> {
-        ready(Ok(self.0.status.clone()))
+        self.0.asked.fetch_add(1, Ordering::Relaxed);
+        let Some(after) = self.0.fails_after else { return ready(Ok(self.0.status.clone())) };
+        std::thread::sleep(after);
+        ready(Err(Error::new(ErrorKind::Stopped, "the cluster is away")))
     }
 
     no_calls! {

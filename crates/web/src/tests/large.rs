@@ -1,6 +1,6 @@
 //! A table of 100,000 regions.
 
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -8,6 +8,7 @@ use serde_json::json;
 use super::fake::Fake;
 use super::heat::Recorded;
 use super::{Web, texts};
+use crate::status::StatusHistory;
 use crate::{WebConfig, WebSources, router};
 
 const REGIONS: u64 = 100_000;
@@ -83,4 +84,21 @@ async fn heat_of_large_table_is_drawn() {
     assert_eq!(heat["regions"].as_array().unwrap().len(), 2000, "no more can be seen");
     let bytes = heat["row"].as_array().unwrap().iter().map(|row| row["bytes"].as_u64().unwrap());
     assert!(bytes.sum::<u64>() > 0);
+}
+
+#[test]
+fn waiting_requests_share_the_failure_of_a_cluster_that_is_away() {
+    let cluster = Arc::new(Fake::away(Duration::from_millis(500)));
+    let sources = WebSources { cluster: Arc::clone(&cluster) as _, extension: Arc::new(Recorded) };
+    let history = StatusHistory::new(sources, Duration::from_secs(1));
+    let start = Barrier::new(8);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                start.wait();
+                assert!(history.current().is_err());
+            });
+        }
+    });
+    assert!(cluster.asked() < 4, "asked {} times", cluster.asked());
 }

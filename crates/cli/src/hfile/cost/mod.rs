@@ -161,6 +161,7 @@ fn measure_sample(
     let measurements = measure::all(&sample.cells, &options, settings.rounds, &bar)?;
     bar.finish_and_clear();
     let evidence = Evidence {
+        rounds: settings.rounds,
         sample_bytes: sample.bytes,
         is_whole: sample.is_whole,
         runs: sample.runs,

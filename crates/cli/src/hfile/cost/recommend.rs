@@ -18,6 +18,8 @@ const MIN_SAMPLE_BYTES: u64 = 1 << 20;
 const MIN_DATA_BLOCKS: u64 = 8;
 /// Runs below which a sample shows few places of the table.
 const MIN_RUNS: usize = 4;
+/// Measurements below which their noise is unknown.
+const MIN_ROUNDS: usize = 3;
 /// Noise above which times are uncertain.
 const MAX_NOISE: f64 = 0.15;
 /// Part of the current bytes below which a change saves little.
@@ -30,6 +32,8 @@ pub(super) struct Evidence {
     pub(super) runs: usize,
     /// Smallest number of data blocks of any combination.
     pub(super) data_blocks: u64,
+    /// Number of measurements of each combination.
+    pub(super) rounds: usize,
 }
 
 /// Certainty of a recommendation.
@@ -82,6 +86,12 @@ pub(super) fn recommend(
     let choice = kept.unwrap_or(best);
     let reasons = reasons(choice, smallest, now, slack);
     let mut doubts = sample_doubts(evidence);
+    if evidence.rounds < MIN_ROUNDS {
+        doubts.push(format!(
+            "each combination was measured {} times, which shows no variation; give --rounds 5",
+            evidence.rounds
+        ));
+    }
     if choice.seek.noise.max(cheapest.seek.noise) > MAX_NOISE {
         doubts.push(format!(
             "the times vary by {:.0} % between rounds; repeat it on a quiet machine",
@@ -230,7 +240,7 @@ mod tests {
     const SMALL: Combination = (DataBlockEncoding::FastDiff, Compression::Zstd);
     const FAST: Combination = (DataBlockEncoding::RowIndexV1, Compression::Snappy);
     const GOOD: Evidence =
-        Evidence { sample_bytes: 8 << 20, is_whole: false, runs: 32, data_blocks: 40 };
+        Evidence { sample_bytes: 8 << 20, is_whole: false, runs: 32, data_blocks: 40, rounds: 5 };
 
     fn measured(
         (encoding, codec): Combination,
@@ -281,7 +291,8 @@ mod tests {
     #[test]
     fn small_sample_lowers_the_certainty() {
         let all = [measured(PLAIN, 100, 10e3, 0.01), measured(SMALL, 98, 10e3, 0.01)];
-        let few = Evidence { sample_bytes: 1000, is_whole: false, runs: 1, data_blocks: 1 };
+        let few =
+            Evidence { sample_bytes: 1000, is_whole: false, runs: 1, data_blocks: 1, rounds: 5 };
         let found = choose(&all, Some(PLAIN), &few);
         assert_eq!((found.choice, found.certainty), (SMALL, Certainty::Low));
         assert!(found.doubts.iter().any(|doubt| doubt.contains("less than 5 %")));

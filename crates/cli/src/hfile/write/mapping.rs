@@ -181,6 +181,7 @@ fn key_source(
         .iter()
         .map(|field| names.iter().position(|name| *name == field.name))
         .collect();
+    let mut named = vec![false; fields.len()];
     for text in given {
         let (field, column) = text
             .split_once('=')
@@ -189,6 +190,9 @@ fn key_source(
             let fields: Vec<_> = key.fields().iter().map(|field| field.name.as_str()).collect();
             anyhow!("--key {text}: the key has no such field; it has {}", fields.join(", "))
         })?;
+        if std::mem::replace(&mut named[at], true) {
+            bail!("--key {text}: the field has another column already; give one for each field");
+        }
         fields[at] = Some(find(names, column)?);
     }
     let is_missing = |field: &usize| fields[*field].is_none() && !is_nullable(key, *field);
@@ -333,6 +337,7 @@ mod tests {
             (with(&[], &["d:temp"]), None, "declares no ROW KEY"),
             (with(&[], &["d:temp"]), key, "give --key at=COLUMN, one of ts, device"),
             (with(&["x=ts"], &["d:temp"]), key, "it has device, at"),
+            (with(&["device=ts", "at=ts", "device=temp"], &[]), key, "has another column already"),
             (with(&["id"], &["d:temp"]), None, "no column id; its columns are ts, device"),
             (with(&["device"], &["d"]), None, "give FAMILY:QUALIFIER=COLUMN[:TYPE]"),
             (with(&["device"], &["d:x=temp:number"]), None, "--column d:x=temp:number"),

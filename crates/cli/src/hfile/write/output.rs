@@ -155,6 +155,12 @@ impl FamilyOutput {
                 table.families().map(|each| halite::to_string_binary(each.name())).collect();
             bail!("table {} has no family {shown}; it has {}", table.name(), known.join(", "));
         };
+        if family.merge_operator().is_some() {
+            bail!(
+                "family {shown} merges its cells (MERGE), and files cannot be loaded into it; put \
+                 the contributions instead"
+            );
+        }
         let text = std::str::from_utf8(name)
             .ok()
             .filter(|text| !text.is_empty() && !text.contains('/') && !text.starts_with(['.', '_']))

@@ -58,8 +58,16 @@ impl ValueType {
             Self::Text => Some(text.to_vec()),
             Self::Int => trimmed.parse::<i32>().map(|number| number.to_be_bytes().into()).ok(),
             Self::Long => trimmed.parse::<i64>().map(|number| number.to_be_bytes().into()).ok(),
-            Self::Float => trimmed.parse::<f32>().map(|number| number.to_be_bytes().into()).ok(),
-            Self::Double => trimmed.parse::<f64>().map(|number| number.to_be_bytes().into()).ok(),
+            Self::Float => trimmed
+                .parse::<f32>()
+                .ok()
+                .filter(|number| number.is_finite() || is_word(trimmed))
+                .map(|number| number.to_be_bytes().into()),
+            Self::Double => trimmed
+                .parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite() || is_word(trimmed))
+                .map(|number| number.to_be_bytes().into()),
             // HBase's true is 255.
             Self::Boolean => match trimmed.to_ascii_lowercase().as_str() {
                 "true" | "1" => Some(vec![0xff]),
@@ -74,6 +82,12 @@ impl ValueType {
         }
         .ok_or_else(refused)
     }
+}
+
+/// Returns `true` for an infinity or NaN that is spelled out. Digits that overflow are parsed as an
+/// infinity, too.
+fn is_word(number: &str) -> bool {
+    !number.contains(|letter: char| letter.is_ascii_digit())
 }
 
 impl fmt::Display for ValueType {
@@ -120,15 +134,21 @@ mod tests {
             ("long", " 258", b"\0\0\0\0\0\0\x01\x02"),
             ("float", "1", b"\x3f\x80\0\0"),
             ("double", "1", b"\x3f\xf0\0\0\0\0\0\0"),
+            ("double", "-inf", b"\xff\xf0\0\0\0\0\0\0"),
             ("boolean", "TRUE", b"\xff"),
             ("hex", "0aFF", b"\x0a\xff"),
             ("binary", "a\\x00b", b"a\0b"),
         ] {
             assert_eq!(ValueType::from_name(name).unwrap().encode(text.as_bytes()).unwrap(), bytes);
         }
-        for (name, text) in
-            [("int", "2147483648"), ("long", ""), ("boolean", "yes"), ("hex", "abc")]
-        {
+        for (name, text) in [
+            ("int", "2147483648"),
+            ("long", ""),
+            ("boolean", "yes"),
+            ("hex", "abc"),
+            ("float", "1e39"),
+            ("double", "-1e999"),
+        ] {
             let error = ValueType::from_name(name).unwrap().encode(text.as_bytes()).unwrap_err();
             assert!(error.ends_with(&format!("is no {name}")), "{error}");
         }

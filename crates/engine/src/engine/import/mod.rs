@@ -91,9 +91,10 @@ impl Engine {
     /// Tables cannot be created or altered meanwhile.
     ///
     /// # Errors
-    /// Nothing has changed in that case. As [`Engine::create_table`]; `InvalidRequest` if the
-    /// regions leave a gap or overlap, or a file cannot be read, or has cells of another family;
-    /// `Unsupported` for a codec or block encoding that is not supported, with its name; `Corrupt`.
+    /// Nothing has changed in that case, unless the message says that the table is imported. As
+    /// [`Engine::create_table`]; `InvalidRequest` if the regions leave a gap or overlap, or a file
+    /// cannot be read, or has cells of another family; `Unsupported` for a codec or block encoding
+    /// that is not supported, with its name; `Corrupt`.
     pub fn import_table(
         &self,
         descriptor: TableDescriptor,
@@ -111,7 +112,12 @@ impl Engine {
         let placed = import.place(&examined, progress).and_then(|()| import.record());
         let entries = placed.inspect_err(|_| import.abort())?;
         table_info::remove_others(&self.shared.env, &descriptor, 1);
-        self.open_table(&descriptor, true, &entries)?;
+        self.open_table(&descriptor, true, &entries).map_err(|error| {
+            error.at(format_args!(
+                "table {} is imported, and is served when the store is opened again",
+                descriptor.name()
+            ))
+        })?;
         self.record_schema(descriptor.name(), "table created from files of HBase");
         Ok(import.report)
     }
