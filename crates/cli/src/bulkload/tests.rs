@@ -6,6 +6,8 @@ use std::path::Path;
 use halite::{FamilyDescriptor, Get, Put, Store, TableDescriptor};
 use halite_engine::env::Env;
 use halite_engine::hfile::{StoreFileInfo, Writer, WriterOptions};
+use halite_types::cell::{make_key, write_tag};
+use halite_types::{CellRef, CellType};
 
 use super::*;
 
@@ -109,7 +111,15 @@ fn references_to_mob_files_are_refused_and_protected_cells_counted() {
     assert!(error.contains("refers to values in MOB files"), "{error}");
     assert!(job.plan(&backend).is_err(), "nor is it planned");
     job.directory = directory.path().join("protected");
-    copy_sample(&job.directory, "none-nasty-tags.hfile");
+    fs::create_dir_all(job.directory.join("f")).unwrap();
+    let out = Env::os(job.directory.join("f")).unwrap().fs.create("one").unwrap();
+    let options = WriterOptions { include_tags: true, ..WriterOptions::default() };
+    let mut writer = Writer::create(out, "one", options).unwrap();
+    let mut tags = Vec::new();
+    write_tag(&mut tags, 2, b"label");
+    let key = make_key(b"a", b"f", b"q", 7, CellType::Put.code());
+    writer.append(CellRef::new(&key, b"value", &tags, 0)).unwrap();
+    writer.finish(StoreFileInfo::default()).unwrap();
     assert_eq!(job.run(&backend).unwrap().protected_files, 1);
 }
 
