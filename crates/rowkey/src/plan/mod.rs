@@ -3,7 +3,8 @@
 //!
 //! `query.rs` defines the query. `constraint.rs` combines its conditions to one set of values per
 //! field. `walk.rs` processes the segments from left to right and encodes the known ones, with the
-//! bounds of `bounds.rs`; `range.rs` contains the result. `union.rs` joins several plans. The planner does not read a table.
+//! bounds of `bounds.rs`; `range.rs` contains the result. `union.rs` joins several plans, `groups.rs` finds
+//! the groups of adjacent rows, `rows.rs` plans listed combinations of values. The planner does not read a table.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,12 +23,14 @@ mod delimited;
 mod encode;
 mod error;
 mod explain;
+mod groups;
 mod note;
 mod options;
 mod order;
 mod query;
 mod range;
 mod residual;
+mod rows;
 mod skip;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -35,6 +38,7 @@ mod union;
 mod walk;
 
 pub use error::PlanError;
+pub use groups::KeyGroups;
 pub use note::{NoSkip, PlanNote};
 pub use options::{PlanLimits, PlanOptions};
 pub use order::{OrderTerm, OrderedBy};

@@ -2,7 +2,8 @@
 //! one stream in the order of the key without salts.
 //!
 //! `cursor.rs` reads one range chunk by chunk. `merge.rs` holds the open ranges and returns the
-//! least row of all, determined by `loser_tree.rs`. `points.rs` gets complete keys instead. No
+//! least row of all, determined by `loser_tree.rs`. `points.rs` gets complete keys instead, `loose.rs` reads the first row
+//! of each group. No
 //! runtime is required: chunks are futures that are polled while the consumer waits, at most
 //! [`ScatterOptions::concurrency`] at once.
 
@@ -14,6 +15,7 @@ use halite_types::{BoxFuture, Error, Result, Row, RowSource, RowStream, Scan, Ta
 use crate::plan::{KeyRange, Plan};
 
 mod cursor;
+mod loose;
 mod loser_tree;
 mod merge;
 mod options;
@@ -27,6 +29,7 @@ pub use options::{ScatterOptions, UndecodableRows};
 pub use token::PageToken;
 
 use cursor::ScatterContext;
+use loose::Loose;
 use merge::Merge;
 use points::PointLookups;
 use single::Single;
@@ -45,6 +48,7 @@ enum Source {
     Merge(Box<Merge>),
     Points(PointLookups),
     Single(Box<Single>),
+    Loose(Box<Loose>),
 }
 
 impl Scatter {
@@ -98,6 +102,8 @@ impl Scatter {
         });
         let source = if is_points {
             Source::Points(PointLookups::new(Arc::clone(&shared), ranges))
+        } else if let Some(groups) = options.first_of {
+            Source::Loose(Box::new(Loose::new(Arc::clone(&shared), ranges, groups)))
         } else {
             match (&ranges[..], shared.plan.query().limit) {
                 ([only], Some(limit)) => {
@@ -151,6 +157,7 @@ impl Scatter {
                 std::future::poll_fn(|context| single.poll_rows(context, self.rows_left)).await
             }
             Source::Points(points) => points.next_rows(self.rows_left).await,
+            Source::Loose(loose) => loose.next_rows(self.rows_left).await,
         };
         let rows = rows.inspect_err(|_| self.ended = true)?;
         self.rows_left -= rows.len().min(self.rows_left);

@@ -1,5 +1,7 @@
 //! Options of the execution of a plan.
 
+use crate::plan::KeyGroups;
+
 /// Treatment of rows whose keys are not of the schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UndecodableRows {
@@ -22,6 +24,10 @@ pub struct ScatterOptions {
     pub buffer_bytes: usize,
     /// Treatment of rows that are not keys of the schema.
     pub undecodable_rows: UndecodableRows,
+    /// Groups of [`Plan::groups`](crate::Plan::groups) of which only the first row is returned, one
+    /// range after the other. Needs whole rows and keys that are read: no batch limit, no
+    /// [`UndecodableRows::Return`].
+    pub first_of: Option<KeyGroups>,
 }
 
 impl Default for ScatterOptions {
@@ -30,6 +36,7 @@ impl Default for ScatterOptions {
             concurrency: 16,
             buffer_bytes: 32 << 20,
             undecodable_rows: UndecodableRows::default(),
+            first_of: None,
         }
     }
 }

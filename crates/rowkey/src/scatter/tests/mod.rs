@@ -1,4 +1,5 @@
 //! Scatter-gather on a table in memory that waits, fails and counts intentionally.
 
 mod fake;
+mod loose;
 mod merged;
