@@ -296,20 +296,26 @@ impl TableShape {
     }
 
     /// Returns the shape of the table's cells: the fields of the key, `_row`, and the parts of a
-    /// cell.
+    /// cell. A part that is called as a field of the key is has `cell_` in front.
     pub(crate) fn cells_of(&self) -> Self {
         let is_field = |column: &&ShapeColumn| matches!(column.source, Source::Key(_));
         let mut columns: Vec<ShapeColumn> = self.columns.iter().filter(is_field).cloned().collect();
         if !columns.iter().any(|column| column.name == Pseudo::Row.name()) {
             columns.push(pseudo_column(Pseudo::Row));
         }
-        columns.extend(CellPart::ALL.into_iter().map(|part| ShapeColumn {
-            name: part.field().name().clone(),
-            ty: FieldType::Bytes,
-            source: Source::Part(part),
-            field: part.field(),
-            cell: None,
-        }));
+        for part in CellPart::ALL {
+            let mut name = part.field().name().clone();
+            while columns.iter().any(|column| column.name == name) {
+                name.insert_str(0, "cell_");
+            }
+            columns.push(ShapeColumn {
+                field: part.field().with_name(&name),
+                name,
+                ty: FieldType::Bytes,
+                source: Source::Part(part),
+                cell: None,
+            });
+        }
         Self { is_cells: true, columns, ..self.clone() }
     }
 

@@ -68,7 +68,11 @@ pub(super) async fn rewrite(
         let table = TableName::new(path.schema.as_str(), path.table.as_str())?;
         if let Some(descriptor) = catalog.descriptor(&table).await? {
             let key = renamed(&name, path).to_string();
-            found.cells.insert(key, HaliteTable::new(catalog, &descriptor)?);
+            let table = HaliteTable::new(catalog, &descriptor)?;
+            let parts = table.cells().schema();
+            let names = parts.fields().iter().map(|field| field.name());
+            found.columns.extend(names.filter(|name| !name.starts_with('_')).cloned());
+            found.cells.insert(key, table);
         }
     }
     let mut rename = Rename { paths: &found.paths };

@@ -1,10 +1,11 @@
 //! From text to one statement: `split.rs` finds the ends of statements, `tokens.rs` reads the tokens
 //! of one and checks its limits, `kind.rs` tells what it is (`transaction.rs`: BEGIN, COMMIT, ROLLBACK),
-//! `history.rs` reads what follows a table in this dialect alone.
+//! `history.rs` reads what follows a table in this dialect alone, `table.rs` reads `TABLE t`.
 
 mod history;
 mod kind;
 mod split;
+mod table;
 mod tokens;
 mod transaction;
 

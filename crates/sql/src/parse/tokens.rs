@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
 
 use super::history::hinted;
+use super::table::selected;
 use crate::error::{Result, SqlError, SqlState};
 
 /// Bytes of a statement.
@@ -92,7 +93,7 @@ fn comparison_and_sign(text: &str) -> Option<(Token, Token)> {
 /// `Syntax` with the place.
 pub(crate) fn parse_query(tokens: Vec<TokenWithSpan>) -> Result<Statement> {
     let dialect = PostgreSqlDialect {};
-    let mut parser = DFParserBuilder::new(hinted(tokens)?)
+    let mut parser = DFParserBuilder::new(hinted(selected(tokens))?)
         .with_dialect(&dialect)
         .with_recursion_limit(PARSER_DEPTH)
         .build()?;
