@@ -4,7 +4,8 @@
 //! DataFusion parses, optimizes and executes; names, the catalog, ranges of keys, scans and
 //! `EXPLAIN` are here. A statement goes through `parse/` (limits, kind of statement), `names/`
 //! (names as the catalog spells them), DataFusion's planner with `catalog/`, `pushdown/`
-//! (conditions to a `KeyQuery` and to HBase's filters) and `scan/`. `direct/` leaves DataFusion out where
+//! (conditions to a `KeyQuery` and to HBase's filters), `rules/` (plans that the key shortens) and
+//! `scan/`. `direct/` leaves DataFusion out where
 //! a scan alone answers.
 //! `types/` is the only place that knows the bytes of cells.
 //!
@@ -21,6 +22,7 @@ mod explain;
 mod names;
 mod parse;
 mod pushdown;
+mod rules;
 mod scan;
 mod session;
 mod types;

@@ -63,10 +63,17 @@ async fn examined(cluster: &Arc<dyn Cluster>) -> Result<BTreeMap<TableName, u64>
     Ok(sums)
 }
 
-/// Returns the text of a plan.
-pub(crate) fn text(plan: &dyn ExecutionPlan, ran: Option<&Ran>) -> String {
+/// Returns the text of a plan. `is_direct` tells that its scan alone answers the statement.
+pub(crate) fn text(plan: &dyn ExecutionPlan, ran: Option<&Ran>, is_direct: bool) -> String {
     let mut out = String::new();
     write_node(&mut out, plan, 0, ran);
+    if is_direct {
+        let named = |line: &str| {
+            let is_scan = line.trim_start().starts_with("scan ");
+            format!("{line}{}\n", if is_scan { ", direct" } else { "" })
+        };
+        out = out.lines().map(named).collect();
+    }
     if let Some(ran) = ran {
         let _ = writeln!(out, "rows {}, {}", ran.rows, milliseconds(ran.elapsed));
     }

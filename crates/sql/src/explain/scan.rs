@@ -7,6 +7,7 @@ use halite_rowkey::plan::PlanNote;
 use super::Ran;
 use crate::scan::exec::ScanExec;
 use crate::scan::history::History;
+use crate::scan::joined::Narrowed;
 
 /// Returns the lines about a scan.
 pub(super) fn lines(scan: &ScanExec, ran: Option<&Ran>) -> Vec<String> {
@@ -14,11 +15,34 @@ pub(super) fn lines(scan: &ScanExec, ran: Option<&Ran>) -> Vec<String> {
     let mut lines = vec![format!("scan {}", spec.target.table.name())];
     // The planner of the key explains itself: ranges, fan-out, regions, order, notes.
     let explained = spec.plan.explain(&spec.target.regions);
-    lines.extend(explained.lines().map(|line| format!("  {line}")));
+    let shown = explained.lines().filter_map(|line| {
+        if !line.starts_with("note     Q-FULL") {
+            Some(line)
+        } else if spec.first_of.is_some() {
+            None
+        } else if scan.joined.is_empty() {
+            Some(line)
+        } else {
+            Some(
+                "note     Q-FULL, unless the join narrows it: nothing in front of the key is known",
+            )
+        }
+    });
+    lines.extend(shown.map(|line| format!("  {line}")));
     let columns: Vec<&str> =
         spec.schema.fields().iter().map(|field| field.name().as_str()).collect();
     let columns = if columns.is_empty() { "no column".to_owned() } else { columns.join(", ") };
-    lines.push(format!("  read     {columns}"));
+    let which = if spec.skips_empty { " of rows that have one" } else { "" };
+    lines.push(format!("  read     {columns}{which}"));
+    if let Some(first) = &spec.first_of {
+        let fields = first.fields.join(", ");
+        lines.push(format!(
+            "  seek     first row of each ({fields}), where a sample has 20 rows of one"
+        ));
+    }
+    if !scan.joined.is_empty() {
+        lines.push(format!("  join     {}", joined_line(scan)));
+    }
     if spec.history != History::default() {
         lines.push(format!("  history  {}", spec.history));
     }
@@ -35,6 +59,17 @@ pub(super) fn lines(scan: &ScanExec, ran: Option<&Ran>) -> Vec<String> {
         lines.push(ran_line(scan, ran));
     }
     lines
+}
+
+/// Returns what the values of a join's other side leave of the scan.
+fn joined_line(scan: &ScanExec) -> String {
+    match scan.figures.narrowed.get() {
+        Some(Narrowed::Gets(keys)) => format!("the other side's values left {keys} gets"),
+        Some(Narrowed::Ranges(ranges)) => {
+            format!("the other side's values left ranges: {ranges}")
+        }
+        None => "the other side is read first; its values become gets or ranges".to_owned(),
+    }
 }
 
 /// Returns notes by the ids of lint, besides those of the planner.

@@ -24,6 +24,8 @@ pub(super) struct RowDecoder {
     spec: Arc<ScanSpec>,
     columns: Vec<OutputColumn>,
     bad_cells: BadCells,
+    /// `true` if a column is a field of the key.
+    needs_key: bool,
     rows: usize,
     bytes: usize,
     /// Cells so far that were none of their column's type and became null.
@@ -54,8 +56,9 @@ enum OutputColumn {
 
 impl RowDecoder {
     pub(super) fn new(spec: Arc<ScanSpec>, bad_cells: BadCells) -> Self {
-        let columns = spec.columns.iter().map(|at| output(&spec, *at)).collect();
-        Self { spec, columns, bad_cells, rows: 0, bytes: 0, bad: 0 }
+        let columns: Vec<OutputColumn> = spec.columns.iter().map(|at| output(&spec, *at)).collect();
+        let needs_key = columns.iter().any(|column| matches!(column, OutputColumn::Key(..)));
+        Self { spec, columns, bad_cells, needs_key, rows: 0, bytes: 0, bad: 0 }
     }
 
     /// Returns the rows of the batch so far.
@@ -85,7 +88,7 @@ impl RowDecoder {
 
     fn push_row(&mut self, row: &Row, cells: &RowCells<'_>) -> Result<()> {
         let spec = Arc::clone(&self.spec);
-        let key = spec.plan.decode(row.key()).ok();
+        let key = self.needs_key.then(|| spec.plan.decode(row.key()).ok()).flatten();
         for column in &mut self.columns {
             match column {
                 OutputColumn::Key(field, to) => push_field(&spec, row, key.as_ref(), *field, to)?,

@@ -2,11 +2,14 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::common::Statistics;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -14,14 +17,19 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{
     Boundedness, EmissionType, PlanProperties, ReplaceChildrenOptions,
 };
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, SortOrderPushdownResult,
 };
+use futures::TryStreamExt as _;
 use halite_rowkey::{Scatter, ScatterOptions};
 use halite_types::Row;
 
 use super::decode::RowDecoder;
+use super::joined::{Narrowed, names_key, narrowed};
 use super::order::properties;
 use super::spec::ScanSpec;
 use crate::error::{SqlError, SqlState};
@@ -47,12 +55,16 @@ pub(crate) struct ScanFigures {
     pub(crate) all_us: AtomicU64,
     /// 1 if the ranges were read to their end.
     pub(crate) ended: AtomicU64,
+    /// Keys or ranges that the values of a join's other side left.
+    pub(crate) narrowed: OnceLock<Narrowed>,
 }
 
 /// Leaf of a physical plan that reads a table.
 pub(crate) struct ScanExec {
     pub(crate) spec: Arc<ScanSpec>,
     pub(crate) figures: Arc<ScanFigures>,
+    /// Filters of joins, whose values come when the other side has been read.
+    pub(crate) joined: Vec<Arc<dyn PhysicalExpr>>,
     properties: Arc<PlanProperties>,
 }
 
@@ -64,12 +76,18 @@ impl ScanExec {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        Self { spec: Arc::new(spec), figures: Arc::default(), properties: Arc::new(properties) }
+        Self {
+            spec: Arc::new(spec),
+            figures: Arc::default(),
+            joined: Vec::new(),
+            properties: Arc::new(properties),
+        }
     }
 
     /// Returns the same scan with another limit and direction.
     pub(crate) fn replanned(&self, limit: Option<usize>, reverse: bool) -> DataFusionResult<Self> {
-        Ok(Self::new(self.spec.replanned(limit, reverse)?))
+        let joined = self.joined.clone();
+        Ok(Self { joined, ..Self::new(self.spec.replanned(limit, reverse)?) })
     }
 
     /// Returns `true` if the rows come in an order.
@@ -116,8 +134,13 @@ impl ExecutionPlan for ScanExec {
 
     fn apply_expressions(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+        each: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
     ) -> DataFusionResult<TreeNodeRecursion> {
+        for filter in &self.joined {
+            if each(filter)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
         Ok(TreeNodeRecursion::Continue)
     }
 
@@ -136,18 +159,61 @@ impl ExecutionPlan for ScanExec {
         Ok(self)
     }
 
+    fn reset_state(self: Arc<Self>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        // A join that runs again, in a recursive query, no longer tells its values.
+        Ok(Arc::new(Self::new(self.spec.as_ref().clone())))
+    }
+
     fn execute(
         &self,
         _: usize,
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let statement = StatementContext::of(&context);
-        let reader = Reader::open(&self.spec, &self.figures, statement)?;
-        let rows = futures::stream::try_unfold(reader, |mut reader| async move {
-            let batch = reader.next_batch().await.map_err(DataFusionError::from)?;
-            Ok(batch.map(|batch| (batch, reader)))
+        let (spec, figures) = (Arc::clone(&self.spec), Arc::clone(&self.figures));
+        let joined = self.joined.clone();
+        let opened = futures::stream::once(async move {
+            let spec = narrowed(spec, &joined, &figures).await;
+            Reader::open(&spec, &figures, statement).map_err(DataFusionError::from)
         });
+        let rows = opened
+            .map_ok(|reader| {
+                futures::stream::try_unfold(reader, |mut reader| async move {
+                    let batch = reader.next_batch().await.map_err(DataFusionError::from)?;
+                    Ok(batch.map(|batch| (batch, reader)))
+                })
+            })
+            .try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.spec.schema), rows)))
+    }
+
+    fn partition_statistics(&self, _: Option<usize>) -> DataFusionResult<Arc<Statistics>> {
+        let num_rows = Precision::Inexact(self.spec.estimated_rows());
+        let unknown = Statistics::new_unknown(&self.spec.schema);
+        Ok(Arc::new(Statistics { num_rows, ..unknown }))
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        pushed: ChildPushdownResult,
+        _: &ConfigOptions,
+    ) -> DataFusionResult<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let filters = pushed.parent_filters.iter().map(|pushed| &pushed.filter);
+        // The join compares the rows all the same.
+        let unchecked = vec![PushedDown::No; pushed.parent_filters.len()];
+        let answer = FilterPushdownPropagation::with_parent_pushdown_result(unchecked);
+        if phase != FilterPushdownPhase::Post || !self.spec.is_plain_scan() {
+            return Ok(answer);
+        }
+        let more = filters.filter(|filter| names_key(&self.spec, filter)).cloned();
+        let joined: Vec<_> = self.joined.iter().cloned().chain(more).collect();
+        if joined.len() == self.joined.len() {
+            return Ok(answer);
+        }
+        let figures = Arc::clone(&self.figures);
+        let scan = Self { figures, joined, ..Self::new(self.spec.as_ref().clone()) };
+        Ok(answer.with_updated_node(Arc::new(scan)))
     }
 
     fn fetch(&self) -> Option<usize> {
@@ -155,8 +221,8 @@ impl ExecutionPlan for ScanExec {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        if !self.spec.is_row_by_row() {
-            // The limit is one of versions or cells.
+        if !self.spec.is_row_by_row() || self.spec.first_of.is_some() {
+            // The limit is one of versions or cells, or of groups.
             return None;
         }
         let query = self.spec.plan.query();
@@ -173,7 +239,7 @@ impl ExecutionPlan for ScanExec {
     ) -> DataFusionResult<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
         let query = self.spec.plan.query();
         // The first rows from the other end are other rows.
-        let reversible = query.limit.is_none();
+        let reversible = query.limit.is_none() && self.spec.first_of.is_none();
         let same = self.replanned(query.limit, query.reverse)?;
         if same.satisfies(order)? {
             return Ok(SortOrderPushdownResult::Exact { inner: Arc::new(same) });
@@ -213,8 +279,11 @@ impl Reader {
         statement: Arc<StatementContext>,
     ) -> crate::Result<Self> {
         let spec = Arc::clone(spec);
-        let options =
-            ScatterOptions { undecodable_rows: spec.unreadable, ..ScatterOptions::default() };
+        let options = ScatterOptions {
+            undecodable_rows: spec.unreadable,
+            first_of: spec.first_of.as_ref().map(|first| first.groups),
+            ..ScatterOptions::default()
+        };
         let scatter = Scatter::new(
             Arc::clone(&spec.target.table),
             Arc::clone(&spec.plan),
@@ -295,12 +364,7 @@ impl Reader {
                 self.scatter.left_out()
             ));
         }
-        if self.decoder.bad > 0 {
-            self.statement.notice(format!(
-                "{} cell(s) of table {table} are not of the type of their column, and are NULL",
-                self.decoder.bad
-            ));
-        }
+        self.statement.notice_bad_cells(self.decoder.bad, table);
     }
 }
 
@@ -314,8 +378,17 @@ pub(crate) fn as_scan(plan: &dyn ExecutionPlan) -> Option<&ScanExec> {
 }
 
 impl StatementContext {
+    /// Tells of cells that became null.
+    pub(super) fn notice_bad_cells(&self, cells: u64, table: &halite_types::TableName) {
+        if cells > 0 {
+            self.notice(format!(
+                "{cells} cell(s) of table {table} are not of the type of their column, and are NULL"
+            ));
+        }
+    }
+
     /// Counts rows that a scan received, and ends the statement at its guard.
-    fn count(&self, rows: u64, table: &halite_types::TableName) -> crate::Result<()> {
+    pub(super) fn count(&self, rows: u64, table: &halite_types::TableName) -> crate::Result<()> {
         let sum = self.examined.fetch_add(rows, Ordering::Relaxed) + rows;
         match self.settings.max_rows_examined {
             0 => Ok(()),

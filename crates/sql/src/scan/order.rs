@@ -34,7 +34,9 @@ pub(super) fn properties(spec: &ScanSpec) -> EquivalenceProperties {
         let options = SortOptions { descending, nulls_first: !descending };
         terms.push(PhysicalSortExpr::new(column, options));
     }
-    if !terms.is_empty() {
+    // First rows of groups come salt by salt.
+    let is_merged = spec.first_of.is_none() || spec.plan.fan_out() <= 1;
+    if !terms.is_empty() && is_merged {
         known.add_ordering(terms);
     }
     let fields = 0..spec.plan.schema().fields().len();
@@ -49,7 +51,7 @@ pub(super) fn properties(spec: &ScanSpec) -> EquivalenceProperties {
 }
 
 /// Returns `true` if all rows have the same value of a field.
-fn is_pinned(spec: &ScanSpec, field: FieldId) -> bool {
+pub(crate) fn is_pinned(spec: &ScanSpec, field: FieldId) -> bool {
     let plan = &spec.plan;
     let is_single = plan.query().conditions.iter().any(|condition| {
         condition.field == field && matches!(condition.predicate, Predicate::Equals(_))

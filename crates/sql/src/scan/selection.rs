@@ -12,7 +12,7 @@ use crate::catalog::shape::{CellPart, Pseudo, Source, TableShape};
 const CELLS_PER_PIECE: usize = 1000;
 
 /// Columns of a filter, by position.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct TestedColumns {
     /// Columns that it tests.
     pub(super) tested: Vec<usize>,

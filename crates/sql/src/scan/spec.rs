@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::logical_expr::Expr;
-use halite_rowkey::plan::{Condition, Predicate};
+use halite_rowkey::plan::{Condition, KeyGroups, PlanNote, Predicate};
 use halite_rowkey::value::Value;
 use halite_rowkey::{KeyQuery, Plan, PlanOptions, UndecodableRows};
 use halite_types::{Filter, RegionInfo, Scan, Table};
@@ -16,6 +16,10 @@ use crate::error::{Result, SqlError};
 use crate::pushdown::push;
 use crate::session::overflow::shown;
 use crate::session::settings::{Settings, UnreadableKeys};
+
+/// Rows of a table, and of a range of it, as long as nothing is known of them.
+const TABLE_ROWS: usize = 1_000_000;
+const RANGE_ROWS: usize = 1000;
 
 /// Table of a scan.
 #[derive(Clone)]
@@ -55,6 +59,20 @@ pub(crate) struct ScanSpec {
     pub(crate) unreadable: UndecodableRows,
     /// Values of fields of which the key has only a hash, as the statement gives them.
     pub(crate) given: Vec<(usize, Value<'static>)>,
+    /// Columns that the filter tests.
+    tested: TestedColumns,
+    /// Groups of which only the first row is read.
+    pub(crate) first_of: Option<FirstRows>,
+    /// `true` if rows without a cell of the columns are not read.
+    pub(crate) skips_empty: bool,
+}
+
+/// Groups of which only the first row is read.
+#[derive(Clone, Debug)]
+pub(crate) struct FirstRows {
+    pub(crate) groups: KeyGroups,
+    /// Names of the fields that the rows of a group have in common.
+    pub(crate) fields: Vec<String>,
 }
 
 impl ScanSpec {
@@ -140,6 +158,9 @@ impl ScanSpec {
             checked_again,
             unreadable,
             given,
+            tested: columns_of_filter,
+            first_of: None,
+            skips_empty: false,
         })
     }
 
@@ -157,6 +178,62 @@ impl ScanSpec {
         (query.limit, query.reverse) = (limit, reverse);
         let plan = Plan::new(self.plan.schema(), &query, &PlanOptions::default())?;
         Ok(Self { plan: Arc::new(plan), ..self.clone() })
+    }
+
+    /// Returns `true` if the rows of the scan are those of its ranges and its filter, each once: what
+    /// is left out of them then is decided by who asks for it.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_row_by_row()
+            && self.plan.query().limit.is_none()
+            && self.first_of.is_none()
+            && self.checked_again.is_empty()
+            && self.unreadable != UndecodableRows::Return
+    }
+
+    /// Returns `true` if leaving out rows that a join does not need leaves out nothing else.
+    pub(crate) fn is_plain_scan(&self) -> bool {
+        self.plan.query().limit.is_none()
+            && self.first_of.is_none()
+            && self.unreadable != UndecodableRows::Return
+    }
+
+    /// Returns about how many rows the scan returns, for choices between plans. A range of a known
+    /// beginning of the key is taken for [`RANGE_ROWS`].
+    pub(crate) fn estimated_rows(&self) -> usize {
+        let ranges = self.plan.ranges().count();
+        let is_full = self.plan.notes().iter().any(|note| matches!(note, PlanNote::FullScan));
+        let rows = match self.plan.points() {
+            Some(points) => points.len(),
+            None if is_full => TABLE_ROWS,
+            None => ranges.saturating_mul(RANGE_ROWS).min(TABLE_ROWS),
+        };
+        rows.min(self.plan.query().limit.unwrap_or(usize::MAX))
+    }
+
+    /// Returns the same scan of other ranges.
+    pub(super) fn with_plan(&self, plan: Plan) -> Self {
+        Self { plan: Arc::new(plan), ..self.clone() }
+    }
+
+    /// Returns the same scan of the first rows of groups, in a direction.
+    ///
+    /// # Errors
+    /// None in practice: the conditions were planned before.
+    pub(crate) fn first_rows(&self, first_of: FirstRows, reverse: bool) -> Result<Self> {
+        Ok(Self { first_of: Some(first_of), ..self.replanned(None, reverse)? })
+    }
+
+    /// Returns the same scan without the rows that have no cell of its columns, all of which are
+    /// cells.
+    ///
+    /// # Errors
+    /// None in practice: the times were checked before.
+    pub(crate) fn without_empty_rows(&self) -> Result<Self> {
+        let tested =
+            TestedColumns { tested: self.tested.tested.clone(), present: self.columns.clone() };
+        let template = select(&self.target.shape, &self.columns, &tested, self.condition.clone());
+        let template = self.history.applied(template)?;
+        Ok(Self { template, skips_empty: true, ..self.clone() })
     }
 }
 

@@ -254,6 +254,12 @@ impl SqlContext {
             let plan = WritePlan::prepare(&self.session, &self.catalog, explain.of).await?;
             return Box::pin(plan.explain(values, statement)).await;
         }
+        let as_run = statement.settings.direct;
+        let is_direct = as_run == Direct::On
+            && matches!(
+                self.planned(explain.of.clone(), values.clone(), statement, as_run).await?,
+                Way::Direct(_)
+            );
         let way = self.planned(explain.of, values, statement, Direct::Off).await?;
         let Way::Planned(planned) = way else {
             return Err(SqlError::new(
@@ -266,7 +272,7 @@ impl SqlContext {
         } else {
             None
         };
-        let mut text = explain::text(planned.physical.as_ref(), ran.as_ref());
+        let mut text = explain::text(planned.physical.as_ref(), ran.as_ref(), is_direct);
         if explain.verbose {
             text.push_str(&explain::datafusion_plans(&planned.logical, planned.physical.as_ref()));
         }

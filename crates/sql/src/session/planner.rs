@@ -15,6 +15,8 @@ use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::execution::{TaskContext, memory_pool::MemoryPool};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::Analyzer;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement as DfStatement;
@@ -37,9 +39,13 @@ use crate::direct::{Bound, Template};
 use crate::error::Result;
 use crate::names::{self, with_plain_names};
 use crate::parse::parse_query;
+use crate::rules::KeyAggregates;
 
 /// Bytes that sorts, groups and joins of a session may hold before they spill.
 const MEMORY_BYTES: usize = 1 << 30;
+
+/// Values of one side of a join that become gets or ranges of the other.
+const MAX_JOINED_VALUES: usize = 10_000;
 
 /// How a query is run.
 pub(crate) enum Way {
@@ -80,13 +86,22 @@ pub(super) fn session(
         .with_round_robin_repartition(false)
         // The row-key language tells case apart; `names/` finds what is meant.
         .set_bool("datafusion.sql_parser.enable_ident_normalization", false)
-        .set_str("datafusion.sql_parser.dialect", "PostgreSQL");
+        .set_str("datafusion.sql_parser.dialect", "PostgreSQL")
+        // The scan of a join waits for the values of the other side. Others change while it runs.
+        .set_bool("datafusion.optimizer.enable_topk_dynamic_filter_pushdown", false)
+        .set_bool("datafusion.optimizer.enable_aggregate_dynamic_filter_pushdown", false)
+        .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_size", 4 << 20)
+        .set_usize(
+            "datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values",
+            MAX_JOINED_VALUES,
+        );
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(TypedLiterals));
     let mut state = SessionStateBuilder::new()
         .with_config(config)
         .with_default_features()
-        .with_analyzer_rules(rules);
+        .with_analyzer_rules(rules)
+        .with_physical_optimizer_rules(physical_rules());
     if let Some(runtime) = runtime {
         state = state.with_runtime_env(runtime);
     }
@@ -95,6 +110,13 @@ pub(super) fn session(
     functions::register(&session);
     session.register_catalog(CATALOG, Arc::new(CatalogHandle(Arc::clone(catalog))));
     session
+}
+
+/// Returns DataFusion's rules behind ours, which see aggregates directly over their scans.
+fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    rules.insert(0, Arc::new(KeyAggregates));
+    rules
 }
 
 /// Query to plan: its tokens, and the values of its parameters.

@@ -125,7 +125,7 @@ fn of_move(plan: &MovePlan) -> String {
 }
 
 fn add_plan(text: &mut String, plan: &dyn ExecutionPlan) {
-    for line in explain::text(plan, None).lines() {
+    for line in explain::text(plan, None, false).lines() {
         let _ = writeln!(text, "  {line}");
     }
 }

@@ -65,6 +65,10 @@ fn statements_of_one_scan_are_direct() {
         "SELECT v FROM t WHERE true AND d = 'd1' LIMIT 0",
     ] {
         assert!(store.is_direct(text), "{text}");
+        let plan = store.rows(&format!("EXPLAIN {text}"));
+        let is_named = plan.iter().any(|line| line.trim() == "scan t, direct");
+        // Of no rows nothing is planned.
+        assert!(is_named || text.ends_with("LIMIT 0"), "{text}: {plan:?}");
     }
     for text in [
         "SELECT v FROM t WHERE d = 'd1' ORDER BY v LIMIT 10",
@@ -83,9 +87,12 @@ fn statements_of_one_scan_are_direct() {
         "SELECT * FROM halite.settings",
     ] {
         assert!(!store.is_direct(text), "{text}");
+        let plan = store.rows(&format!("EXPLAIN {text}"));
+        assert!(!plan.join("\n").contains(", direct"), "{text}");
     }
     store.direct(false);
     assert!(!store.is_direct("SELECT v FROM t WHERE d = 'd1'"));
+    assert_eq!(store.rows("EXPLAIN SELECT v FROM t WHERE d = 'd1'")[0], "scan t");
 }
 
 #[test]

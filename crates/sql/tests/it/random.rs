@@ -9,7 +9,7 @@ use halite_sql::datafusion::datasource::MemTable;
 use crate::store::TestStore;
 
 /// Declared keys; every one has the same columns.
-const KEYS: [&str; 6] = [
+pub(crate) const KEYS: [&str; 6] = [
     "ROW KEY (a STRING, b I32 DESC, c STRING NULLABLE)",
     "ROW KEY (SALT(4 BY a), a STRING, b I32, c STRING NULLABLE)",
     "ROW KEY (b I32, SALT(3 BY a, b), c STRING NULLABLE, a STRING)",
@@ -46,7 +46,7 @@ impl Seeded {
         format!("'{}'", self.pick(&TEXTS))
     }
 
-    fn condition(&mut self, depth: usize) -> String {
+    pub(crate) fn condition(&mut self, depth: usize) -> String {
         match self.below(if depth == 0 { 9 } else { 14 }) {
             0 | 1 => format!("a {} {}", self.comparison(), self.text()),
             2 => format!("b {} {}", self.comparison(), self.number()),
@@ -82,7 +82,7 @@ impl Seeded {
     }
 
     /// Returns a query of `{}`, and whether its order is total.
-    fn query(&mut self) -> (String, bool) {
+    pub(crate) fn query(&mut self) -> (String, bool) {
         let columns = self.pick(&["*", "a, b, c", "v", "w, a", "b, w", "count(*), sum(v)"]);
         let mut sql = format!("SELECT {columns} FROM {{}}");
         if self.below(5) > 0 {
@@ -113,6 +113,96 @@ impl Seeded {
         (sql, true)
     }
 
+    /// Returns a query of aggregates, or of the first rows of groups, and whether its order is
+    /// total.
+    pub(crate) fn aggregate(&mut self) -> (String, bool) {
+        let filter = match self.below(4) {
+            0 => String::new(),
+            1 => format!(" WHERE a {} {}", self.comparison(), self.text()),
+            2 => format!(" WHERE b {} {}", self.comparison(), self.number()),
+            _ => format!(" WHERE {}", self.condition(1)),
+        };
+        let of = self.pick(&["a", "b", "a, b", "b, a", "c", "c, a", "a, b, c"]);
+        match self.below(4) {
+            0 => (format!("SELECT DISTINCT {of} FROM {{}}{filter}"), false),
+            1 => {
+                let rest = self.pick(&[
+                    "a, b, c NULLS FIRST",
+                    "a, b DESC, c NULLS FIRST",
+                    "a DESC, b DESC, c DESC NULLS LAST",
+                    "a, b, c",
+                    "b, a, c NULLS FIRST",
+                    "b DESC, c NULLS FIRST, a",
+                ]);
+                let of = rest.split([',', ' ']).next().unwrap_or_default();
+                let columns = "a, b, c, v, w";
+                (
+                    format!(
+                        "SELECT DISTINCT ON ({of}) {columns} FROM {{}}{filter} ORDER BY {rest}"
+                    ),
+                    true,
+                )
+            }
+            form => {
+                let values = self.pick(&[
+                    "min(b)",
+                    "max(b)",
+                    "min(b), max(b)",
+                    "max(a)",
+                    "min(a), max(a), min(b)",
+                    "max(c)",
+                    "min(c), count(c)",
+                    "count(v)",
+                    "sum(v), count(w)",
+                    "min(v), max(w)",
+                    "count(*), max(b)",
+                    "count(DISTINCT a)",
+                    "count(DISTINCT b)",
+                ]);
+                if form == 2 {
+                    (format!("SELECT {values} FROM {{}}{filter}"), false)
+                } else {
+                    (format!("SELECT {of}, {values} FROM {{}}{filter} GROUP BY {of}"), false)
+                }
+            }
+        }
+    }
+
+    /// Returns a join of two scans, by parts of the key.
+    pub(crate) fn join(&mut self) -> (String, bool) {
+        let on = self.pick(&[
+            "s.a = t.a",
+            "s.b = t.b",
+            "s.a = t.a AND s.b = t.b",
+            "s.a = t.a AND s.b = t.b AND s.c = t.c",
+            "s.c = t.c AND s.a = t.a",
+            "s.v = t.b",
+            "s.w = t.a AND s.b = t.b",
+            "s.a = t.a AND s.v = t.v",
+            "s.a = t.a AND s.b < t.b",
+        ]);
+        let side = self.pick(&["", "", "LEFT ", "RIGHT ", "FULL "]);
+        let inner = format!("(SELECT * FROM {{}} WHERE {}) AS s", self.condition(1));
+        let outer = match self.below(3) {
+            0 => format!("(SELECT * FROM {{}} WHERE {}) AS t", self.condition(1)),
+            _ => "{} AS t".to_owned(),
+        };
+        let (first, second) = if self.below(2) == 0 { (inner, outer) } else { (outer, inner) };
+        let sql = match self.below(5) {
+            0 => {
+                let (of, list) = [("a", "w"), ("b", "v"), ("c", "a")][self.below(3)];
+                let inner = self.condition(1);
+                format!(
+                    "SELECT a, v FROM {{}} WHERE {of} IN (SELECT {list} FROM {{}} WHERE {inner})"
+                )
+            }
+            _ => format!(
+                "SELECT s.a, s.b, s.v, t.a, t.b, t.c, t.w FROM {first} {side}JOIN {second} ON {on}"
+            ),
+        };
+        (sql, false)
+    }
+
     fn rows(&mut self, table: &str) -> String {
         let rows: Vec<String> = (0..80)
             .map(|_| {
@@ -132,10 +222,8 @@ pub(crate) fn number_of(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-#[test]
-fn answers_are_those_of_the_rows_in_memory() {
-    let (cases, first) = (number_of("HALITE_SQL_CASES", 600), number_of("HALITE_SQL_SEED", 1));
-    let store = TestStore::new();
+/// Creates the tables, and copies of their rows in memory.
+pub(crate) fn tables(store: &TestStore) {
     for (at, key) in KEYS.iter().enumerate() {
         let table = format!("t{at}");
         store
@@ -151,10 +239,17 @@ fn answers_are_those_of_the_rows_in_memory() {
             session.register_table(format!("m{at}").as_str(), Arc::new(copy)).expect("a table");
         });
     }
+}
+
+/// Compares the answers to random queries with those of the copies.
+fn compare(query: impl Fn(&mut Seeded) -> (String, bool)) {
+    let (cases, first) = (number_of("HALITE_SQL_CASES", 600), number_of("HALITE_SQL_SEED", 1));
+    let store = TestStore::new();
+    tables(&store);
     for seed in first..first + cases {
         let mut random = Seeded(seed);
         let at = random.below(KEYS.len());
-        let (sql, is_ordered) = random.query();
+        let (sql, is_ordered) = query(&mut random);
         let answer = |table: &str| {
             let sql = sql.replace("{}", table);
             let mut rows = store.rows(&sql);
@@ -170,4 +265,19 @@ fn answers_are_those_of_the_rows_in_memory() {
             assert_eq!(found, expected, "seed {seed}, {}, direct {direct}: {sql}", KEYS[at]);
         }
     }
+}
+
+#[test]
+fn answers_are_those_of_the_rows_in_memory() {
+    compare(Seeded::query);
+}
+
+#[test]
+fn aggregates_are_those_of_the_rows_in_memory() {
+    compare(Seeded::aggregate);
+}
+
+#[test]
+fn joins_are_those_of_the_rows_in_memory() {
+    compare(Seeded::join);
 }
