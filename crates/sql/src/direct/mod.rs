@@ -4,9 +4,10 @@
 //! `recognize.rs` finds such a query among the plans, after types were decided and constants
 //! computed; `template.rs` keeps it, and fills in values. What is read is decided by the scan that
 //! DataFusion's plan would have, so each condition must be one that the scan checks by itself; a
-//! template that does not fit the values says so, and DataFusion plans the statement. `rows.rs`
-//! reads the rows.
+//! template that does not fit the values says so, and DataFusion plans the statement. `point.rs`
+//! knows whole keys, which need no plan of their own; `rows.rs` reads the rows.
 
+mod point;
 mod recognize;
 mod rows;
 mod template;

@@ -18,7 +18,9 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::scalar::ScalarValue;
+use halite_types::Bytes;
 
+use super::point::Point;
 use super::recognize::{Parts, parts};
 use super::rows::DirectRows;
 use crate::catalog::HaliteCatalog;
@@ -47,6 +49,10 @@ pub(crate) struct Template {
     limit: Option<Expr>,
     /// Direction in which the order was served last.
     is_reverse: AtomicBool,
+    /// The key, if the conditions are one.
+    point: Option<Point>,
+    /// `true` if a row of the answer is what is read.
+    pub(super) is_as_read: bool,
     registrations: u64,
 }
 
@@ -121,10 +127,17 @@ impl Template {
             Some(PhysicalSortExpr::new(Arc::new(column), options))
         };
         let order = order.iter().map(term).collect::<Option<_>>()?;
+        let point = Point::of(&table, &conditions, &columns);
+        let is_read =
+            |(at, output): (usize, &Output)| matches!(output, Output::Read(of) if *of == at);
+        let is_as_read =
+            schema.as_ref() == read.as_arrow() && outputs.iter().enumerate().all(is_read);
         Some(Self {
             table,
             conditions,
             columns,
+            point,
+            is_as_read,
             read: Arc::clone(read.inner()),
             outputs,
             schema,
@@ -148,6 +161,16 @@ impl Template {
             && self.table.is_current().await.unwrap_or(false)
     }
 
+    /// As [`Self::bind`], for a run of the query alone: keys after the first need no plan.
+    pub(crate) async fn bind_run(self: &Arc<Self>, values: &[ScalarValue]) -> Option<Bound> {
+        let point = self.point.as_ref().filter(|_| self.limit.is_none());
+        if let Some((key, spec)) = point.and_then(|point| point.key(values)) {
+            let (spec, template) = (Arc::clone(spec), Arc::clone(self));
+            return Some(Bound { spec, template, key: Some(key) });
+        }
+        self.bind(values).await
+    }
+
     /// Fills in the values of the parameters. `None` if DataFusion would have to check or to sort
     /// rows then, or to say what is wrong.
     pub(crate) async fn bind(self: &Arc<Self>, values: &[ScalarValue]) -> Option<Bound> {
@@ -162,7 +185,11 @@ impl Template {
             return None;
         }
         let spec = if self.order.is_empty() { spec } else { self.in_order(&spec)? };
-        Some(Bound { spec: Arc::new(spec), template: Arc::clone(self) })
+        let spec = Arc::new(spec);
+        if let Some(point) = &self.point {
+            point.learn(&spec, values);
+        }
+        Some(Bound { spec, template: Arc::clone(self), key: None })
     }
 
     /// Returns the scan in the direction that serves the order.
@@ -185,6 +212,8 @@ impl Template {
 pub(crate) struct Bound {
     pub(crate) spec: Arc<ScanSpec>,
     template: Arc<Template>,
+    /// Key of the only row, which is not that of the scan.
+    key: Option<Bytes>,
 }
 
 impl Bound {
@@ -193,7 +222,10 @@ impl Bound {
     /// # Errors
     /// None in practice: the scan was planned for the table.
     pub(crate) fn open(self, statement: &Arc<StatementContext>) -> Result<DirectRows> {
-        DirectRows::open(self.template, &self.spec, statement)
+        match self.key {
+            Some(key) => Ok(DirectRows::of_key(self.template, self.spec, key, statement)),
+            None => DirectRows::open(self.template, &self.spec, statement),
+        }
     }
 }
 

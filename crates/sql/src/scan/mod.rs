@@ -4,13 +4,15 @@
 //! `selection.rs` chooses the cells, `order.rs` tells DataFusion the order of the rows. `exec.rs`
 //! runs it, by a [`Scatter`](halite_rowkey::Scatter), and `decode.rs` turns rows into batches, a row
 //! of the answer from the cells that `row_cells.rs` gives it. `history.rs` has the versions and times
-//! that a statement asks for, `joined.rs` narrows a scan by the values of a join's other side.
+//! that a statement asks for, `joined.rs` narrows a scan by the values of a join's other side,
+//! `point.rs` gets one key.
 
 mod decode;
 pub(crate) mod exec;
 pub(crate) mod history;
 pub(crate) mod joined;
 pub(crate) mod order;
+pub(crate) mod point;
 mod row_cells;
 mod selection;
 pub(crate) mod spec;

@@ -212,7 +212,7 @@ impl SqlContext {
                     self.keep_again(prepared).await;
                     return Ok(None);
                 }
-                let Some(bound) = within(deadline, template.bind(values)).await? else {
+                let Some(bound) = within(deadline, template.bind_run(values)).await? else {
                     return Ok(None);
                 };
                 let rows = bound.open(&statement)?;

@@ -5,7 +5,7 @@ use halite_sql::datafusion::arrow::datatypes::DataType;
 use halite_sql::datafusion::common::ScalarValue;
 use halite_sql::{Access, SqlState};
 
-use crate::store::TestStore;
+use crate::store::{Rows, TestStore};
 
 fn store() -> TestStore {
     let store = TestStore::new();
@@ -150,4 +150,56 @@ fn a_list_is_one_parameter() {
     assert_eq!(count(&store, "SELECT v FROM t WHERE n = ANY($1)", &[numbers]), Ok(2));
     let none = ScalarValue::List(ScalarValue::new_list(&[], &DataType::Int64, true));
     assert_eq!(count(&store, "SELECT v FROM t WHERE n = ANY($1)", &[none]), Ok(0));
+}
+
+#[test]
+fn whole_keys_are_planned_once_and_read_alike() {
+    let store = TestStore::new();
+    for (at, key) in [
+        "d STRING, n I64",
+        "SALT(4 BY d), d STRING, n I64 DESC",
+        "SALT(3), n I64, d STRING",
+        "HASH(d), d STRING, n I64",
+        "d STRING, n I64 NULLABLE",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let table = format!("p{at}");
+        store
+            .run(&format!("CREATE TABLE {table} (v I32, w STRING, c I64 COUNTER, ROW KEY ({key}))"))
+            .unwrap_or_else(|error| panic!("{key}: {error}"));
+        let rows: Vec<String> = (0..40).map(|n| format!("('d{}', {n}, {n})", n % 7)).collect();
+        let rows = rows.join(", ");
+        store.run(&format!("UPSERT INTO {table} (d, n, v) VALUES {rows}")).expect("rows");
+        let text = format!("SELECT w, v, n, c, _row FROM {table} WHERE n = $2 AND d = $1");
+        let statement = store.runtime.block_on(store.sql.prepare(&text)).expect("a statement");
+        let mut found = 0;
+        for (d, n) in (0..40).flat_map(|n| [(n % 7, n), (n % 5, n)]) {
+            let values = [ScalarValue::from(format!("d{d}").as_str()), ScalarValue::from(n)];
+            let answer = store.runtime.block_on(async {
+                let mut answer = store.sql.run_prepared(&statement, &values).await?;
+                assert!(answer.is_direct(), "{key}");
+                Rows::of(&mut answer).await
+            });
+            let answer: Vec<String> =
+                answer.expect("rows").rows.iter().map(|row| row.join("|")).collect();
+            let plain = text.replace("$2", &n.to_string()).replace("$1", &format!("'d{d}'"));
+            assert_eq!(answer, store.rows(&plain), "{key}: {plain}");
+            found += answer.len();
+        }
+        assert!(found >= 40, "{found} rows: {key}");
+        for values in [
+            [ScalarValue::Utf8(None), ScalarValue::from(1i64)],
+            [ScalarValue::from("d1"), ScalarValue::Int64(None)],
+            [ScalarValue::from("x".repeat(4000).as_str()), ScalarValue::from(1i64)],
+            [ScalarValue::from("d1\0"), ScalarValue::from(1i64)],
+            [ScalarValue::from(""), ScalarValue::from(i64::MIN)],
+        ] {
+            assert_eq!(count(&store, &text, &values), Ok(0), "{key}");
+        }
+        let before = store.examined(&table);
+        assert_eq!(count(&store, &text, &["d3".into(), 3i64.into()]), Ok(1), "{key}");
+        assert_eq!(store.examined(&table) - before, 1, "{key}");
+    }
 }
