@@ -250,7 +250,7 @@ impl ExportJob<'_> {
     }
 }
 
-/// Returns a name that no snapshot has; the end of a long one is left out, as its length is limited.
+/// Returns a name that no snapshot has. The end of a long one is left out: its length is limited.
 fn free_name(snapshots: &[SnapshotDescriptor], name: &str) -> String {
     let name: String = name.chars().take(MAX_NAME_PART).collect();
     let is_free = |name: &String| snapshots.iter().all(|snapshot| snapshot.name != *name);

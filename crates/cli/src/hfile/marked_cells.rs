@@ -77,7 +77,7 @@ pub(crate) fn protection_warning(files: u64) -> Option<String> {
     (files > 0).then(|| {
         format!(
             "{files} files have cells with visibility labels or access control lists. Halite keeps \
-             these tags and does not obey them: whoever reads the table reads these cells"
+             these tags and does not obey them: every client that reads the table reads these cells"
         )
     })
 }

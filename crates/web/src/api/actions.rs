@@ -143,9 +143,9 @@ async fn act_as(
     }
 }
 
-/// Starts an action on a thread of the caller's runtime and returns its number. Its priority is that
-/// of the caller: the threads of requests have a lower one, with which a split would hold its locks
-/// for long.
+/// Starts an action on a thread of the caller's runtime and returns its number. Its priority is
+/// that of the caller: the threads of requests have a lower one, with which a split would hold its
+/// locks for long.
 ///
 /// # Errors
 /// `retry` if too many tasks are running.
@@ -205,8 +205,8 @@ fn destination(
     Ok(server.to_owned())
 }
 
-/// Returns a text for the shell; bytes that are no printable ASCII need double quotes there, in which
-/// `#{` begins code.
+/// Returns a text for the shell; bytes that are no printable ASCII need double quotes there, in
+/// which `#{` begins code.
 fn quoted(bytes: &[u8]) -> String {
     let is_plain = bytes.iter().all(|byte| (b' '..=b'~').contains(byte) && !b"'\\".contains(byte));
     let text = to_string_binary(bytes);

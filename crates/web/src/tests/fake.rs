@@ -93,7 +93,7 @@ impl Fake {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Returns how often the status was asked for.
+    /// Returns how often the status was requested.
     pub(super) fn asked(&self) -> u32 {
         self.inner.asked.load(Ordering::Relaxed)
     }
