@@ -4,7 +4,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
-use halite::rowkey::{KeyQuery, KeySchema, Plan, PlanOptions};
+use halite::block_on;
+use halite::rowkey::{Dictionary, KeyQuery, KeySchema, Plan, PlanOptions};
 
 use crate::recipe::{Application, Site};
 
@@ -40,16 +41,25 @@ impl NamedQuery {
         Self { limit: Some(rows), ..self }
     }
 
-    /// Returns the plan of the query on a key.
+    /// Returns the plan of the query on the key of its table in a namespace.
     ///
     /// # Errors
-    /// Conditions that are invalid for the key.
-    pub fn plan(&self, key: &KeySchema) -> Result<Plan> {
+    /// A table that declares no key, conditions that are invalid for it, and errors of the cluster.
+    pub fn plan(&self, site: &Site) -> Result<Plan> {
+        let table = format!("{}:{}", site.namespace, self.table);
+        let key = declared_key(site, &table)?;
+        let mut options = PlanOptions::default();
+        if Dictionary::is_needed(&key) {
+            let cluster = &**site.cluster.cluster();
+            let name = table.parse()?;
+            let codes = block_on(Dictionary::open_existing(cluster, &name, &key))?;
+            options.resolver = Some(Arc::new(codes));
+        }
         let mut query = KeyQuery { limit: self.limit, ..KeyQuery::all() };
         for condition in &self.conditions {
-            query = query.with_condition(key, condition).map_err(|error| anyhow!(error))?;
+            query = query.with_condition(&key, condition).map_err(|error| anyhow!(error))?;
         }
-        Ok(Plan::new(&Arc::new(key.clone()), &query, &PlanOptions::default())?)
+        Ok(Plan::new(&Arc::new(key), &query, &options)?)
     }
 
     /// Returns the command that runs the query.
@@ -74,8 +84,7 @@ impl NamedQuery {
 pub fn explain(application: &dyn Application, site: &Site, out: &mut dyn Write) -> Result<()> {
     for query in application.queries() {
         let table = format!("{}:{}", site.namespace, query.table);
-        let key = declared_key(site, &table)?;
-        let plan = query.plan(&key).with_context(|| format!("query {}", query.name))?;
+        let plan = query.plan(site).with_context(|| format!("query {}", query.name))?;
         writeln!(out, "{}: {}", query.name, query.question)?;
         writeln!(out, "{}", query.command(&site.namespace))?;
         writeln!(out, "{}", plan.explain(&site.cluster.regions(&table)?))?;
@@ -84,7 +93,7 @@ pub fn explain(application: &dyn Application, site: &Site, out: &mut dyn Write) 
 }
 
 /// Returns the declared key of a table.
-pub(crate) fn declared_key(site: &Site, table: &str) -> Result<KeySchema> {
+fn declared_key(site: &Site, table: &str) -> Result<KeySchema> {
     let descriptor = site.cluster.descriptor(table)?;
     let key = KeySchema::from_descriptor(&descriptor)
         .with_context(|| format!("table {table} declares no row key; drop it and run init"))?;

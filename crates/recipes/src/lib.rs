@@ -17,6 +17,7 @@ pub mod features;
 pub mod feed;
 pub mod files;
 mod generate;
+pub mod logs;
 pub mod messages;
 pub mod monitor;
 pub mod paging;
@@ -46,6 +47,7 @@ static RECIPES: &[&dyn Recipe] = &[
     &features::FEATURES,
     &feed::FEED,
     &files::FILES,
+    &logs::LOGS,
     &monitor::MONITOR,
     &user_ops::USER_OPS,
     &wide_user::WIDE_USER,

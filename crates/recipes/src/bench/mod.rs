@@ -9,6 +9,7 @@ mod size;
 pub use report::BenchReport;
 pub use run::run_bench;
 pub use size::stored_bytes;
+pub(crate) use size::table_bytes;
 
 use std::time::Duration;
 

@@ -9,7 +9,6 @@ use anyhow::{Context as _, Result};
 use super::BenchConfig;
 use super::measured::Measured;
 use super::report::BenchReport;
-use crate::explain::declared_key;
 use crate::recipe::{About, Application, Recipe, Site};
 
 /// Operations that are due within this time are executed at once.
@@ -69,8 +68,7 @@ pub fn run_bench(
     }
     let mut fan_outs = Vec::new();
     for query in application.queries() {
-        let key = declared_key(site, &format!("{}:{}", site.namespace, query.table))?;
-        fan_outs.push((query.name, query.plan(&key)?.fan_out()));
+        fan_outs.push((query.name, query.plan(site)?.fan_out()));
     }
     Ok(BenchReport {
         operations: about.operations,
