@@ -2,26 +2,24 @@
 
 use halite::RowKey;
 use halite::{
-    BlockingCluster, BlockingTable, Bytes, CheckAndMutate, Error, ErrorKind, Get, Put, Result,
-    RowOp, declare_tables,
+    BlockingCluster, BlockingTable, Bytes, Error, Get, Put, Result, Ring, RingValue, Row, block_on,
+    declare_tables,
 };
 
-use crate::ring::{COUNT, Order, column, count, encode, orders};
-
+/// Orders of a user that are retained.
+pub const RING_ORDERS: u32 = 10;
 /// Family of the description of a user.
 const INFO: &str = "i";
-/// Family of the ring of orders.
-pub(crate) const ORDERS: &str = "o";
-/// Attempts of a write whose row is changed by others meanwhile.
-const MAX_ATTEMPTS: usize = 100;
+/// Family of the ring of orders, and the beginning of its columns.
+const ORDERS: &str = "o";
+const RING: &str = "r";
 
 /// The table. Both families are read together; orders are written often and the description seldom,
 /// and a family is flushed and compacted on its own.
 pub const TABLES: &str = "
 CREATE TABLE users (
   name STRING FAMILY i QUALIFIER n,
-  order_count U64 FAMILY o QUALIFIER n,
-  last_orders MAP(U8, BYTES) FAMILY o PREFIX 'r',
+  last_orders MAP(BYTES, BYTES) FAMILY o PREFIX 'r',
   ROW KEY (SALT(16 BY user_id), user_id STRING)
 ) WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
   WITH QUERIES (page: user_id = ?)
@@ -36,6 +34,17 @@ pub struct UserKey<'a> {
     pub user_id: &'a str,
 }
 
+/// Order of a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Id, greater than those of all earlier orders of the user.
+    pub id: u64,
+    /// Time in milliseconds since 1970.
+    pub at_ms: i64,
+    /// Amount in cents.
+    pub cents: u64,
+}
+
 /// User as a page shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
@@ -43,7 +52,7 @@ pub struct User {
     pub name: String,
     /// Number of all orders.
     pub order_count: u64,
-    /// Last orders, at most [`crate::RING_ORDERS`], the newest first.
+    /// Last orders, at most [`RING_ORDERS`], the newest first.
     pub last_orders: Vec<Order>,
 }
 
@@ -51,6 +60,7 @@ pub struct User {
 #[derive(Clone)]
 pub struct Users {
     table: BlockingTable,
+    ring: Ring,
 }
 
 impl Users {
@@ -60,7 +70,8 @@ impl Users {
     /// As [`declare_tables`].
     pub fn open(cluster: &BlockingCluster, namespace: &str) -> Result<Self> {
         declare_tables(cluster, namespace, TABLES)?;
-        Ok(Self { table: cluster.table(&format!("{namespace}:{}", UserKey::TABLE))? })
+        let table = cluster.table(&format!("{namespace}:{}", UserKey::TABLE))?;
+        Ok(Self { table, ring: Ring::new(ORDERS, RING, RING_ORDERS)? })
     }
 
     /// Sets the name of a user.
@@ -74,30 +85,12 @@ impl Users {
     /// Adds an order to a user. Returns `false` if the newest order has this id or a greater one:
     /// ids of one user ascend, so the order was added before, as after a lost reply.
     ///
-    /// The place in the ring and the number of orders change in one atomic write, on the condition
-    /// that no other order was added since they were read.
-    ///
     /// # Errors
-    /// `Busy` if other writers won every attempt; otherwise as [`BlockingTable::check_and_mutate`].
+    /// As [`Ring::push`].
     pub fn add_order(&self, user_id: &str, order: &Order) -> Result<bool> {
-        let row: Bytes = key(user_id)?;
-        for _ in 0..MAX_ATTEMPTS {
-            let current = self.table.get(Get::new(row.clone()).family(ORDERS))?;
-            if orders(&current)?.first().is_some_and(|newest| newest.id >= order.id) {
-                return Ok(false);
-            }
-            let next = count(&current)?;
-            let put = Put::new(row.clone()).add(ORDERS, column(next), encode(next, order)).add(
-                ORDERS,
-                COUNT,
-                (next + 1).to_be_bytes(),
-            );
-            if self.table.check_and_mutate(condition(&row, next, put.into()))? {
-                return Ok(true);
-            }
-        }
-        let reason = format!("user {user_id}: {MAX_ATTEMPTS} attempts met other orders; try again");
-        Err(Error::new(ErrorKind::Busy, reason))
+        let value = [order.at_ms.to_be_bytes(), order.cents.to_be_bytes()].concat();
+        let table = &**self.table.inner();
+        block_on(self.ring.push(table, key(user_id)?, order.id, &value))
     }
 
     /// Returns a user with their last orders: one get of one row.
@@ -105,18 +98,27 @@ impl Users {
     /// # Errors
     /// As [`BlockingTable::get`].
     pub fn page(&self, user_id: &str) -> Result<User> {
-        let row = self.table.get(Get::new(key(user_id)?))?;
-        let name = String::from_utf8_lossy(row.value(INFO, "n").unwrap_or_default());
-        Ok(User { name: name.into_owned(), order_count: count(&row)?, last_orders: orders(&row)? })
+        let row: Row = self.table.get(Get::new(key(user_id)?))?;
+        let name = String::from_utf8_lossy(row.value(INFO, "n").unwrap_or_default()).into_owned();
+        let values = self.ring.values(&row)?;
+        // The newest order knows how many were before it.
+        let order_count = values.first().map_or(0, |newest| newest.sequence + 1);
+        let last_orders = values.iter().map(order).collect::<Result<_>>()?;
+        Ok(User { name, order_count, last_orders })
     }
 }
 
-/// Applies a write if a user still has this number of orders.
-fn condition(row: &Bytes, orders: u64, then: RowOp) -> CheckAndMutate {
-    if orders == 0 {
-        return CheckAndMutate::if_not_exists(row.clone(), ORDERS, COUNT, then);
+fn order(value: &RingValue) -> Result<Order> {
+    let bytes: &[u8] = &value.value;
+    let words = bytes.split_first_chunk::<8>().zip(bytes.last_chunk::<8>());
+    match words.filter(|_| bytes.len() == 16) {
+        Some(((at_ms, _), cents)) => Ok(Order {
+            id: value.id,
+            at_ms: i64::from_be_bytes(*at_ms),
+            cents: u64::from_be_bytes(*cents),
+        }),
+        None => Err(Error::corrupt(format!("order {} has {} bytes", value.id, bytes.len()))),
     }
-    CheckAndMutate::if_equals(row.clone(), ORDERS, COUNT, orders.to_be_bytes().to_vec(), then)
 }
 
 fn key(user_id: &str) -> Result<Bytes> {

@@ -85,8 +85,8 @@ mod tests {
         let generator = Generator::new(Load { seed: 1, items: 1_000 });
         let twice = (1..1_000).filter(|&n| generator.item(n).1 == generator.item(n - 1).1).count();
         let users = generator.model(1_000);
-        let full = users.values().filter(|user| user.order_count > RING_ORDERS).count();
-        let few = users.values().filter(|user| user.order_count < RING_ORDERS).count();
+        let full = users.values().filter(|user| user.order_count > u64::from(RING_ORDERS)).count();
+        let few = users.values().filter(|user| user.order_count < u64::from(RING_ORDERS)).count();
         assert!(twice > 5 && full > 5 && few > 5, "{twice} {full} {few}");
     }
 }

@@ -128,7 +128,7 @@ impl Design for Naive {
             self.meeting.meet();
         }
         let next = current.order_count;
-        let place = [b'r', u8::try_from(next % RING_ORDERS).unwrap()];
+        let place = [b'r', u8::try_from(next % u64::from(RING_ORDERS)).unwrap()];
         let order = Put::new(row.clone()).add("o", place, bytes(order));
         let count = (next + 1).to_be_bytes();
         match self.mistake {
