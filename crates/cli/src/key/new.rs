@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn seven_answers_produce_table_with_lint_findings() {
+    fn c18_seven_answers_produce_table_with_lint_findings() {
         let said = run_interview(
             "orders\nd, e\ntotal, status, e.photo\nphoto=p\ntotal=DECIMAL, photo=BYTES\n3 for 30d\n\
              SALT(16 BY customer), customer STRING, at TIMESTAMP DESC\ncustomer = ?\n\

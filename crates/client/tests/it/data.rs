@@ -280,6 +280,31 @@ fn restarted_server_is_located_again() {
     assert!(server.run(admin.is_enabled(&name())).unwrap());
 }
 
+/// Availability is given up for consistency: while the server is gone, reads wait and fail at their
+/// deadline, though the client has read the row before; afterwards they return what was
+/// acknowledged last. Histories with killed servers are searched for stale reads by `world/`.
+#[test]
+fn p16_reads_without_their_server_fail_and_are_never_stale() {
+    let mut server = Server::start();
+    let cluster = server.connect_with(|config| {
+        config.operation_timeout_ms = 700;
+    });
+    let table = cluster.table(&name());
+    for newer in ["1", "2"] {
+        server.run(table.mutate(put("a", newer))).unwrap();
+        assert_eq!(value(&server.run(table.get(Get::new("a"))).unwrap()), Some(newer));
+    }
+    let resume = server.stop();
+    for _ in 0..2 {
+        let error = server.run(table.get(Get::new("a"))).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Io | ErrorKind::Busy), "{error:?}");
+    }
+    assert!(server.run(table.mutate(put("a", "3"))).is_err());
+    resume(&mut server);
+    let found = server.run(table.get(Get::new("a"))).unwrap();
+    assert_eq!(value(&found), Some("2"), "a write that was never sent is not there");
+}
+
 #[test]
 fn batch_result_is_independent_of_call_and_region_sizes() {
     let server = Server::start();

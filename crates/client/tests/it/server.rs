@@ -50,15 +50,23 @@ impl Server {
 
     /// Ends the server, and starts another over the same store on the same ports.
     pub(crate) fn restart(&mut self) {
+        let resume = self.stop();
+        resume(self);
+    }
+
+    /// Ends the server. The returned function starts another over the same store on the same ports.
+    pub(crate) fn stop(&mut self) -> impl FnOnce(&mut Self) + use<> {
         let handle = self.handle.take().unwrap();
         let (addresses, mut config) = (handle.addresses(), halite_server::Config::default());
         (config.master_port, config.regionserver_port, config.http_port) =
             (addresses.master.port(), addresses.regionserver.port(), None);
         config.zookeeper_port = addresses.zookeeper.map(|address| address.port());
         self.runtime.block_on(handle.shutdown());
-        let started =
-            self.runtime.block_on(halite_server::Server::start(Arc::clone(&self.engine), config));
-        self.handle = Some(started.unwrap());
+        move |server| {
+            let engine = Arc::clone(&server.engine);
+            let started = server.runtime.block_on(halite_server::Server::start(engine, config));
+            server.handle = Some(started.unwrap());
+        }
     }
 
     /// Registry of the cluster, through ZooKeeper.

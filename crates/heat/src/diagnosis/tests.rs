@@ -311,6 +311,41 @@ fn busy_part_of_keys_is_hot_range() {
     });
 }
 
+/// The tutorial's definition of a hot spot: 80 percent of the requests are for the newest fifth of
+/// the rows, and 80 percent of these for its newest fifth.
+#[test]
+fn k37_recent_rows_leave_few_effective_regions_and_even_load_leaves_all() {
+    let finding = |is_recent: bool, seed| {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut world = World::new((0..20_000).map(padded).collect(), 16);
+        for _ in 0..6 {
+            for _ in 0..4000 {
+                let fifths = (0..2).take_while(|_| is_recent && random.u64(..100) < 80).count();
+                let oldest = [0, 16_000, 19_200][fifths];
+                world.get(&padded(random.u64(oldest..20_000)));
+            }
+            world.tick();
+        }
+        world.diagnose(6, None)
+    };
+    let measured = |finding: &Finding, name: &str| {
+        finding.evidence.iter().find(|(found, _)| *found == name).unwrap().1
+    };
+    for seed in 0..SEEDS {
+        let hot = finding(true, seed);
+        assert!(matches!(hot.shape, Shape::HotRange | Shape::HotPrefix), "{hot:?}");
+        let (effective, regions) = (measured(&hot, "d2"), measured(&hot, "regions"));
+        assert!(effective < 0.25 * regions, "seed {seed}: {hot:?}");
+        assert!(measured(&hot, "share") >= 0.6, "{hot:?}");
+        let key = hot.key.as_ref().expect("the place is named");
+        assert!(key.starts_with(b"user_00000"), "{hot:?}");
+
+        let even = finding(false, seed);
+        assert_eq!(even.shape, Shape::Even, "seed {seed}: {even:?}");
+        assert!(measured(&even, "d2") > 0.9 * measured(&even, "regions"), "{even:?}");
+    }
+}
+
 #[test]
 fn batch_job_every_minute_is_periodic() {
     let world = || World::new((0..20_000).map(hashed).collect(), 16);

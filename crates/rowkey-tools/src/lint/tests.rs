@@ -426,6 +426,34 @@ fn declaration_is_linted_whole_and_may_suppress_rules() {
 }
 
 #[test]
+fn c11_column_with_the_time_of_the_key_is_found() {
+    let found = |columns: &str| -> Vec<&'static str> {
+        let text = format!(
+            "CREATE TABLE sensor_data ({columns}, ROW KEY (SALT(16 BY device_id), device_id \
+             STRING, ts TIMESTAMP DESC)) WITH (TTL = 31536000, DATA_BLOCK_ENCODING = 'FAST_DIFF') \
+             SPLIT BY SALT"
+        );
+        let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
+        lint_declaration(&declaration, &LintInput::default())
+            .iter()
+            .map(|finding| finding.rule.id)
+            .filter(|id| *id == "K-TIMEDUP")
+            .collect()
+    };
+    assert_eq!(found("value DOUBLE FAMILY d, timestamp TIMESTAMP FAMILY d"), ["K-TIMEDUP"]);
+    assert_eq!(found("value DOUBLE FAMILY d"), [""; 0]);
+}
+
+#[test]
+fn m05_condition_on_a_column_is_found_to_read_all_rows() {
+    let text = "CREATE TABLE users (name STRING FAMILY i, ROW KEY (user_id STRING)) WITH QUERIES \
+                (by_name: name = ?)";
+    let Ok(Statement::CreateTable(declaration)) = text.parse() else { panic!("{text}") };
+    let findings = lint_declaration(&declaration, &LintInput::default());
+    assert!(findings.iter().any(|finding| finding.rule.id == "Q-FULL"), "{findings:?}");
+}
+
+#[test]
 fn queries_are_linted_with_the_key() {
     let found = |key: &str, query: &str| {
         let text = format!(
