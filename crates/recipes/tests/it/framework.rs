@@ -208,3 +208,25 @@ fn documentation_lists_every_recipe_with_its_example() {
         assert!(readme.contains(&format!("docs/recipes.md#{name})")), "{name}");
     }
 }
+
+#[test]
+fn p15_each_question_is_answered_with_experiments_that_exist() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/questions.md")).unwrap();
+    let answers: Vec<&str> = page.split("\n## ").skip(1).collect();
+    assert_eq!(answers.len(), 5);
+    for answer in answers {
+        let experiments = |command: &str| -> Vec<String> {
+            let lines = answer.lines().filter_map(|line| line.strip_prefix(command));
+            lines.filter_map(|rest| rest.split_whitespace().next()).map(str::to_owned).collect()
+        };
+        let pages = experiments("$ halite lab ");
+        assert!(!pages.is_empty(), "{answer}");
+        for id in pages {
+            assert!(root.join(format!("docs/lab/{id}.md")).exists(), "no page {id}: {answer}");
+        }
+        for name in experiments("$ halite recipe ") {
+            assert!(find_recipe(&name).is_some(), "no recipe {name}: {answer}");
+        }
+    }
+}
