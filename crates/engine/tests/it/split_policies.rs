@@ -19,14 +19,21 @@ fn table(policy: &str) -> TableDescriptor {
 /// Returns an engine with 200 rows of users `1` to `4`, 100 bytes each, whose automatic splits are
 /// done.
 fn filled(table: TableDescriptor) -> Arc<Engine> {
+    filled_with_splits(table, &[])
+}
+
+fn filled_with_splits(table: TableDescriptor, splits: &[&'static str]) -> Arc<Engine> {
     let sim = SimEnv::new(1);
     let engine = Engine::open(sim.env(), Options::default()).unwrap();
-    engine.create_table(table.set("MEMSTORE_FLUSHSIZE", 4096), Vec::new()).unwrap();
+    let splits = splits.iter().map(|&key| Bytes::from(key)).collect();
+    engine.create_table(table.set("MEMSTORE_FLUSHSIZE", 4096), splits).unwrap();
     for row in 0..200 {
         let put = Put::new(format!("u{}:{row:04}", 1 + row / 50)).add("f", "q", vec![b'v'; 100]);
         apply(&engine, RowOp::Put(put));
     }
-    engine.table(&name()).unwrap().region_for_row(b"").unwrap().flush().unwrap();
+    for region in engine.regions(&name()).unwrap() {
+        engine.table(&name()).unwrap().region_for_row(&region.start).unwrap().flush().unwrap();
+    }
     while engine.run_one_job().unwrap() {}
     engine
 }
@@ -42,6 +49,17 @@ fn region_splits_at_twice_flush_size_by_stepping_policy() {
     assert_eq!(starts(&filled(table("ConstantSizeRegionSplitPolicy"))).len(), 1);
     let disabled = table("DisabledRegionSplitPolicy").set("MAX_FILESIZE", 4096);
     assert_eq!(starts(&filled(disabled)).len(), 1);
+}
+
+/// The same load: one region splits while it is written, and regions that were there from the
+/// beginning stay as they are.
+#[test]
+fn k36_one_region_splits_under_load_and_presplit_ones_do_not() {
+    let policy = || table("ConstantSizeRegionSplitPolicy").set("MAX_FILESIZE", 20_000);
+    let single = starts(&filled(policy()));
+    assert!(single.len() > 1, "{single:?}");
+    let presplit = filled_with_splits(policy(), &["u2", "u3", "u4"]);
+    assert_eq!(starts(&presplit), ["", "u2", "u3", "u4"]);
 }
 
 #[test]
