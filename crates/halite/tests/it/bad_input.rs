@@ -72,6 +72,22 @@ fn rows_families_timestamps_and_sizes_are_validated() {
 }
 
 #[test]
+fn m03_row_key_has_1_to_32767_bytes() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    let longest = vec![b'x'; 32_767];
+    table.put(Put::new(longest.clone()).add("f", "q", "v")).unwrap();
+    assert_eq!(table.get(Get::new(longest)).unwrap().value("f", "q"), Some(&b"v"[..]));
+    for (row, words) in [(vec![b'x'; 32_768], "more than 32767"), (Vec::new(), "at least one byte")]
+    {
+        let put = table.put(Put::new(row.clone()).add("f", "q", "v")).unwrap_err();
+        for error in [put, table.get(Get::new(row)).unwrap_err()] {
+            assert_error(error, ErrorKind::InvalidRequest, &[words]);
+        }
+    }
+}
+
+#[test]
 fn invalid_read_modify_writes_change_nothing() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();

@@ -6,7 +6,7 @@ use halite_engine::env::sim::SimEnv;
 use crate::{format_row, keys, store};
 
 #[test]
-fn rows_are_returned_in_unsigned_byte_order() {
+fn m02_rows_are_returned_in_unsigned_byte_order() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
     for key in [&b"b"[..], b"a", b"B", b"10", b"9", b"\xff", b"\x00"] {
@@ -21,6 +21,36 @@ fn rows_are_returned_in_unsigned_byte_order() {
     store.flush("t").unwrap();
     assert_eq!(seen(Scan::all()), sorted);
     assert_eq!(seen(Scan::all().reverse(true)), reversed);
+}
+
+#[test]
+fn m01_columns_of_a_row_are_returned_in_byte_order() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    let name = "\u{5f20}\u{4e09}";
+    let put = Put::new("user_12345").add("f", "name", name).add("f", "age", "30");
+    table.put(put.add("f", "email", "zhangsan@example.com")).unwrap();
+    let row = table.get(Get::new("user_12345")).unwrap();
+    let qualifiers: Vec<&[u8]> = row.iter().map(|cell| cell.qualifier()).collect();
+    assert_eq!(qualifiers, [&b"age"[..], b"email", b"name"]);
+    assert_eq!(row.value("f", "name"), Some(&b"\xe5\xbc\xa0\xe4\xb8\x89"[..]));
+}
+
+#[test]
+fn m06_get_of_missing_row_is_empty_and_no_error() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    table.put(Put::new("user_1").add("f", "q", "v")).unwrap();
+    for flushed in [false, true] {
+        if flushed {
+            store.flush("t").unwrap();
+        }
+        assert_eq!(table.get(Get::new("user_1")).unwrap().value("f", "q"), Some(&b"v"[..]));
+        // Neither a prefix of the key nor a key after it is the row.
+        for missing in ["user_", "user_10", "user_2"] {
+            assert!(table.get(Get::new(missing)).unwrap().is_empty(), "{missing}");
+        }
+    }
 }
 
 #[test]
