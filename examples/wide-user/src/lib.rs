@@ -1,7 +1,7 @@
 //! Users with their last ten orders in one row: a page of a user is one get.
 //!
-//! The orders are a [ring](halite::Ring) of ten columns: an order replaces the one ten orders before.
-//! [`Users`] writes and reads rows. The code uses the public API only.
+//! The orders are a [ring](halite::Ring) of ten columns: an order replaces the one ten orders
+//! before. [`Users`] writes and reads rows. The code uses the public API only.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
