@@ -28,6 +28,9 @@ pub(crate) const TOO_MANY_CONNECTIONS: &str = "53300";
 pub(crate) const OUT_OF_MEMORY: &str = "53200";
 pub(crate) const LIMIT_EXCEEDED: &str = "54000";
 pub(crate) const STOPPING: &str = "57P01";
+/// A session idled for too long, or a transaction.
+pub(crate) const IDLE_SESSION: &str = "57P05";
+pub(crate) const IDLE_TRANSACTION: &str = "25P03";
 pub(crate) const CANCELLED: &str = "57014";
 pub(crate) const NOT_SUPPORTED: &str = "0A000";
 pub(crate) const SYNTAX: &str = "42601";
@@ -60,6 +63,18 @@ impl PgError {
     /// Returns the error as one that ends the connection.
     pub(crate) fn into_fatal(self) -> Self {
         Self { severity: Severity::Fatal, ..self }
+    }
+
+    /// Returns it as an error of SQL, for what adds to its text.
+    pub(crate) fn into_sql(self) -> SqlError {
+        let state = match self.code {
+            NOT_IN_ENCODING => SqlState::NotInEncoding,
+            OUT_OF_RANGE => SqlState::OutOfRange,
+            NOT_SUPPORTED => SqlState::NotSupported,
+            PROTOCOL_VIOLATION => SqlState::BadCopyData,
+            _ => SqlState::InvalidValue,
+        };
+        SqlError::new(state, self.message)
     }
 
     /// Writes it as a message. `before` is what the client has sent in front of `statement`, in which

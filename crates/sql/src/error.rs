@@ -44,6 +44,10 @@ pub enum SqlState {
     InvalidValue,
     /// `22023`: a value that a setting or a key does not permit.
     InvalidParameter,
+    /// A line of COPY that is not as the statement says.
+    BadCopyData,
+    /// Text that is not UTF-8, or has the letter U+0000.
+    NotInEncoding,
     /// `22026`: text or bytes of another length than `CHAR(n)` or `BYTES(n)`.
     WrongLength,
     /// `22012`: division by zero.
@@ -99,6 +103,8 @@ impl SqlState {
             Self::OutOfRange => "22003",
             Self::InvalidValue => "22P02",
             Self::InvalidParameter => "22023",
+            Self::BadCopyData => "22P04",
+            Self::NotInEncoding => "22021",
             Self::WrongLength => "22026",
             Self::DivisionByZero => "22012",
             Self::NotNull => "23502",
@@ -146,6 +152,18 @@ impl SqlError {
 
     pub(crate) fn unsupported(message: impl Into<String>) -> Self {
         Self::new(SqlState::NotSupported, message)
+    }
+
+    /// Returns the error of a line of COPY that is not as the statement says.
+    pub fn bad_copy(line: u64, what: &str) -> Self {
+        Self::new(SqlState::BadCopyData, format!("line {line}: {what}"))
+    }
+
+    /// Adds where a value of COPY stands: its line, and its column by name.
+    #[must_use]
+    pub fn at_field(mut self, line: u64, column: &str) -> Self {
+        self.message = format!("line {line}, column {column}: {}", self.message);
+        self
     }
 
     pub(crate) fn of_language(error: &LanguageError, source: &str) -> Self {

@@ -7,7 +7,7 @@
 //! (conditions to a `KeyQuery` and to HBase's filters), `rules/` (plans that the key shortens) and
 //! `scan/`. `direct/` leaves DataFusion out where
 //! a scan alone answers.
-//! `types/` is the only place that knows the bytes of cells.
+//! `types/` is the only place that knows the bytes of cells. `copy/` reads and writes the lines of COPY.
 //!
 //! The crate is empty without its feature `datafusion`, so that builds of the workspace do not
 //! compile DataFusion.
@@ -16,6 +16,7 @@
 #![warn(missing_docs)]
 
 mod catalog;
+mod copy;
 mod direct;
 mod error;
 mod explain;
@@ -29,11 +30,12 @@ mod types;
 mod write;
 
 pub use catalog::listing::{TableInfo, list_tables};
+pub use copy::{CopyFormat, CopyOptions, CopySource, CopyStatement, Fields, Header, Lines};
 pub use datafusion;
 pub use error::{Result, SqlError, SqlState};
 pub use parse::{
     StatementText, TransactionStatement, check_query, split_statements, transaction_modes,
 };
-pub use session::{Access, Answer, Prepared, Rewrite, Settings, SqlContext};
+pub use session::{Access, Answer, Loader, Prepared, Rewrite, Settings, SqlContext};
 pub use types::TYPE_KEY;
 pub use types::display::cell_text;

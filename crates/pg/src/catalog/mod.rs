@@ -2,8 +2,8 @@
 //! that go with it.
 //!
 //! `names.rs` has the names of the database and the schema, `columns.rs` lists the tables and their columns, `rows.rs` computes the rows of those that have
-//! any, `table.rs` shows them to DataFusion, `functions.rs`, `expand.rs` and
-//! `current_setting.rs` have functions, and
+//! any, `table.rs` shows them to DataFusion, `functions.rs`, `expand.rs`,
+//! `current_setting.rs` and `signals.rs` have functions, and
 //! `rewrite/` brings queries into a form that DataFusion plans.
 
 mod columns;
@@ -14,6 +14,7 @@ mod names;
 mod oids;
 mod rewrite;
 mod rows;
+mod signals;
 mod table;
 
 use std::sync::{Arc, RwLock};
@@ -23,6 +24,7 @@ use halite_types::Cluster;
 
 use crate::session::settings::Settings;
 use names::{DATABASE, SCHEMA};
+pub(crate) use signals::Caller;
 use table::CatalogTable;
 
 /// Registers the tables with a session and all that are made from it.
@@ -39,11 +41,14 @@ pub(crate) fn register(sql: &SqlContext, cluster: &Arc<dyn Cluster>) {
 /// Gives a session the functions, and the change of its queries.
 pub(crate) fn with_functions(
     sql: SqlContext,
-    user: &str,
+    caller: &Caller,
     connection: u32,
     settings: &Arc<RwLock<Settings>>,
 ) -> SqlContext {
-    for function in functions::all(user, connection) {
+    for function in functions::all(&caller.user, connection) {
+        sql.session().register_udf(function);
+    }
+    for function in signals::all(caller) {
         sql.session().register_udf(function);
     }
     sql.session().register_udf(expand::expand());

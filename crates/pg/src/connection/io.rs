@@ -9,7 +9,9 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
+use super::CancelEntry;
 use crate::error::{CANCELLED, PROTOCOL_VIOLATION, PgError, Result, STOPPING};
+use crate::session::Failure;
 use crate::wire::frames::{self, Frame, FrameLimits, Received};
 use crate::wire::{Backend, Message};
 
@@ -21,6 +23,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
 const READ_AHEAD: usize = 8;
 /// Bytes that are collected before they are sent.
 const SEND_BYTES: usize = 32 << 10;
+
+const CANCELLED_TEXT: &str = "the statement was cancelled by its user";
 
 /// The client is gone, or does not take what is sent; nothing more can be said to it.
 #[derive(Debug)]
@@ -42,6 +46,8 @@ pub(crate) struct Channel {
 pub(crate) struct Interrupts {
     /// The statement is cancelled.
     pub(crate) cancelled: watch::Receiver<()>,
+    /// The session is to end.
+    pub(crate) terminated: watch::Receiver<bool>,
     /// The client has left.
     pub(crate) gone: watch::Receiver<bool>,
     /// The server stops.
@@ -53,7 +59,7 @@ impl Channel {
     pub(crate) fn new(
         socket: Box<dyn Socket>,
         limits: FrameLimits,
-        cancelled: watch::Receiver<()>,
+        entry: &CancelEntry,
         stopping: watch::Receiver<bool>,
     ) -> Self {
         let stall = limits.stall;
@@ -61,7 +67,8 @@ impl Channel {
         let (sender, frames) = mpsc::channel(READ_AHEAD);
         let (left, gone) = watch::channel(false);
         let reader = tokio::spawn(read_all(reader, limits, sender, left));
-        let interrupts = Interrupts { cancelled, gone, stopping };
+        let (cancelled, terminated) = (entry.cancelled.clone(), entry.terminated.clone());
+        let interrupts = Interrupts { cancelled, terminated, gone, stopping };
         Self { out: Backend::default(), writer, frames, reader, stall, current: None, interrupts }
     }
 
@@ -74,6 +81,7 @@ impl Channel {
         let received = tokio::select! {
             received = self.frames.recv() => received,
             () = stopped(&mut self.interrupts.stopping) => return Err(stopping()),
+            () = stopped(&mut self.interrupts.terminated) => return Err(terminated()),
         };
         match received {
             Some(Ok(Received::TooLarge(kind, bytes))) => {
@@ -92,6 +100,22 @@ impl Channel {
                 Err(PgError::fatal(PROTOCOL_VIOLATION, error.to_string()))
             }
             None | Some(Ok(Received::End) | Err(_)) => Ok(None),
+        }
+    }
+
+    /// Waits for the next message of COPY, until the statement is cancelled.
+    ///
+    /// # Errors
+    /// As [`Self::next`], and `57014`.
+    pub(crate) async fn next_of_copy(&mut self) -> Result<Option<Message>> {
+        let mut cancelled = self.interrupts.cancelled.clone();
+        tokio::select! {
+            biased;
+            Ok(()) = cancelled.changed() => {
+                self.interrupts.begin();
+                Err(PgError::new(CANCELLED, CANCELLED_TEXT))
+            }
+            next = self.next() => next,
         }
     }
 
@@ -116,6 +140,26 @@ impl Channel {
     /// As [`Self::flush`].
     pub(crate) async fn flush_if_full(&mut self) -> Result<(), Gone> {
         if self.out.len() < SEND_BYTES { Ok(()) } else { self.flush().await }
+    }
+
+    /// Sends rows that have been collected, if they are many. A statement whose client takes none
+    /// can be cancelled meanwhile; what has not been sent then waits to be.
+    ///
+    /// # Errors
+    /// As [`Self::flush`] and [`Interrupts::guard`].
+    pub(crate) async fn flush_rows(&mut self) -> Result<(), Failure> {
+        if self.out.len() < SEND_BYTES {
+            return Ok(());
+        }
+        let sending = async {
+            self.writer.write_all_buf(self.out.buffer()).await?;
+            self.writer.flush().await
+        };
+        let sending = async { Ok::<_, PgError>(tokio::time::timeout(self.stall, sending).await) };
+        match self.interrupts.guard(sending).await? {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Gone.into()),
+        }
     }
 
     /// Sends the rest and closes the socket.
@@ -149,9 +193,10 @@ impl Interrupts {
         tokio::select! {
             biased;
             Ok(()) = self.cancelled.changed() => {
-                Err(PgError::new(CANCELLED, "the statement was cancelled by its user"))
+                Err(PgError::new(CANCELLED, CANCELLED_TEXT))
             }
             () = stopped(&mut self.stopping) => Err(stopping()),
+            () = stopped(&mut self.terminated) => Err(terminated()),
             () = stopped(&mut self.gone) => Err(PgError::fatal(STOPPING, "the client has left")),
             done = work => done.map_err(Into::into),
         }
@@ -163,6 +208,10 @@ async fn stopped(flag: &mut watch::Receiver<bool>) {
     if flag.wait_for(|is_set| *is_set).await.is_err() {
         std::future::pending::<()>().await;
     }
+}
+
+fn terminated() -> PgError {
+    PgError::fatal(STOPPING, "the session was ended by pg_terminate_backend")
 }
 
 fn stopping() -> PgError {

@@ -23,7 +23,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::config::{Config, Limits};
 use crate::users::Users;
-pub(crate) use cancel::{CancelEntry, Cancels};
+pub(crate) use cancel::{CancelEntry, Cancels, Signal, Signalled};
 
 /// What the connections share.
 pub(crate) struct Shared {

@@ -61,21 +61,21 @@ async fn log_in(socket: TcpStream, shared: &Shared) -> io::Result<Option<(Channe
             return refuse(socket, out).await.map(|()| None);
         }
     };
-    let entry = shared.cancels.enter().map_err(|what| PgError::fatal(INTERNAL, what));
-    let started = entry.and_then(|entry| {
-        let cancelled = entry.cancelled.clone();
-        Session::start(shared, access, &parameters, entry, &mut out)
-            .map(|session| (session, cancelled))
-    });
+    let user = parameters.iter().find(|(name, _)| name == "user");
+    let user = user.map_or("", |(_, user)| user.as_str());
+    let entry = shared.cancels.enter(user).map_err(|what| PgError::fatal(INTERNAL, what));
+    let started =
+        entry.and_then(|entry| Session::start(shared, access, &parameters, entry, &mut out));
     match started {
-        Ok((session, cancelled)) => {
+        Ok(session) => {
             let limits = FrameLimits {
                 max_bytes: shared.limits.max_message_bytes,
                 stall: shared.limits.stall,
                 memory_wait: MEMORY_WAIT,
                 budget: std::sync::Arc::clone(&shared.budget),
             };
-            let mut channel = Channel::new(socket, limits, cancelled, shared.stopping.clone());
+            let stopping = shared.stopping.clone();
+            let mut channel = Channel::new(socket, limits, session.entry(), stopping);
             channel.out = out;
             Ok(Some((channel, session)))
         }

@@ -2,7 +2,7 @@
 
 use halite_sql::datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use halite_sql::datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
-use halite_sql::{TransactionStatement, check_query, transaction_modes};
+use halite_sql::{CopyStatement, TransactionStatement, check_query, transaction_modes};
 
 use super::settings::READ_ONLY_DEFAULT;
 use crate::error::{LIMIT_EXCEEDED, NOT_SUPPORTED, PgError, Result, SYNTAX};
@@ -36,6 +36,8 @@ pub(super) enum Command {
     Move { name: String, rows: Option<usize> },
     /// CLOSE; `None` for all cursors.
     Close(Option<String>),
+    /// COPY, with its text.
+    Copy(Box<CopyStatement>, String),
     /// Accepted, as there is nothing to do: UNLISTEN, transaction modes that hold anyway.
     Nothing(&'static str),
 }
@@ -43,7 +45,8 @@ pub(super) enum Command {
 /// Bytes of a statement, as in `halite-sql`.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 /// First words of the statements that may be the session's own.
-const OWN: [&str; 23] = [
+const OWN: [&str; 24] = [
+    "COPY",
     "SET",
     "SHOW",
     "RESET",
@@ -113,6 +116,10 @@ pub(super) fn read(text: &str) -> Result<Option<Command>> {
         return Ok(None);
     }
     let words = words(text)?;
+    if words.first().is_some_and(|word| word.upper == "COPY") {
+        let copy = CopyStatement::read(text)?;
+        return Ok(Some(Command::Copy(Box::new(copy), text.to_owned())));
+    }
     let upper: Vec<&str> = words.iter().map(|word| word.upper.as_str()).collect();
     let unsupported = |what: &str| Err(PgError::new(NOT_SUPPORTED, what));
     Ok(Some(match upper.as_slice() {

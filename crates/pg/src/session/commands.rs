@@ -105,6 +105,7 @@ impl Session {
                 self.portals.remove(name);
                 "CLOSE CURSOR".to_owned()
             }
+            Command::Copy(copy, text) => super::copy::copy(&self.sql, copy, text, channel).await?,
             Command::Nothing(tag) => (*tag).to_owned(),
         };
         Ok(Outcome::Tag(tag))

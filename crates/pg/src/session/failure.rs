@@ -4,7 +4,7 @@ use crate::connection::io::Gone;
 use crate::error::PgError;
 
 /// Why a message was not worked off.
-pub(super) enum Failure {
+pub(crate) enum Failure {
     Error(PgError),
     Gone,
 }

@@ -6,11 +6,13 @@
 //! statement.rs    a statement, prepared       portal.rs     a running one, and its rows
 //! simple.rs       Query                       extended.rs   Parse, Bind, Describe, Execute ..
 //! labels.rs       names of columns            transaction.rs  BEGIN, COMMIT, savepoints
+//! copy.rs         COPY in both directions
 //! failure.rs      why a message failed        kept.rs       what is kept by name, and its bytes
 //! ```
 
 mod command;
 mod commands;
+mod copy;
 mod extended;
 mod failure;
 mod kept;
@@ -22,22 +24,33 @@ mod statement;
 mod transaction;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::time::Duration;
 
 use halite_sql::{Access, Settings as SqlSettings, SqlContext};
 
-use crate::catalog;
+use crate::catalog::{self, Caller};
 use crate::config::Limits;
 use crate::connection::io::Channel;
 use crate::connection::{CancelEntry, Shared};
-use crate::error::{LIMIT_EXCEEDED, OUT_OF_MEMORY, PROTOCOL_VIOLATION, PgError, Result};
-use crate::wire::backend::Severity;
+use crate::error::{
+    IDLE_SESSION, IDLE_TRANSACTION, LIMIT_EXCEEDED, OUT_OF_MEMORY, PROTOCOL_VIOLATION, PgError,
+    Result,
+};
+use crate::wire::backend::{Severity, TransactionState};
 use crate::wire::{Backend, Message};
-use failure::Failure;
+pub(crate) use failure::Failure;
 use kept::Kept;
 use portal::Portal;
-use settings::Settings;
+use settings::{IDLE_TIMEOUT, IDLE_TRANSACTION_TIMEOUT, Settings, read_ms};
 use statement::Statement;
 use transaction::Transaction;
+
+/// How long a session may idle.
+struct IdleTimeout {
+    setting: &'static str,
+    code: &'static str,
+    time: Duration,
+}
 
 /// Session after the login.
 pub(crate) struct Session {
@@ -51,6 +64,8 @@ pub(crate) struct Session {
     portals: Kept<Portal>,
     /// `true` after an error of the extended protocol, up to the next Sync.
     is_skipping: bool,
+    /// `true` once the client was told that the session is ready.
+    is_idle: bool,
     entry: CancelEntry,
 }
 
@@ -71,7 +86,9 @@ impl Session {
         let user = user.map_or("", |(_, user)| user.as_str());
         let sql = shared.sql.another().with_access(access);
         let settings = Arc::new(RwLock::new(Settings::new(user)));
-        let sql = catalog::with_functions(sql, user, entry.number, &settings);
+        let sql = sql.with_name(entry.number, user);
+        let caller = Caller { user: user.to_owned(), access, cancels: shared.cancels.clone() };
+        let sql = catalog::with_functions(sql, &caller, entry.number, &settings);
         let change = |settings: &mut SqlSettings| {
             settings.statement_timeout = limits.statement_timeout;
             settings.max_rows_examined = limits.max_rows_examined;
@@ -87,6 +104,7 @@ impl Session {
             statements: Kept::default(),
             portals: Kept::default(),
             is_skipping: false,
+            is_idle: true,
             entry,
         };
         session.set_at_start(parameters).map_err(PgError::into_fatal)?;
@@ -94,6 +112,11 @@ impl Session {
         out.key_data(session.entry.number, session.entry.secret);
         out.ready(session.transaction.state());
         Ok(session)
+    }
+
+    /// Returns what ends its statements and itself.
+    pub(crate) fn entry(&self) -> &CancelEntry {
+        &self.entry
     }
 
     /// Returns the settings of PostgreSQL.
@@ -107,7 +130,7 @@ impl Session {
             return;
         }
         loop {
-            let message = channel.next().await;
+            let message = self.next_message(&mut channel).await;
             let done = match message {
                 Ok(Some(Message::Terminate) | None) => break,
                 Ok(Some(message)) => self.work_off(message, &mut channel).await,
@@ -126,6 +149,33 @@ impl Session {
         // Scans end before the client is waited for.
         self.portals.clear();
         channel.close().await;
+    }
+
+    /// Waits for the next message, not longer than the session may idle.
+    async fn next_message(&mut self, channel: &mut Channel) -> Result<Option<Message>> {
+        let timeout = if self.is_idle { self.idle_timeout() } else { None };
+        let next = channel.next();
+        let message = match timeout {
+            None => next.await,
+            Some(timeout) => {
+                let Ok(message) = tokio::time::timeout(timeout.time, next).await else {
+                    let text = format!("nothing came for as long as {} says", timeout.setting);
+                    return Err(PgError::fatal(timeout.code, text));
+                };
+                message
+            }
+        };
+        self.is_idle = matches!(message, Ok(Some(Message::Query(_) | Message::Sync)));
+        message
+    }
+
+    fn idle_timeout(&self) -> Option<IdleTimeout> {
+        let (setting, code) = match self.transaction.state() {
+            TransactionState::Idle => (IDLE_TIMEOUT, IDLE_SESSION),
+            _ => (IDLE_TRANSACTION_TIMEOUT, IDLE_TRANSACTION),
+        };
+        let ms = self.settings().get(setting).and_then(read_ms)?;
+        (ms > 0).then(|| IdleTimeout { setting, code, time: Duration::from_millis(ms) })
     }
 
     /// Works off a message. Errors of statements have been told already; what is returned ends the

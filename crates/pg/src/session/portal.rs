@@ -84,6 +84,8 @@ pub(super) struct Portal {
     current: Option<Batch>,
     /// Rows since the last tag.
     sent: usize,
+    /// `true` once the client decides when the next rows are sent.
+    pub(super) is_suspended: bool,
 }
 
 /// Rows that wait to be sent.
@@ -112,6 +114,7 @@ impl Portal {
             verb,
             current: None,
             sent: 0,
+            is_suspended: false,
         }
     }
 
@@ -148,6 +151,11 @@ impl Portal {
         channel: &mut Channel,
     ) -> Result<Ran, Failure> {
         let mut left = if most == 0 { usize::MAX } else { most };
+        if let Source::Answer(answer) = &mut self.source
+            && std::mem::take(&mut self.is_suspended)
+        {
+            answer.restart_timeout();
+        }
         loop {
             if let Some(batch) = &mut self.current {
                 while batch.at < batch.rows && left > 0 {
@@ -158,14 +166,16 @@ impl Portal {
                     batch.at += 1;
                     left -= 1;
                     self.sent += 1;
-                    channel.flush_if_full().await?;
+                    channel.flush_rows().await?;
                 }
                 if batch.at < batch.rows {
+                    self.is_suspended = true;
                     return Ok(Ran::Suspended);
                 }
             }
             // A client that has the rows it wanted does not wait to learn whether more follow.
             if left == 0 {
+                self.is_suspended = true;
                 return Ok(Ran::Suspended);
             }
             if !self.next_batch(channel).await? {

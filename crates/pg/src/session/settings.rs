@@ -26,6 +26,8 @@ enum Values {
     Fixed(&'static str),
     /// On or off.
     Switch,
+    /// A time.
+    Time,
     /// It cannot be set.
     ReadOnly,
 }
@@ -34,6 +36,11 @@ enum Values {
 pub(super) const READ_ONLY_DEFAULT: &str = "default_transaction_read_only";
 /// Setting: whether the transaction that is open only reads. The session of SQL knows.
 pub(super) const READ_ONLY: &str = "transaction_read_only";
+
+/// Setting: how long a session may idle outside of a transaction.
+pub(super) const IDLE_TIMEOUT: &str = "idle_session_timeout";
+/// Setting: how long a session may idle in a transaction.
+pub(super) const IDLE_TRANSACTION_TIMEOUT: &str = "idle_in_transaction_session_timeout";
 
 const fn known(
     name: &'static str,
@@ -44,7 +51,7 @@ const fn known(
     Known { name, default, values, is_reported }
 }
 
-use Values::{Any, Fixed, Only, ReadOnly, Switch};
+use Values::{Any, Fixed, Only, ReadOnly, Switch, Time};
 
 const KNOWN: &[Known] = &[
     known("application_name", "", Any, true),
@@ -56,7 +63,8 @@ const KNOWN: &[Known] = &[
     known(READ_ONLY_DEFAULT, "off", Switch, true),
     known("default_table_access_method", "halite", ReadOnly, false),
     known("extra_float_digits", "1", Any, false),
-    known("idle_in_transaction_session_timeout", "0", Any, false),
+    known(IDLE_TRANSACTION_TIMEOUT, "0", Time, false),
+    known(IDLE_TIMEOUT, "0", Time, false),
     known("in_hot_standby", "off", ReadOnly, true),
     known("integer_datetimes", "on", ReadOnly, true),
     known("intervalstyle", "postgres", Only(&["postgres"]), true),
@@ -160,6 +168,13 @@ impl Settings {
                 })?;
                 if is_on { "on" } else { "off" }.clone_into(&mut self.values[at]);
             }
+            Time if !is_default => {
+                let ms = read_ms(value).ok_or_else(|| {
+                    let text = format!("{value:?} is no time such as 500ms, 5s or 5min");
+                    PgError::new(INVALID_PARAMETER, text)
+                })?;
+                self.values[at] = show_ms(Duration::from_millis(ms));
+            }
             _ if is_default => known.default.clone_into(&mut self.values[at]),
             Only(values) if values.iter().any(|one| one.eq_ignore_ascii_case(value)) => {
                 known.default.clone_into(&mut self.values[at]);
@@ -169,7 +184,7 @@ impl Settings {
                 let text = format!("{name} is always {} here, and not {value:?}", values[0]);
                 return Err(PgError::new(NOT_SUPPORTED, text));
             }
-            ReadOnly => {
+            ReadOnly | Time => {
                 let text = format!("{name} cannot be set");
                 return Err(PgError::new(INVALID_PARAMETER, text));
             }

@@ -99,6 +99,7 @@ impl Session {
         }
         self.check_portals()?;
         cursor.is_held = is_held;
+        cursor.is_suspended = true;
         self.portals.insert(name, cursor, 0);
         Ok(())
     }

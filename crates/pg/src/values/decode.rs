@@ -28,17 +28,29 @@ pub(crate) fn value(
     oid: Oid,
     field: &Field,
 ) -> Result<ScalarValue> {
+    value_of_column(value, is_binary, oid, field).map_err(|error| {
+        let message = format!("parameter {}: {}", field.name(), error.message);
+        PgError::new(error.code, message)
+    })
+}
+
+/// Reads a value, as [`value`] does; its errors name no parameter.
+///
+/// # Errors
+/// Text or bytes that are no value of the type.
+pub(crate) fn value_of_column(
+    value: Option<&Bytes>,
+    is_binary: bool,
+    oid: Oid,
+    field: &Field,
+) -> Result<ScalarValue> {
     let Some(bytes) = value else { return Ok(ScalarValue::try_from(field.data_type())?) };
-    let read = match (list::items_of(field), is_binary) {
+    match (list::items_of(field), is_binary) {
         (Some(of), true) => list::from_binary(bytes, of),
         (Some(of), false) => list::from_text(utf8(bytes)?, of),
         (None, true) => binary(bytes, oid, field),
         (None, false) => from_text(utf8(bytes)?, oid, field),
-    };
-    read.map_err(|error| {
-        let message = format!("parameter {}: {}", field.name(), error.message);
-        PgError::new(error.code, message)
-    })
+    }
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str> {

@@ -64,7 +64,7 @@ impl Column {
         Ok(Self { oid, values: values(oid, field, array)? })
     }
 
-    pub(super) fn is_null(&self, row: usize) -> bool {
+    pub(crate) fn is_null(&self, row: usize) -> bool {
         match &self.values {
             Values::Null => true,
             Values::Bool(array) => array.is_null(row),
@@ -109,7 +109,7 @@ impl Column {
     }
 
     /// Returns the text of a value that is not null.
-    pub(super) fn text(&self, row: usize) -> Result<String> {
+    pub(crate) fn text(&self, row: usize) -> Result<String> {
         Ok(match &self.values {
             Values::Null => String::new(),
             Values::Bool(array) => if array.value(row) { "t" } else { "f" }.to_owned(),

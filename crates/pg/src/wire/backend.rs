@@ -157,6 +157,25 @@ impl Backend {
         self.message(b'C', |body| text(body, tag));
     }
 
+    /// Rows of COPY follow: `H` to the client, `G` from it.
+    pub(crate) fn copy_response(&mut self, kind: u8, is_binary: bool, columns: usize) {
+        self.message(kind, |body| {
+            body.put_u8(u8::from(is_binary));
+            let columns = i16::try_from(columns).unwrap_or(i16::MAX);
+            body.put_i16(columns);
+            (0..columns).for_each(|_| body.put_i16(i16::from(is_binary)));
+        });
+    }
+
+    /// Row of COPY.
+    pub(crate) fn copy_data(&mut self, row: &[u8]) {
+        self.message(b'd', |body| body.put_slice(row));
+    }
+
+    pub(crate) fn copy_done(&mut self) {
+        self.message(b'c', |_| {});
+    }
+
     pub(crate) fn parameter_description(&mut self, types: &[u32]) {
         self.message(b't', |body| {
             body.put_u16(u16::try_from(types.len()).unwrap_or(u16::MAX));

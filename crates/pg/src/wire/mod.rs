@@ -9,5 +9,5 @@ pub(crate) mod frames;
 pub(crate) mod frontend;
 
 pub(crate) use backend::Backend;
-pub(crate) use cursor::Malformed;
+pub(crate) use cursor::{Cursor, Malformed};
 pub(crate) use frontend::{Message, Target};

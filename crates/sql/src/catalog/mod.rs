@@ -23,6 +23,7 @@ use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use halite_types::{Cluster, ErrorKind, TableDescriptor, TableName};
 
 use crate::error::{Result, SqlError};
+use crate::session::queries::Queries;
 use crate::session::settings::Settings;
 use provider::HaliteTable;
 pub(crate) use system::{SYSTEM_SCHEMA, SYSTEM_TABLES};
@@ -49,6 +50,8 @@ struct Registered {
 pub(crate) struct HaliteCatalog {
     pub(crate) cluster: Arc<dyn Cluster>,
     pub(crate) settings: Arc<RwLock<Settings>>,
+    /// Statements of all sessions.
+    pub(crate) queries: Arc<Queries>,
     /// Tables that a program registered with the session.
     registered: Arc<Registered>,
     /// Names of namespaces and tables, for the calls that cannot wait for the cluster.
@@ -70,7 +73,13 @@ impl fmt::Debug for HaliteCatalog {
 
 impl HaliteCatalog {
     pub(crate) fn new(cluster: Arc<dyn Cluster>, settings: Arc<RwLock<Settings>>) -> Self {
-        Self { cluster, settings, registered: Arc::default(), names: RwLock::default() }
+        Self {
+            cluster,
+            settings,
+            queries: Arc::default(),
+            registered: Arc::default(),
+            names: RwLock::default(),
+        }
     }
 
     /// Creates the catalog of another session, with the same registered tables.
@@ -78,6 +87,7 @@ impl HaliteCatalog {
         Self {
             cluster: Arc::clone(&self.cluster),
             settings,
+            queries: Arc::clone(&self.queries),
             registered: Arc::clone(&self.registered),
             names: RwLock::default(),
         }

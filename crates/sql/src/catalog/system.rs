@@ -1,11 +1,12 @@
-//! System tables: `halite.tables`, `halite.columns`, `halite.regions`, `halite.settings`. They are
-//! computed when a statement names them.
+//! System tables: `halite.tables`, `halite.columns`, `halite.regions`, `halite.queries`,
+//! `halite.settings`. They are computed when a statement names them.
 
 use std::sync::{Arc, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use datafusion::arrow::array::{
-    ArrayRef, BinaryViewBuilder, BooleanArray, Int64Array, RecordBatch, StringViewArray,
-    StringViewBuilder, UInt64Array,
+    ArrayRef, BinaryViewBuilder, BooleanArray, Float64Array, Int64Array, RecordBatch,
+    StringViewArray, StringViewBuilder, TimestampMicrosecondArray, UInt64Array,
 };
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
@@ -17,11 +18,13 @@ use super::HaliteCatalog;
 use super::describe::{ColumnLine, column_lines};
 use super::shape::TableShape;
 use crate::error::{Result, SqlError};
+use crate::parse::without_values;
+use crate::session::queries::{QueryLine, QueryState};
 
 /// Schema of the system tables.
 pub(crate) const SYSTEM_SCHEMA: &str = "halite";
 /// Names of the system tables.
-pub(crate) const SYSTEM_TABLES: [&str; 4] = ["columns", "regions", "settings", "tables"];
+pub(crate) const SYSTEM_TABLES: [&str; 5] = ["columns", "queries", "regions", "settings", "tables"];
 
 /// Returns a system table; `None` if there is none of that name.
 pub(super) async fn table(
@@ -32,6 +35,7 @@ pub(super) async fn table(
         "tables" => tables(catalog).await?,
         "columns" => columns(catalog).await?,
         "regions" => regions(catalog).await?,
+        "queries" => queries(&catalog.queries.lines()),
         "settings" => settings(catalog),
         _ => return Ok(None),
     };
@@ -123,6 +127,39 @@ async fn regions(catalog: &HaliteCatalog) -> Result<Columns> {
         ("bytes", number(|load| load.store_file_bytes), false),
         ("memstore_bytes", number(|load| load.memstore_bytes), false),
     ])
+}
+
+fn queries(lines: &[QueryLine]) -> Columns {
+    let texts: Vec<String> = lines.iter().map(|line| without_values(&line.text)).collect();
+    let micros = |time: SystemTime| {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    };
+    let began = lines.iter().map(|line| micros(line.began));
+    let began = TimestampMicrosecondArray::from_iter_values(began).with_timezone("+00:00");
+    let number = |pick: fn(&QueryLine) -> u64| -> ArrayRef {
+        let numbers = lines.iter().map(|line| i64::try_from(pick(line)).unwrap_or(i64::MAX));
+        Arc::new(Int64Array::from_iter_values(numbers))
+    };
+    let error = |line: &QueryLine| match line.state {
+        QueryState::Failed(state) => Some(state.code()),
+        _ => None,
+    };
+    let errors: StringViewArray = lines.iter().map(error).collect();
+    let ms = lines.iter().map(|line| line.took.as_secs_f64() * 1000.0);
+    vec![
+        ("id", number(|line| line.id), false),
+        ("pid", number(|line| u64::from(line.who.session)), false),
+        ("user_name", text(lines.iter().map(|line| line.who.user.as_ref())), false),
+        ("state", text(lines.iter().map(|line| line.state.name())), false),
+        ("error", Arc::new(errors), true),
+        ("started", Arc::new(began), false),
+        ("ms", Arc::new(Float64Array::from_iter_values(ms)), false),
+        ("rows_examined", number(|line| line.rows_examined), false),
+        ("rows_returned", number(|line| line.rows_returned), false),
+        ("rows_written", number(|line| line.rows_written), false),
+        ("query", text(texts.iter().map(String::as_str)), false),
+    ]
 }
 
 fn settings(catalog: &HaliteCatalog) -> Columns {

@@ -169,7 +169,10 @@ fn unsupported(at: &TokenWithSpan, what: &str) -> SqlError {
         "MERGE" => "INSERT .. ON CONFLICT (key) DO UPDATE SET .. writes rows that may be there",
         "REPLACE" => "UPSERT INTO t (columns) VALUES (..) writes over a row that is there",
         "TRUNCATE" => "DELETE FROM t deletes its rows one by one, truncate in halite shell at once",
-        "COPY" => "INSERT INTO t SELECT .. copies rows of a query, halite key put rows of a file",
+        "COPY" => {
+            "it is a statement of the port for clients of PostgreSQL, and \\copy one of halite sql; \
+             INSERT INTO t SELECT .. copies rows of a query"
+        }
         "SAVEPOINT" => "there are no transactions: every statement is final",
         _ => {
             "tables are declared by CREATE TABLE .. ROW KEY (..), and altered and dropped by halite \

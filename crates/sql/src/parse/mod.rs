@@ -1,9 +1,11 @@
 //! From text to one statement: `split.rs` finds the ends of statements, `tokens.rs` reads the tokens
 //! of one and checks its limits, `kind.rs` tells what it is (`transaction.rs`: BEGIN, COMMIT, ROLLBACK),
-//! `history.rs` reads what follows a table in this dialect alone, `table.rs` reads `TABLE t`.
+//! `history.rs` reads what follows a table in this dialect alone, `table.rs` reads `TABLE t`,
+//! `masked.rs` takes values out of a text.
 
 mod history;
 mod kind;
+mod masked;
 mod split;
 mod table;
 mod tokens;
@@ -15,4 +17,5 @@ pub use transaction::{TransactionStatement, transaction_modes};
 
 pub(crate) use history::{AS_OF_HINT, VERSIONS_HINT};
 pub(crate) use kind::{Explain, Kind, is_show_create, is_word, kind_of};
+pub(crate) use masked::without_values;
 pub(crate) use tokens::{parse_query, tokens_of};

@@ -1,6 +1,7 @@
 //! Result of a statement.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
@@ -9,6 +10,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 
 use super::interrupt::Running;
+use super::queries::{Query, QueryState};
 use super::statement::StatementContext;
 use crate::direct::DirectRows;
 use crate::error::{Result, SqlError, SqlState};
@@ -21,6 +23,8 @@ pub struct Answer {
     command: Option<String>,
     statement: Arc<StatementContext>,
     deadline: Option<Instant>,
+    /// The statement in the list of those that run, up to its end.
+    query: Option<Query>,
 }
 
 enum Rows {
@@ -46,7 +50,14 @@ fn with_plain_batch(batch: RecordBatch) -> Result<RecordBatch> {
 impl Answer {
     pub(super) fn command(tag: impl Into<String>, statement: Arc<StatementContext>) -> Self {
         let schema = Arc::new(Schema::empty());
-        Self { schema, rows: None, command: Some(tag.into()), statement, deadline: None }
+        Self {
+            schema,
+            rows: None,
+            command: Some(tag.into()),
+            statement,
+            deadline: None,
+            query: None,
+        }
     }
 
     /// Result of a statement that wrote, with the rows of its RETURNING.
@@ -63,7 +74,7 @@ impl Answer {
 
     pub(super) fn known(batch: RecordBatch, statement: Arc<StatementContext>) -> Self {
         let (schema, rows) = (batch.schema(), Some(Rows::Known(batch)));
-        Self { schema, rows, command: None, statement, deadline: None }
+        Self { schema, rows, command: None, statement, deadline: None, query: None }
     }
 
     pub(super) fn direct(
@@ -73,7 +84,7 @@ impl Answer {
     ) -> Self {
         let schema = Arc::clone(rows.schema());
         let rows = Some(Rows::Direct(Box::new(rows)));
-        Self { schema, rows, command: None, statement, deadline }
+        Self { schema, rows, command: None, statement, deadline, query: None }
     }
 
     pub(super) fn stream(
@@ -83,7 +94,28 @@ impl Answer {
     ) -> Self {
         let schema = with_plain_names(&rows.schema());
         let rows = Some(Rows::Running(Running::new(rows, Arc::clone(&statement))));
-        Self { schema, rows, command: None, statement, deadline }
+        Self { schema, rows, command: None, statement, deadline, query: None }
+    }
+
+    /// Keeps the statement in the list of those that run while there are rows to come.
+    pub(super) fn with_query(mut self, query: Query) -> Self {
+        match &self.rows {
+            Some(Rows::Direct(_) | Rows::Running(_)) => {
+                query.set_waiting(true);
+                self.query = Some(query);
+            }
+            None => query.end(QueryState::Done),
+            Some(Rows::Known(rows)) => {
+                self.statement.returned.store(rows.num_rows() as u64, Ordering::Relaxed);
+                query.end(QueryState::Done);
+            }
+        }
+        self
+    }
+
+    /// Lets `statement_timeout` begin anew, as for each part of the rows that a client asks for.
+    pub fn restart_timeout(&mut self) {
+        self.deadline = self.deadline.and(deadline(self.statement.settings.statement_timeout));
     }
 
     /// Returns the tag of a command, such as `CREATE TABLE` or `UPDATE 2`. Statements with RETURNING
@@ -107,6 +139,28 @@ impl Answer {
     /// # Errors
     /// The error that ended the statement. `Cancelled` after `statement_timeout`.
     pub async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(query) = &self.query {
+            query.set_waiting(false);
+        }
+        let next = self.next_rows().await;
+        let state = match &next {
+            Ok(Some(rows)) => {
+                if let Some(query) = &self.query {
+                    self.statement.returned.fetch_add(rows.num_rows() as u64, Ordering::Relaxed);
+                    query.set_waiting(true);
+                }
+                return next;
+            }
+            Ok(None) => QueryState::Done,
+            Err(error) => QueryState::Failed(error.state),
+        };
+        if let Some(query) = self.query.take() {
+            query.end(state);
+        }
+        next
+    }
+
+    async fn next_rows(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             let batch = match self.rows.take() {
                 None => return Ok(None),

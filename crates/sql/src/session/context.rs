@@ -17,6 +17,7 @@ use super::access::Access;
 use super::answer::{Answer, deadline, within};
 use super::block::Block;
 use super::planner::{self, Rewrite, Way};
+use super::queries::{QueryState, Who};
 use super::query_shape::QueryShape;
 use super::recent::Recent;
 use super::settings::{Direct, Settings};
@@ -57,6 +58,7 @@ pub struct SqlContext {
     pub(super) block: Block,
     rewrite: Option<Arc<Rewrite>>,
     pub(super) recent: Recent,
+    pub(super) who: Who,
 }
 
 impl SqlContext {
@@ -73,6 +75,7 @@ impl SqlContext {
             block: Block::default(),
             rewrite: None,
             recent: Recent::default(),
+            who: Who::default(),
         }
     }
 
@@ -86,13 +89,22 @@ impl SqlContext {
         let session = planner::session(&catalog, Some(self.session.runtime_env()));
         let (access, rewrite) = (self.access, self.rewrite.clone());
         let (block, recent) = (Block::default(), Recent::default());
-        Self { catalog, settings, session, access, block, rewrite, recent }
+        let who = self.who.clone();
+        Self { catalog, settings, session, access, block, rewrite, recent, who }
     }
 
     /// Restricts what the session may run; by default it may run everything.
     #[must_use]
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
+        self
+    }
+
+    /// Names the session and its user in `halite.queries`: `session` is a number, as that of a
+    /// process.
+    #[must_use]
+    pub fn with_name(mut self, session: u32, user: &str) -> Self {
+        self.who = Who { session, user: Arc::from(user) };
         self
     }
 
@@ -167,6 +179,22 @@ impl SqlContext {
 
     pub(super) async fn run_with(&self, text: &str, values: Vec<ScalarValue>) -> Result<Answer> {
         let statement = Arc::new(StatementContext::new(self.settings()));
+        let query = self.catalog.queries.begin(&self.who, text, &statement);
+        match Box::pin(self.run_statement(text, values, statement)).await {
+            Ok(answer) => Ok(answer.with_query(query)),
+            Err(error) => {
+                query.end(QueryState::Failed(error.state));
+                Err(error)
+            }
+        }
+    }
+
+    async fn run_statement(
+        &self,
+        text: &str,
+        values: Vec<ScalarValue>,
+        statement: Arc<StatementContext>,
+    ) -> Result<Answer> {
         let deadline = deadline(statement.settings.statement_timeout);
         let kind = kind_of(tokens_of(text)?)?;
         self.access.check(&kind, text)?;

@@ -4,7 +4,7 @@
 //! what follows the tables of FROM (`history.rs`: versions and times), `literals.rs` reads text that
 //! is compared with UUIDs and addresses, `write.rs` runs statements that write, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
 //! sums fail that wrap around, `growth.rs` functions that would make huge values; `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
-//! types and values are in `parameters.rs`, and `recent.rs` remembers the last ones; `access.rs` says who may run what, and `interrupt.rs`
+//! types and values are in `parameters.rs`, and `recent.rs` remembers the last ones; `queries.rs` lists what runs; `load.rs` writes the rows of COPY; `access.rs` says who may run what, and `interrupt.rs`
 //! ends statements.
 
 mod access;
@@ -17,10 +17,12 @@ mod history;
 pub(crate) mod interrupt;
 pub(crate) mod large_stack;
 pub(crate) mod literals;
+mod load;
 pub(crate) mod overflow;
 pub(crate) mod parameters;
 pub(crate) mod planner;
 mod prepared;
+pub(crate) mod queries;
 mod query_shape;
 mod recent;
 pub(crate) mod relations;
@@ -32,6 +34,7 @@ mod write;
 pub use access::Access;
 pub use answer::Answer;
 pub use context::SqlContext;
+pub use load::Loader;
 pub use planner::Rewrite;
 pub use prepared::Prepared;
 pub use settings::Settings;

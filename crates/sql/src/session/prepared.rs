@@ -14,6 +14,7 @@ use datafusion::common::ScalarValue;
 use super::access::Access;
 use super::answer::{Answer, deadline, within};
 use super::context::SqlContext;
+use super::queries::QueryState;
 use super::query_shape::{Kept, QueryShape};
 use super::settings::Direct;
 use super::statement::StatementContext;
@@ -202,9 +203,35 @@ impl SqlContext {
         if settings.direct == Direct::Off {
             return Ok(None);
         }
+        let kept = prepared.kept();
+        if matches!(kept, Kept::Nothing) {
+            return Ok(None);
+        }
         let statement = Arc::new(StatementContext::new(settings));
+        let query = self.catalog.queries.begin(&self.who, &prepared.text, &statement);
+        match self.run_plan(prepared, kept, values, statement).await {
+            Ok(Some(answer)) => Ok(Some(answer.with_query(query))),
+            Ok(None) => {
+                // It runs again, as another one.
+                query.forget();
+                Ok(None)
+            }
+            Err(error) => {
+                query.end(QueryState::Failed(error.state));
+                Err(error)
+            }
+        }
+    }
+
+    async fn run_plan(
+        &self,
+        prepared: &Prepared,
+        kept: Kept,
+        values: &[ScalarValue],
+        statement: Arc<StatementContext>,
+    ) -> Result<Option<Answer>> {
         let deadline = deadline(statement.settings.statement_timeout);
-        match prepared.kept() {
+        match kept {
             Kept::Nothing => Ok(None),
             Kept::Query(template) => {
                 let current = template.is_current(&self.catalog, &statement.settings);
@@ -245,7 +272,7 @@ impl SqlContext {
 
 /// Returns a value as the type of its parameter where that loses nothing; a value beyond the type
 /// is compared as it is, and matches nothing.
-fn fitting(value: &ScalarValue, ty: &DataType) -> ScalarValue {
+pub(super) fn fitting(value: &ScalarValue, ty: &DataType) -> ScalarValue {
     if value.data_type() == *ty {
         return value.clone();
     }

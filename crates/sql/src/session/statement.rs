@@ -13,6 +13,8 @@ pub(crate) struct StatementContext {
     pub(crate) settings: Settings,
     /// Rows that all scans received.
     pub(crate) examined: AtomicU64,
+    /// Rows that its reader has received.
+    pub(crate) returned: AtomicU64,
     /// Rows that the statement wrote, as far as the cluster has answered.
     pub(crate) written: AtomicU64,
     /// Operations on rows so far, answered or not.

@@ -118,6 +118,20 @@ impl WritePlan {
         Ok(fields_of(&known))
     }
 
+    /// Checks that a value may be assigned to a column of an INSERT, by its position among those
+    /// that the statement names.
+    ///
+    /// # Errors
+    /// What is wrong with the value, with the name of the column.
+    pub(crate) fn check_value(&self, at: usize, value: &ScalarValue) -> Result<()> {
+        let PlanKind::Insert(plan) = self.kind.as_ref() else { return Ok(()) };
+        let column = plan.columns.get(at).and_then(|column| row::position(*column));
+        let Some(column) = column.and_then(|at| plan.target.shape.columns.get(at)) else {
+            return Ok(());
+        };
+        values::assign(&column.name, column.ty, value).map(drop)
+    }
+
     /// Returns the columns of RETURNING; `None` without it.
     pub(crate) fn returning_schema(&self) -> Option<SchemaRef> {
         match self.kind.as_ref() {

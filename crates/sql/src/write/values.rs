@@ -46,6 +46,9 @@ fn of_text(ty: FieldType, text: &str) -> Result<Value<'static>> {
     match ty {
         FieldType::String | FieldType::Char(_) => Ok(Value::Text(Cow::Owned(text.to_owned()))),
         FieldType::Bytes | FieldType::Fixed(_) => Ok(Value::Bytes(Cow::Owned(bytes_of(text)))),
+        FieldType::Bool => boolean(text).map(Value::Bool).ok_or_else(|| {
+            invalid(format!("{text:?} is no {ty}; true and false are, and t, f, yes, no, on, off"))
+        }),
         FieldType::Timestamp(_) | FieldType::Date => {
             // As in conditions; the forms of the row-key language besides.
             let cast = ScalarValue::Utf8View(Some(text.to_owned())).cast_to(&arrow_type(ty));
@@ -64,6 +67,15 @@ fn of_text(ty: FieldType, text: &str) -> Result<Value<'static>> {
             let state = if is_outside { SqlState::OutOfRange } else { SqlState::InvalidValue };
             SqlError::new(state, what)
         }),
+    }
+}
+
+/// Reads the words that PostgreSQL takes for true and false.
+fn boolean(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "t" | "yes" | "y" | "on" | "1" => Some(true),
+        "false" | "f" | "no" | "n" | "off" | "0" => Some(false),
+        _ => None,
     }
 }
 
