@@ -18,6 +18,8 @@ Statements end with a semicolon. Commands:
   \\d            the tables
   \\d TABLE      the columns of a table
   \\dt           the tables
+  \\copy T FROM 'FILE' [csv header]    rows of a file into a table
+  \\copy {T | (QUERY)} TO 'FILE' [..]  rows into a file
   \\i FILE       run the statements of a file
   \\timing       print the time of each statement, or no longer
   \\x            print one line per value, or no longer
@@ -29,6 +31,7 @@ Ctrl-C ends the running statement.";
 enum Command<'l> {
     Statement(String),
     File(&'l str),
+    Copy(&'l str),
     Timing,
     Expanded,
     Help,
@@ -100,6 +103,9 @@ fn run_command(runner: &mut Runner, line: &str) -> anyhow::Result<bool> {
             }
             Err(error) => writeln!(io::stderr(), "{path}: {error}")?,
         },
+        Command::Copy(text) => {
+            runner.copy(text)?;
+        }
         Command::Timing => {
             runner.timing = !runner.timing;
             writeln!(out, "timing is {}", on(runner.timing))?;
@@ -122,6 +128,7 @@ fn command(line: &str) -> Command<'_> {
     match (name, rest.trim().trim_end_matches(';')) {
         ("\\d" | "\\dt", "") => Command::Statement("SHOW TABLES".to_owned()),
         ("\\d", table) => Command::Statement(format!("DESCRIBE {table}")),
+        ("\\copy", text) if !text.is_empty() => Command::Copy(text),
         ("\\i", path) if !path.is_empty() => Command::File(path),
         ("\\timing", "") => Command::Timing,
         ("\\x", "") => Command::Expanded,
@@ -142,6 +149,7 @@ mod tests {
         assert_eq!(command("\\i a b.sql"), Command::File("a b.sql"));
         assert_eq!(command("\\timing"), Command::Timing);
         assert_eq!(command("\\q"), Command::Quit);
-        assert_eq!(command("\\copy"), Command::Unknown);
+        assert_eq!(command("\\copy t from 'x';"), Command::Copy("t from 'x'"));
+        assert_eq!(command("\\nothing"), Command::Unknown);
     }
 }

@@ -1,5 +1,6 @@
 //! `halite sql`: statements to a session of SQL, and rows to text.
 
+mod copy;
 mod format;
 mod interactive;
 mod runner;

@@ -8,6 +8,7 @@ use halite::SqlContext;
 use halite::sql::{Answer, SqlError, SqlState, split_statements};
 use tokio::runtime::Runtime;
 
+use super::copy;
 use super::format::{Format, RowWriter};
 
 /// Rows of a table on a terminal.
@@ -47,6 +48,9 @@ impl Runner {
     /// # Errors
     /// An error of the output.
     pub(crate) fn run_all(&self, text: &str) -> anyhow::Result<bool> {
+        if let Some(copy) = text.trim_start().strip_prefix("\\copy ") {
+            return self.copy(copy.trim_end().trim_end_matches(';'));
+        }
         for statement in split_statements(text) {
             if !self.run_one(statement.text)? {
                 return Ok(false);
@@ -57,10 +61,30 @@ impl Runner {
 
     /// Runs one statement. Ctrl-C ends it.
     pub(super) fn run_one(&self, text: &str) -> anyhow::Result<bool> {
+        self.run(text, self.answer(text))
+    }
+
+    /// Runs `\copy`; `text` is what follows it. Ctrl-C ends it. Returns `true` unless it failed.
+    ///
+    /// # Errors
+    /// An error of the output.
+    pub(super) fn copy(&self, text: &str) -> anyhow::Result<bool> {
+        self.run(text, async {
+            let rows = copy::copy(&self.sql, text).await?;
+            writeln!(io::stderr(), "COPY {rows}").map_err(anyhow::Error::from)?;
+            Ok(())
+        })
+    }
+
+    fn run(
+        &self,
+        text: &str,
+        work: impl Future<Output = Result<(), Failure>>,
+    ) -> anyhow::Result<bool> {
         let started = Instant::now();
         let ran = self.runtime.block_on(async {
             tokio::select! {
-                ran = self.answer(text) => ran,
+                ran = work => ran,
                 _ = tokio::signal::ctrl_c() => Err(Failure::Statement(SqlError::new(
                     SqlState::Cancelled,
                     "cancelled",
