@@ -1,5 +1,6 @@
 //! Tests of the port with a client of PostgreSQL, and with bytes that no client sends.
 
+mod clients;
 mod copy;
 mod door;
 mod hostile;

@@ -1,0 +1,172 @@
+//! Clients that others wrote: psql, and programs in Python. Where they are not installed, the tests
+//! say so and pass, except in CI.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::door::Door;
+
+#[expect(clippy::print_stderr, reason = "who runs the tests should know what did not run")]
+fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}
+
+/// Returns `true` if a program is there.
+fn has(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").stdout(Stdio::null()).status();
+    let is_there = found.is_ok_and(|status| status.success());
+    if !is_there {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "{program} is not installed, and CI skips nothing"
+        );
+        skipped(&format!("{program} is not installed"));
+    }
+    is_there
+}
+
+fn psql(door: &Door, arguments: &[&str]) -> Command {
+    let mut command = Command::new("psql");
+    command.args(["-X", "-w", "-h", "127.0.0.1", "-U", "ann", "-d", "halite", "-p"]);
+    command.arg(door.address.port().to_string()).args(arguments);
+    command.env("PSQL_PAGER", "").env("LC_ALL", "C.UTF-8");
+    command
+}
+
+fn text(output: &Output) -> String {
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    format!("{out}{err}")
+}
+
+/// Runs psql, which must succeed, and returns what it prints.
+fn printed(door: &Door, arguments: &[&str]) -> String {
+    let output = psql(door, arguments).output().expect("psql runs");
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output));
+    text(&output)
+}
+
+#[test]
+fn psql_describes_what_is_there() {
+    if !has("psql") {
+        return;
+    }
+    let door = Door::with_rows(3);
+    door.rows(&door.client(), "UPSERT INTO t (n, name) VALUES (9, NULL)");
+    for (command, expected) in [
+        ("\\l", "halite"),
+        ("\\dn", "public"),
+        ("\\dt", "t"),
+        ("\\d", "t"),
+        ("\\d t", "bigint"),
+        ("\\d+ t", "bigint"),
+        ("\\di", "t"),
+        ("\\dv", ""),
+        ("\\du", ""),
+        ("\\df", ""),
+        ("\\conninfo", "halite"),
+        ("SELECT n, name FROM t WHERE n > 1", "9 |"),
+        ("EXPLAIN SELECT * FROM t WHERE n = 1", "gets"),
+        ("UPDATE t SET v = 5 WHERE n = 1", "UPDATE 1"),
+        ("SELECT query FROM halite.queries", "SELECT query FROM halite.queries"),
+    ] {
+        let shown = printed(&door, &["-c", command]);
+        assert!(shown.contains(expected) && !shown.contains("ERROR"), "{command}: {shown}");
+    }
+    assert!(printed(&door, &["-x", "-c", "SELECT 1 AS one"]).contains("one | 1"));
+    let failed = psql(&door, &["-c", "SELECT nothing\nFROM t"]).output().expect("psql runs");
+    let shown = text(&failed);
+    assert!(!failed.status.success() && shown.contains("LINE 1: SELECT nothing"), "{shown}");
+}
+
+#[test]
+fn psql_copies_files() {
+    if !has("psql") {
+        return;
+    }
+    let door = Door::with_rows(0);
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let rows: Vec<String> = (0..5000).map(|n| format!("{n},\"row, {n}\",{}\n", 2 * n)).collect();
+    let lines = format!("n,name,v\n{}", rows.concat());
+    std::fs::write(file("in.csv"), &lines).expect("a file");
+    let copied = format!("\\copy t from '{}' with (format csv, header match)", file("in.csv"));
+    assert_eq!(printed(&door, &["-c", &copied]), "COPY 5000\n");
+    printed(&door, &["-c", &format!("\\copy t to '{}' csv header", file("out.csv"))]);
+    assert_eq!(std::fs::read_to_string(file("out.csv")).expect("a file"), lines);
+    let binary = format!("\\copy t to '{}' binary", file("out.bin"));
+    assert_eq!(printed(&door, &["-c", &binary]), "COPY 5000\n");
+    printed(&door, &["-c", "DELETE FROM t"]);
+    printed(&door, &["-c", &format!("\\copy t from '{}' binary", file("out.bin"))]);
+    let sum = printed(&door, &["-At", "-c", "SELECT count(*), sum(v) FROM t"]);
+    assert_eq!(sum, "5000|24995000\n");
+    std::fs::write(file("bad.csv"), "9000,a,1\n9001,b,x\n").expect("a file");
+    let bad = psql(&door, &["-c", &format!("\\copy t from '{}' csv", file("bad.csv"))]).output();
+    let bad = text(&bad.expect("psql runs"));
+    assert!(bad.contains("line 2, column v") && bad.contains("1 row(s) were written"), "{bad}");
+}
+
+#[test]
+fn psql_cancels_by_an_interrupt() {
+    if !has("psql") {
+        return;
+    }
+    let door = Door::with_rows(2000);
+    let heavy = "SELECT count(*) FROM t AS a, t AS b, t AS c WHERE a.v + b.v + c.v < 0";
+    let mut command = psql(&door, &["-c", heavy]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("psql runs");
+    let client = door.client();
+    let running = "SELECT 1 FROM halite.queries WHERE state = 'running' AND rows_examined > 0 AND \
+                   query LIKE 'SELECT count(*) FROM t AS a%'";
+    let started = Instant::now();
+    while door.rows(&client, running).is_empty() {
+        assert!(started.elapsed() < Duration::from_secs(20), "it does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::INT).expect("a signal");
+    let shown = text(&child.wait_with_output().expect("psql ends"));
+    assert!(shown.contains("the statement was cancelled by its user"), "{shown}");
+}
+
+/// Returns a Python with the clients, which pip installs once.
+fn python() -> Option<PathBuf> {
+    if !has("python3") {
+        return None;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pg-clients");
+    let (python, done) = (folder.join("bin/python"), folder.join("done"));
+    let wanted = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/requirements.txt");
+    let text = std::fs::read_to_string(&wanted).expect("the list of clients");
+    if std::fs::read_to_string(&done).is_ok_and(|installed| installed == text) {
+        return Some(python);
+    }
+    let run = |command: &mut Command| command.output().is_ok_and(|ran| ran.status.success());
+    let is_installed = run(Command::new("python3").args(["-m", "venv"]).arg(&folder))
+        && run(Command::new(&python).args(["-m", "pip", "install", "-q", "-r"]).arg(&wanted));
+    if !is_installed {
+        assert!(std::env::var_os("CI").is_none(), "pip cannot install {}", wanted.display());
+        skipped(&format!("pip cannot install {}", wanted.display()));
+        return None;
+    }
+    std::fs::write(done, text).expect("the mark that the clients are installed");
+    Some(python)
+}
+
+#[test]
+fn programs_in_python_work() {
+    let Some(python) = python() else { return };
+    for program in ["psycopg_client.py", "sqlalchemy_client.py"] {
+        let door = Door::new();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
+        let ran = Command::new(&python)
+            .arg(folder.join(program))
+            .arg(door.address.port().to_string())
+            .output()
+            .expect("python runs");
+        assert!(ran.status.success(), "{program}: {}", text(&ran));
+    }
+}
