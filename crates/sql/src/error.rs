@@ -159,7 +159,7 @@ impl SqlError {
         Self::new(SqlState::BadCopyData, format!("line {line}: {what}"))
     }
 
-    /// Adds where a value of COPY stands: its line, and its column by name.
+    /// Adds where a value of COPY is: its line, and its column by name.
     #[must_use]
     pub fn at_field(mut self, line: u64, column: &str) -> Self {
         self.message = format!("line {line}, column {column}: {}", self.message);

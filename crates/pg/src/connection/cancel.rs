@@ -30,7 +30,7 @@ struct Session {
     terminate: watch::Sender<bool>,
 }
 
-/// What a session is told to end.
+/// What a signal ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Signal {
     /// The running statement.
@@ -39,7 +39,7 @@ pub(crate) enum Signal {
     Session,
 }
 
-/// What came of a signal.
+/// Result of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signalled {
     Done,

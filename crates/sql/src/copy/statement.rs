@@ -92,7 +92,7 @@ impl CopyStatement {
         Reader { text, tokens: &tokens, at: 1 }.statement()
     }
 
-    /// Reads what follows `\copy`, where a file of the client stands in place of STDIN and STDOUT.
+    /// Reads what follows `\copy`, where a file of the client is in place of STDIN and STDOUT.
     /// Returns it as the statement to run, its text, and the file; `None` for standard input and
     /// output.
     ///

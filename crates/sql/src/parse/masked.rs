@@ -3,9 +3,9 @@
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
-/// What stands for a value.
+/// What replaces a value.
 const VALUE: &str = "?";
-/// What stands for the rest of a text that cannot be read, or was cut.
+/// What replaces the rest of a text that cannot be read, or was cut.
 const REST: &str = "..";
 
 /// Returns a statement in one line, with `?` in place of its numbers and texts, and without its

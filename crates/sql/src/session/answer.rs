@@ -113,7 +113,7 @@ impl Answer {
         self
     }
 
-    /// Lets `statement_timeout` begin anew, as for each part of the rows that a client asks for.
+    /// Lets `statement_timeout` start again, as for each part of the rows that a client asks for.
     pub fn restart_timeout(&mut self) {
         self.deadline = self.deadline.and(deadline(self.statement.settings.statement_timeout));
     }

@@ -244,7 +244,7 @@ impl Loader<'_> {
         let (table, columns) = (&self.table, self.columns.join(", "));
         let text = format!("INSERT INTO {table} ({columns}) VALUES {}", values.join(","));
         let plan = WritePlan::prepare(&self.sql.session, catalog, tokens_of(&text)?).await;
-        // Its places are those of a text that nobody wrote.
+        // Its places are those of a text that is made here.
         let plan = plan.map_err(|error| SqlError { position: None, ..error })?;
         self.plans.insert(rows, plan.clone());
         Ok(plan)
