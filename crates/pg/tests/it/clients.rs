@@ -77,9 +77,9 @@ fn psql_describes_what_is_there() {
         assert!(shown.contains(expected) && !shown.contains("ERROR"), "{command}: {shown}");
     }
     assert!(printed(&door, &["-x", "-c", "SELECT 1 AS one"]).contains("one | 1"));
-    let failed = psql(&door, &["-c", "SELECT nothing\nFROM t"]).output().expect("psql runs");
+    let failed = psql(&door, &["-c", "SELEC nothing\nFROM t"]).output().expect("psql runs");
     let shown = text(&failed);
-    assert!(!failed.status.success() && shown.contains("LINE 1: SELECT nothing"), "{shown}");
+    assert!(!failed.status.success() && shown.contains("LINE 1: SELEC nothing"), "{shown}");
 }
 
 #[test]
