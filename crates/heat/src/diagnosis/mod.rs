@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! mod.rs     the order of the checks, and what they find
+//! frontier.rs  do written keys rise or fall with time
+//! regions.rs regions with too much of the load
 //! phase.rs   which columns have the load of now, and whether they are enough
 //! order.rs   do keys rise with time; does a series repeat itself
 //! groups.rs  keys that begin alike and have too much of the load
@@ -12,10 +14,12 @@
 //! Thresholds are those of the row-key adviser: a load is uneven if the most loaded region has
 //! twice the mean.
 
+mod frontier;
 mod groups;
 mod order;
 mod period;
 mod phase;
+mod regions;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -48,6 +52,9 @@ pub const UNEVEN: f64 = 2.0;
 const WASTED_READS: f64 = 5.0;
 /// Share of deletes in writes from which a table is used as a queue.
 const DELETE_SHARE: f64 = 0.2;
+/// Doubt about a load whose keys are not recorded.
+const NO_KEYS: &str =
+    "no rows are recorded here: new rows, one row and a range of rows load a region alike";
 /// Doubt about a frontier whose keys need not be new.
 const MAY_REWRITE: &str = "the keys may be those of existing rows, written again in their order";
 
@@ -61,7 +68,7 @@ pub enum Shape {
     TooFew,
     /// No key has much more than its share.
     Even,
-    /// Writes go to the end of the keys, or of one group of keys.
+    /// Writes go to one end of the keys, or of a group of keys, and move it.
     Frontier,
     /// One row has much of the load.
     HotRow,
@@ -139,10 +146,12 @@ pub struct Salt<'a> {
 struct Evidence<'a> {
     columns: Vec<&'a ActivityColumn>,
     load: Load,
+    /// `true` if reads are most of the requests: they decide which regions are loaded.
+    is_read: bool,
     /// Measurements that every finding has.
     figures: Vec<(&'static str, f64)>,
     /// Load of the most loaded region over the mean, at the median of the columns; `None` if they
-    /// have too few requests for each region.
+    /// have too few requests for each region to tell it from accidents.
     uneven: Option<f64>,
 }
 
@@ -170,13 +179,15 @@ pub fn diagnose(
     let columns = &columns[..];
     let is_past = phase.is_past;
     let evidence = Evidence::gather(phase.columns);
-    let checks: [&dyn Fn() -> Option<Finding>; 6] = [
+    let checks: [&dyn Fn() -> Option<Finding>; 8] = [
         &|| tombstone_head(&evidence),
         &|| hot_row(&evidence),
-        &|| frontier(&evidence, columns),
+        &|| frontier::frontier(&evidence, columns),
         &|| sweep(&evidence),
         &|| groups::salt_imbalance(&evidence, salt?),
         &|| groups::hot_keys(&evidence, columns),
+        &|| regions::hot_region(&evidence),
+        &|| regions::moving(&evidence),
     ];
     let found = checks.iter().find_map(|check| check());
     // A period shows over a longer time.
@@ -197,19 +208,38 @@ pub fn diagnose(
 impl<'a> Evidence<'a> {
     fn gather(columns: Vec<&'a ActivityColumn>) -> Self {
         let load = columns.iter().fold(Load::default(), |sum, column| sum + column.load);
-        // The metric that has most of the requests decides which regions are loaded.
         let is_read = load.get(Metric::Reads) > load.get(Metric::Writes);
-        let mut skews: Vec<_> =
-            columns.iter().filter_map(|column| column.sound_skew(is_read)).collect();
-        skews.sort_by(|one, other| one.max_over_mean.total_cmp(&other.max_over_mean));
-        let median = skews.get(skews.len() / 2);
-        let figures = median.map_or_else(Vec::new, |median| {
-            #[expect(clippy::cast_precision_loss, reason = "a number of regions")]
-            let regions = median.regions as f64;
+        let mut skews: Vec<_> = columns
+            .iter()
+            .filter_map(|column| Some((column.sound_skew(is_read)?, column.load)))
+            .collect();
+        skews.sort_by(|(one, _), (other, _)| one.max_over_mean.total_cmp(&other.max_over_mean));
+        let metric = if is_read { Metric::Reads } else { Metric::Writes };
+        #[expect(clippy::cast_precision_loss, reason = "numbers of regions and requests")]
+        let median = skews.get(skews.len() / 2).and_then(|(skew, load)| {
+            let regions = skew.regions as f64;
+            let is_even = skew.max_over_mean < regions::uneven_limit(regions);
+            let least = regions::accidental(load.get(metric) as f64 / regions);
+            (is_even || skew.max_over_mean >= least).then_some((skew, regions))
+        });
+        let figures = median.map_or_else(Vec::new, |(median, regions)| {
             vec![("d1", median.max_over_mean), ("d2", median.effective), ("regions", regions)]
         });
-        let uneven = median.map(|median| median.max_over_mean);
-        Self { columns, load, figures, uneven }
+        let uneven = median.map(|(median, _)| median.max_over_mean);
+        Self { columns, load, is_read, figures, uneven }
+    }
+
+    /// Returns `true` if keys are recorded.
+    fn has_keys(&self) -> bool {
+        self.columns.iter().any(|column| !column.keys.is_empty())
+    }
+
+    /// Returns the number of regions, at most, of the columns.
+    fn regions(&self) -> Option<usize> {
+        let skew = |column: &&ActivityColumn| {
+            if self.is_read { column.reads } else { column.writes }
+        };
+        self.columns.iter().filter_map(skew).map(|skew| skew.regions).max()
     }
 
     fn finding(&self, shape: Shape, confidence: f64) -> Finding {
@@ -264,6 +294,25 @@ impl Finding {
     #[must_use]
     pub fn evidence(&self, name: &str) -> Option<f64> {
         self.evidence.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    /// Returns whether a split of the loaded regions would distribute the load: that of the shape,
+    /// unless the load does not stay where it is.
+    #[must_use]
+    pub fn split_helps(&self) -> Option<bool> {
+        if self.moves() { Some(false) } else { self.shape.split_helps() }
+    }
+
+    /// Returns `true` if the loads of regions alone speak for it, and no order or group of keys.
+    #[must_use]
+    pub fn is_of_regions(&self) -> bool {
+        let is_of_one = self.evidence("region_over_mean").is_some();
+        self.shape == Shape::HotRange && (is_of_one || self.moves())
+    }
+
+    /// Returns `true` for a hot range that is not the same for long.
+    fn moves(&self) -> bool {
+        self.shape == Shape::HotRange && self.key.is_none()
     }
 
     /// Returns the finding for writes that are known to be of new rows: rising keys are then no
@@ -330,55 +379,6 @@ fn hot_row(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-fn frontier(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<Finding> {
-    let writes = share(evidence.load.get(Metric::Writes), evidence.load.requests());
-    let (correlation, samples) =
-        mean_correlation(evidence.ordered(|key| key.key.is_write)).filter(|_| writes >= 0.1)?;
-    let skew = |column: &&ActivityColumn| column.writes;
-    let skews: Vec<_> = evidence.columns.iter().filter_map(skew).collect();
-    #[expect(clippy::cast_precision_loss, reason = "a number of columns")]
-    let effective =
-        skews.iter().map(|skew| skew.effective).sum::<f64>() / skews.len().max(1) as f64;
-    let regions = skews.iter().map(|skew| skew.regions).max().unwrap_or(1);
-    let mut uneven: Vec<f64> = skews.iter().map(|skew| skew.max_over_mean).collect();
-    uneven.sort_by(f64::total_cmp);
-    let uneven = uneven.get(uneven.len() / 2).copied().unwrap_or(1.0);
-    #[expect(clippy::cast_precision_loss, reason = "a number of regions")]
-    let limit = UNEVEN.min(regions as f64 * 0.9);
-    // Rising keys in every region at once are the frontiers of salts: they share the load.
-    if correlation.abs() < ORDERED || regions > 1 && uneven < limit {
-        return None;
-    }
-    let mut finding = evidence.finding(Shape::Frontier, order_confidence(correlation));
-    finding.evidence.extend([
-        ("order", correlation),
-        ("frontiers", effective),
-        ("writes_share", writes),
-    ]);
-    if writes_at_end(columns) < AT_END && correlation > 0.0 {
-        finding.confidence = finding.confidence.min(0.6);
-        finding.doubts.push(MAY_REWRITE);
-    }
-    if samples < 3 {
-        finding.doubts.push("seen in less than half a minute");
-    }
-    if regions == 1 {
-        finding.doubts.push("the table has one region, which takes every load alone");
-    }
-    Some(finding)
-}
-
-/// Returns the share of the last bucket in the writes.
-fn writes_at_end(columns: &[PackedColumn]) -> f64 {
-    let (mut last, mut all) = (0, 0);
-    for column in columns {
-        let (writes, _) = column.values(Metric::Writes);
-        last += writes.last().copied().unwrap_or(0);
-        all += writes.iter().sum::<u64>();
-    }
-    share(last, all)
-}
-
 fn sweep(evidence: &Evidence<'_>) -> Option<Finding> {
     let scanned: f64 = evidence
         .columns
@@ -400,14 +400,13 @@ fn sweep(evidence: &Evidence<'_>) -> Option<Finding> {
 }
 
 fn even(evidence: &Evidence<'_>, bursts: Option<&Bursts>) -> Finding {
-    let beyond = UNEVEN - evidence.uneven.unwrap_or(UNEVEN);
+    #[expect(clippy::cast_precision_loss, reason = "a number of regions")]
+    let limit =
+        regions::uneven_limit(evidence.regions().filter(|all| *all > 1).unwrap_or(4) as f64);
+    let beyond = limit - evidence.uneven.unwrap_or(limit);
     let mut finding = evidence.finding(Shape::Even, confidence(beyond, 0.5));
-    match evidence.uneven {
-        None => finding.doubts.push("too few requests for each region to compare them"),
-        Some(uneven) if uneven >= UNEVEN => {
-            finding.doubts.push("regions have different loads, and no key explains it");
-        }
-        Some(_) => {}
+    if evidence.uneven.is_none() {
+        finding.doubts.push("too few requests for each region to compare them");
     }
     if bursts.is_some_and(|bursts| bursts.count() > 1) {
         let text = "the load comes in bursts: whether they have a period shows after the next one";

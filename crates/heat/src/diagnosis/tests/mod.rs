@@ -6,6 +6,8 @@ use crate::column::{BASE_MS, Column, Region};
 use crate::history::History;
 use crate::recorder::{OperationKind, RegionRecorder, TablePart};
 
+mod regions;
+
 const SEEDS: u64 = 20;
 
 /// Table of some regions.
