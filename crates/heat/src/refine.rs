@@ -147,8 +147,8 @@ fn parts_of(start: Option<Box<[u8]>>, own: &[&SampledKey], least: usize) -> Vec<
     parts
 }
 
-/// Divides the load of a range: a row that is counted has its count, and others have the rest as the
-/// sample is distributed over them.
+/// Divides the load of a range: a row that is counted has its count, and others have the rest as
+/// the sample is distributed over them.
 fn divided(load: &Load, parts: &[Part], known: &KnownRows<'_>) -> Vec<Load> {
     let counts: BTreeMap<&[u8], &FrequentRow> =
         known.frequent.iter().map(|row| (&*row.row, row)).collect();

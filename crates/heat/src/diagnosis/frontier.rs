@@ -1,15 +1,14 @@
 //! Writes whose keys rise or fall with time.
 
+use super::evidence::{Evidence, MIN_ORDERED, mean_correlation, share, uneven_limit};
+use super::finding::{Finding, MAY_REWRITE, NO_KEYS, ORDERED, Shape, order_confidence};
 use super::order::rank_correlation;
-use super::regions::uneven_limit;
-use super::{
-    AT_END, Evidence, Finding, MAY_REWRITE, MIN_ORDERED, NO_KEYS, ORDERED, Shape, mean_correlation,
-    order_confidence, share,
-};
 use crate::activity::ActivityColumn;
 use crate::codec::PackedColumn;
 use crate::metric::Metric;
 
+/// Share of the writes beyond other rows from which rising keys are new ones.
+const AT_END: f64 = 0.2;
 /// Share of the writes that the last region has at least if it is a frontier whose keys are not
 /// recorded.
 const LAST_REGION_SHARE: f64 = 0.6;

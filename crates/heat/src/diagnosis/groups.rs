@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::regions::uneven_limit;
-use super::{Evidence, Finding, NO_KEYS, Salt, Shape, UNEVEN, confidence, share};
+use super::Salt;
+use super::evidence::{Evidence, UNEVEN, share, uneven_limit};
+use super::finding::{Finding, NO_KEYS, Shape, confidence};
 use crate::activity::{ActivityColumn, WeightedKey};
 use crate::codec::PackedColumn;
 use crate::metric::Metric;

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Evidence, Finding, NO_KEYS, ORDERED, Shape, UNEVEN, confidence, mean_correlation};
+use super::evidence::{Evidence, accidental, mean_correlation, uneven_limit};
+use super::finding::{Finding, NO_KEYS, ORDERED, Shape, confidence, order_confidence};
 use crate::activity::{WeightedKey, hot_rows_of};
 use crate::busy_regions::BusyRegion;
 use crate::metric::Metric;
@@ -14,24 +15,10 @@ use crate::metric::Metric;
 const ROW_PART: f64 = 0.5;
 /// Frequent rows among which that row is.
 const MAX_ROWS: usize = 16;
-/// Deviations from the mean that the most loaded of many evenly loaded regions does not reach.
-const ACCIDENT: f64 = 6.0;
 /// Part of the load of an uneven region that it has in most columns if it is the same one.
 const STEADY_PART: f64 = 0.75;
 /// Doubt about a load that no region has for long.
 const MOVES: &str = "other regions are loaded at other times, and the keys have no order";
-
-/// Returns the load of the most loaded part over the mean from which parts are uneven: twice the
-/// mean; of two parts, if one has three times the load of the other.
-pub(super) fn uneven_limit(parts: f64) -> f64 {
-    UNEVEN.min(parts * 0.75)
-}
-
-/// Returns the load over the mean below which the most loaded part may have it by accident, if the
-/// parts have `mean` requests each.
-pub(super) fn accidental(mean: f64) -> f64 {
-    1.0 + ACCIDENT / mean.max(1e-6).sqrt()
-}
 
 fn metric(evidence: &Evidence<'_>) -> Metric {
     if evidence.is_read { Metric::Reads } else { Metric::Writes }
@@ -119,7 +106,7 @@ pub(super) fn moving(evidence: &Evidence<'_>) -> Option<Finding> {
     let is_got = |key: &WeightedKey| !key.key.is_write && !key.key.is_scan;
     let order = mean_correlation(evidence.ordered(is_got)).map_or(0.0, |(order, _)| order);
     if evidence.is_read && order.abs() >= ORDERED {
-        let mut finding = evidence.finding(Shape::Sweep, super::order_confidence(order));
+        let mut finding = evidence.finding(Shape::Sweep, order_confidence(order));
         finding.evidence.extend([("order", order), ("gets_in_order", 1.0)]);
         return Some(finding);
     }

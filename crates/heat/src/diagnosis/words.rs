@@ -1,6 +1,6 @@
 //! Words for shapes: those of the page, of pictures and of the terminal.
 
-use super::{Finding, Shape};
+use super::finding::{Finding, Shape};
 
 /// Words for a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
