@@ -126,7 +126,29 @@ impl OperationLog {
     /// # Errors
     /// As the file system's.
     pub(crate) fn write(&self, env: &Env) -> Result<()> {
+        self.write_with(env, None)
+    }
+
+    /// Writes that a table was dropped: a new one of its name has none of its operations.
+    ///
+    /// # Errors
+    /// As the file system's.
+    pub(crate) fn forget(&self, env: &Env, table: &str) -> Result<()> {
+        let has_files = || {
+            let mut ring = self.ring.lock();
+            ring.restore(env, self.max_bytes);
+            ring.since_ms().is_some()
+        };
+        // Without a log now there may be one of an earlier process.
+        if self.max_bytes == 0 || !self.is_on() && !has_files() {
+            return Ok(());
+        }
+        self.write_with(env, Some(Call::of_drop(table, self.clock.now_ms())))
+    }
+
+    fn write_with(&self, env: &Env, last: Option<Call>) -> Result<()> {
         let (mut calls, mut dropped) = self.buffer.take();
+        calls.extend(last);
         if calls.is_empty() {
             return Ok(());
         }
@@ -157,14 +179,19 @@ impl OperationLog {
         let (places, since_ms) = {
             let mut ring = self.ring.lock();
             ring.restore(env, self.max_bytes);
-            (ring.places(from_ms, to_ms), ring.since_ms())
+            (ring.places(table, from_ms, to_ms), ring.since_ms())
         };
         let mut found = LoggedCalls { since_ms, rate: self.rate, ..LoggedCalls::default() };
-        let is_asked =
-            |call: &Call| *call.table == *table && (from_ms..to_ms).contains(&call.time_ms);
+        let is_asked = |call: &Call| (from_ms..to_ms).contains(&call.time_ms);
         for batch in places.into_iter().filter_map(|place| place.read(env)) {
             found.dropped = found.dropped.saturating_add(batch.dropped);
-            found.calls.extend(batch.calls.into_iter().filter(is_asked));
+            for call in batch.calls.into_iter().filter(|call| *call.table == *table) {
+                if call.is_drop() {
+                    found.calls.clear();
+                } else if is_asked(&call) {
+                    found.calls.push(call);
+                }
+            }
             // The log may have far more operations than were requested.
             if found.calls.len() / 2 > limit {
                 keep_newest(&mut found.calls, limit);

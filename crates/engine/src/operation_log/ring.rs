@@ -17,6 +17,7 @@
 //! segment of an earlier one. So a damaged log is a shorter log: it never prevents an opening.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use halite_heat::operations::{Call, OperationBatch};
 use halite_types::{Error, Result};
@@ -49,6 +50,8 @@ struct Segment {
     number: u64,
     bytes: u64,
     batches: Vec<Place>,
+    /// Tables that were dropped, with the offset of the batch that says so.
+    dropped: Vec<(Arc<str>, u64)>,
 }
 
 /// Place of a batch, and the times of its operations.
@@ -137,14 +140,8 @@ impl Ring {
             return Err(Error::io(format!("writing the operation log in {path}"), error));
         }
         if let Some(last) = self.segments.back_mut() {
-            let times = calls.iter().map(|call| call.time_ms);
-            last.batches.push(Place {
-                number: last.number,
-                offset: last.bytes + HEAD_BYTES,
-                bytes: length,
-                first_ms: times.clone().min().unwrap_or(i64::MAX),
-                last_ms: times.max().unwrap_or(i64::MIN),
-            });
+            let offset = last.bytes + HEAD_BYTES;
+            last.push(Place::new(last.number, offset, length, calls), calls);
             last.bytes += bytes;
         }
         Ok(())
@@ -158,7 +155,12 @@ impl Ring {
             self.make_room(env, bytes)?;
             env.fs.create_dir_all(layout::OPERATION_LOG)?;
             self.writer = Some(env.fs.create(&path_of(self.next))?);
-            self.segments.push_back(Segment { number: self.next, bytes: 0, batches: Vec::new() });
+            self.segments.push_back(Segment {
+                number: self.next,
+                bytes: 0,
+                batches: Vec::new(),
+                dropped: Vec::new(),
+            });
             self.next = self.next.saturating_add(1);
             return Ok(());
         }
@@ -184,10 +186,20 @@ impl Ring {
         Ok(())
     }
 
-    /// Returns the places of the batches that may have operations of a span of time.
-    pub(super) fn places(&self, from_ms: i64, to_ms: i64) -> Vec<Place> {
+    /// Returns the places of the batches that may have operations of a table in a span of time:
+    /// none before the batch in which one of its name was dropped.
+    pub(super) fn places(&self, table: &str, from_ms: i64, to_ms: i64) -> Vec<Place> {
+        let dropped = self.segments.iter().rev().find_map(|segment| {
+            let (_, offset) = segment.dropped.iter().rfind(|(name, _)| **name == *table)?;
+            Some((segment.number, *offset))
+        });
         let all = self.segments.iter().flat_map(|segment| &segment.batches);
-        all.filter(|place| place.first_ms < to_ms && place.last_ms >= from_ms).copied().collect()
+        let of_table =
+            all.filter(|place| dropped.is_none_or(|first| (place.number, place.offset) >= first));
+        of_table
+            .filter(|place| place.first_ms < to_ms && place.last_ms >= from_ms)
+            .copied()
+            .collect()
     }
 
     /// Returns the time of the oldest operation.
@@ -200,7 +212,7 @@ impl Ring {
 impl Segment {
     /// Finds the batches of a segment, up to the first that is damaged.
     fn restore(env: &Env, number: u64) -> Self {
-        let mut segment = Self { number, bytes: 0, batches: Vec::new() };
+        let mut segment = Self { number, bytes: 0, batches: Vec::new(), dropped: Vec::new() };
         let Ok(file) = env.fs.open(&path_of(number)) else { return segment };
         segment.bytes = file.len().unwrap_or(0);
         let mut offset = 0;
@@ -212,40 +224,45 @@ impl Segment {
             let [a, b, c, d, crc @ ..] = head;
             let (length, crc) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes(crc));
             let begin = offset + HEAD_BYTES;
-            let Some(place) = Place::restore(&*file, number, begin, length, crc, segment.bytes)
-            else {
-                break;
-            };
-            segment.batches.push(place);
+            let Some(calls) = calls_at(&*file, begin, length, crc, segment.bytes) else { break };
+            segment.push(Place::new(number, begin, length, &calls), &calls);
             offset = begin + u64::from(length);
         }
         segment
     }
+
+    fn push(&mut self, place: Place, calls: &[Call]) {
+        self.batches.push(place);
+        let drops = calls.iter().filter(|call| call.is_drop());
+        self.dropped.extend(drops.map(|call| (Arc::clone(&call.table), place.offset)));
+    }
 }
 
 impl Place {
-    /// Checks the batch at an offset; `None` if it is damaged.
-    fn restore(
-        file: &dyn crate::env::FileReader,
-        number: u64,
-        offset: u64,
-        bytes: u32,
-        crc: u32,
-        file_bytes: u64,
-    ) -> Option<Self> {
-        let is_possible = bytes as usize <= halite_heat::operations::MAX_BATCH_BYTES
-            && offset + u64::from(bytes) <= file_bytes;
-        if !is_possible {
-            return None;
-        }
-        let mut content = vec![0; bytes as usize];
-        file.read_exact_at(&mut content, offset).ok()?;
-        if crc32c::crc32c(&content) != crc {
-            return None;
-        }
-        let batch = OperationBatch::decode(&content).ok()?;
-        let times = batch.calls.iter().map(|call| call.time_ms);
+    fn new(number: u64, offset: u64, bytes: u32, calls: &[Call]) -> Self {
+        let times = calls.iter().map(|call| call.time_ms);
         let first_ms = times.clone().min().unwrap_or(i64::MAX);
-        Some(Self { number, offset, bytes, first_ms, last_ms: times.max().unwrap_or(i64::MIN) })
+        Self { number, offset, bytes, first_ms, last_ms: times.max().unwrap_or(i64::MIN) }
     }
+}
+
+/// Reads the operations of the batch at an offset; `None` if it is damaged.
+fn calls_at(
+    file: &dyn crate::env::FileReader,
+    offset: u64,
+    bytes: u32,
+    crc: u32,
+    file_bytes: u64,
+) -> Option<Vec<Call>> {
+    let is_possible = bytes as usize <= halite_heat::operations::MAX_BATCH_BYTES
+        && offset + u64::from(bytes) <= file_bytes;
+    if !is_possible {
+        return None;
+    }
+    let mut content = vec![0; bytes as usize];
+    file.read_exact_at(&mut content, offset).ok()?;
+    if crc32c::crc32c(&content) != crc {
+        return None;
+    }
+    Some(OperationBatch::decode(&content).ok()?.calls)
 }

@@ -335,3 +335,30 @@ fn buffer_without_room_drops_and_counts() {
     let (calls, dropped) = buffer.take();
     assert_eq!((calls.len(), dropped), (10, 190), "five of each second");
 }
+
+/// A table that was created with the name of a dropped one had its operations.
+#[test]
+fn new_table_has_no_operations_of_a_dropped_one() {
+    let sim = SimEnv::new(1);
+    let mut engine = full(&sim);
+    for is_killed in [false, true] {
+        put(&engine, "old");
+        engine.record_heat();
+        put(&engine, "older");
+        engine.disable_table(&name()).unwrap();
+        engine.drop_table(&name()).unwrap();
+        let table = TableDescriptor::new(name()).family(FamilyDescriptor::new("f"));
+        engine.create_table(table, Vec::new()).unwrap();
+        assert_eq!(rows(&engine), Vec::<String>::new());
+        put(&engine, "new");
+        assert_eq!(rows(&engine), ["new"]);
+        if is_killed {
+            sim.fs.kill();
+            drop(engine);
+        } else {
+            engine.close().unwrap();
+        }
+        engine = open(&sim, HeatLevel::Full, 1000);
+        assert!(rows(&engine).iter().all(|row| row == "new"), "{:?}", rows(&engine));
+    }
+}

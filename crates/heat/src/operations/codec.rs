@@ -7,7 +7,7 @@
 //! calls      varint number, then for each:
 //!            time       varint: zigzag of the milliseconds since the previous call (first: 1970)
 //!            kind       u8: position in CallKind::ALL
-//!            weight     varint
+//!            weight     varint; 0: the table was dropped then
 //!            table, address, user, version, statement    varint each: position in the texts
 //!            row        varint length, bytes
 //!            stop       varint: 0 for none, else length + 1; bytes
@@ -210,7 +210,7 @@ fn read_call(input: &mut Input<'_>, before: i64, texts: &[Arc<str>]) -> Result<C
     let kind = usize::from(input.take(1)?[0]);
     let kind = CallKind::ALL.get(kind).copied();
     let kind = kind.ok_or_else(|| input.error("it has an unknown kind of call"))?;
-    let weight = input.varint()?.max(1);
+    let weight = input.varint()?;
     let mut text = || {
         let place = input.varint()?;
         let found = usize::try_from(place).ok().and_then(|place| texts.get(place));

@@ -104,6 +104,30 @@ pub struct Call {
 }
 
 impl Call {
+    /// Returns the record that a table was dropped: earlier ones of its name are of another table.
+    #[must_use]
+    pub fn of_drop(table: &str, time_ms: i64) -> Self {
+        Self {
+            time_ms,
+            kind: CallKind::Delete,
+            weight: 0,
+            table: table.into(),
+            row: Box::default(),
+            stop: None,
+            cells: 0,
+            rows: 0,
+            bytes: 0,
+            client: Client::default(),
+            statement: "drop".into(),
+        }
+    }
+
+    /// Returns `true` for the record that its table was dropped, which is no operation.
+    #[must_use]
+    pub fn is_drop(&self) -> bool {
+        self.weight == 0
+    }
+
     /// Returns `true` if it is on a row of a range: `start` inclusive, `end` exclusive, `None` for
     /// all rows after the start.
     #[must_use]

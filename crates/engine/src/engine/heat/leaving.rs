@@ -55,9 +55,14 @@ impl Engine {
     /// Forgets the load of a table that has been dropped. What was stored of it since
     /// [`Engine::delete_stored_heat`] is deleted with the next column.
     pub(in crate::engine) fn forget_heat(&self, table: &TableName) {
+        let log = &self.shared.operation_log;
+        let forgotten = log.forget(&self.shared.env, &table.to_string());
         let mut recorded = self.heat.recorded.lock();
         recorded.tables.remove(table);
         recorded.closed.remove(table);
         recorded.dropped.insert(table.clone());
+        if let Err(error) = forgotten {
+            recorded.failures.2 = Some(error);
+        }
     }
 }
