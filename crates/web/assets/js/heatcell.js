@@ -78,12 +78,18 @@ function figures(model, { i, c }, schema) {
   ];
 }
 
+/** Sampled operations below which shares are numbers of them. */
+const FEW_OPERATIONS = 20;
+
 /** @param {HeatCell} cell @param {RowKey | null} schema */
 function causes(cell, schema) {
+  // A percentage of so few says more than is known.
+  const all = cell.operations ?? 0;
+  const few = all > 0 && all < FEW_OPERATIONS;
   const line = (/** @type {string} */ text, /** @type {number} */ share) => [
     h('span', { class: 'ell', title: text }, text),
     meter(share),
-    h('span', { class: 'r' }, percent(share)),
+    h('span', { class: 'r' }, few ? `${Math.round(share * all)} of ${all}` : percent(share)),
   ];
   return [
     cell.top_rows?.length > 0 &&
@@ -111,7 +117,7 @@ function causes(cell, schema) {
       h(
         'div',
         { class: 'cellsec' },
-        h('h4', null, 'Cause', h('span', null, `sampled ${cell.sampled.replace('/', ' in ')}`)),
+        h('h4', null, 'Cause', h('span', null, few ? `${all} sampled operations` : `sampled ${cell.sampled.replace('/', ' in ')}`)),
         h(
           'div',
           { class: 'cause' },
@@ -123,6 +129,8 @@ function causes(cell, schema) {
             ),
         ),
       ),
+    cell.operations === 0 &&
+      h('div', { class: 'cellsec muted' }, 'No operation of this metric is in the sample here'),
     cell.p99_ms !== null &&
       cell.p99_ms !== undefined &&
       h('div', { class: 'cellsec muted' }, `p99 ${duration(cell.p99_ms)}`),

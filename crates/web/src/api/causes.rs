@@ -45,18 +45,22 @@ pub(super) struct CellCauses {
 
 impl CellCauses {
     /// Returns the causes of the load of some keys in a span of time, as far as operations are
-    /// logged: a cell has other statistics too.
+    /// logged: a cell has other statistics too. They are those of the reads, or of the writes, of
+    /// both without a kind.
     pub(super) fn of(
         call: &Call,
         table: &TableName,
-        span: (i64, i64),
+        (span, is_read): ((i64, i64), Option<bool>),
         is_in_cell: impl Fn(&halite_heat::operations::Call) -> bool,
     ) -> Self {
         let extension = call.site.extension();
         let Ok(logged) = extension.logged_calls(table, span, MAX_OPERATIONS) else {
             return Self::default();
         };
-        let in_cell = logged.calls.iter().filter(|logged| is_in_cell(logged));
+        let is_of_kind = |logged: &&halite_heat::operations::Call| {
+            is_read.is_none_or(|is_read| logged.kind.is_read() == is_read)
+        };
+        let in_cell = logged.calls.iter().filter(is_of_kind).filter(|logged| is_in_cell(logged));
         let causes = Causes::of(in_cell, MAX_CAUSES);
         let client =
             |cause: halite_heat::operations::Cause<halite_heat::operations::Client>| ClientShare {

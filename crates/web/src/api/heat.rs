@@ -157,20 +157,7 @@ impl Asked {
         if from_ms >= to_ms {
             return Err(Problem::field("from", "from is not before to"));
         }
-        let metric = params.get("metric").unwrap_or("writes");
-        let metrics = match metric {
-            "examined" => vec![Metric::RowsExamined],
-            "bytes" => vec![Metric::BytesRead, Metric::BytesWritten],
-            "p99" | "errors" | "memstore" => {
-                let text = format!("{metric} is not recorded by key range");
-                return Err(Problem::missing_source(text).of("metric"));
-            }
-            name => Metric::from_name(name).map(|metric| vec![metric]).ok_or_else(|| {
-                let names = "writes, reads, deletes, examined, bytes, bytes_read, bytes_written";
-                let name = crate::params::short(name);
-                Problem::field("metric", format!("metric is one of {names}, not {name:?}"))
-            })?,
-        };
+        let (metric, metrics) = metrics_of(params)?;
         let order = Order::of(params)?;
         let KeyRange { start, end } = KeyRange::of(params)?;
         let query = HeatQuery {
@@ -184,6 +171,25 @@ impl Asked {
         };
         Ok(Self { query, metrics, metric: metric.to_owned(), order })
     }
+}
+
+/// Returns the asked metric, and those that it is the sum of.
+fn metrics_of(params: &Params) -> Answered<(&str, Vec<Metric>)> {
+    let metric = params.get("metric").unwrap_or("writes");
+    let metrics = match metric {
+        "examined" => vec![Metric::RowsExamined],
+        "bytes" => vec![Metric::BytesRead, Metric::BytesWritten],
+        "p99" | "errors" | "memstore" => {
+            let text = format!("{metric} is not recorded by key range");
+            return Err(Problem::missing_source(text).of("metric"));
+        }
+        name => Metric::from_name(name).map(|metric| vec![metric]).ok_or_else(|| {
+            let names = "writes, reads, deletes, examined, bytes, bytes_read, bytes_written";
+            let name = crate::params::short(name);
+            Problem::field("metric", format!("metric is one of {names}, not {name:?}"))
+        })?,
+    };
+    Ok((metric, metrics))
 }
 
 fn answer(call: &Call, has_cells: bool, deadline: Deadline) -> Answered<(HeatAnswer, HeatMap)> {
@@ -452,6 +458,9 @@ pub(crate) struct TopRow {
         ("dt_ms" = Option<i64>, Query, description = "Length of the column, 10,000"),
         ("k0" = Option<String>, Query, description = "First key, hexadecimal"),
         ("k1" = Option<String>, Query, description = "End of the keys, hexadecimal"),
+        ("metric" = Option<String>, Query,
+            description = "As of the map: clients and statements are those of its reads or writes; \
+                           of both without it"),
         ("order" = Option<String>, Query, description = "As of the map"),
         ("value" = Option<String>, Query, description = "Value of the field of a pivot"),
     ),
@@ -459,6 +468,15 @@ pub(crate) struct TopRow {
 )]
 pub(crate) async fn heat_cell(call: Call) -> Response {
     call.json(Weight::Heavy, cell_answer).await
+}
+
+/// Returns `true` for metrics of reads, `false` for those of writes, and `None` for both.
+fn kind_of(metrics: &[Metric]) -> Option<bool> {
+    let is_read = |metric: &Metric| {
+        matches!(metric, Metric::Reads | Metric::RowsExamined | Metric::BytesRead)
+    };
+    let reads = metrics.iter().filter(|metric| is_read(metric)).count();
+    (reads == 0 || reads == metrics.len()).then_some(reads > 0)
 }
 
 fn cell_answer(call: &Call, _: Deadline) -> Answered<CellAnswer> {
@@ -482,7 +500,12 @@ fn cell_answer(call: &Call, _: Deadline) -> Answered<CellAnswer> {
         let (per_s, error) = super::hot_keys::rates(row, span);
         TopRow { key: style.key(&row.row), per_s, error }
     });
-    let causes = CellCauses::of(call, table.name(), span, |logged| keys.has_call(logged));
+    let is_read = match call.params.get("metric") {
+        None => None,
+        Some(_) => kind_of(&metrics_of(&call.params)?.1),
+    };
+    let causes =
+        CellCauses::of(call, table.name(), (span, is_read), |logged| keys.has_call(logged));
     Ok(CellAnswer {
         as_of: now,
         missing: if causes.operations.is_some() {

@@ -330,3 +330,23 @@ async fn cell_has_clients_and_statements_with_shares() {
     let outside = format!("/api/tables/t/heat/cell?at={at}&k0=ff");
     assert_eq!(web.get(&outside).await.json()["operations"], 0);
 }
+
+/// The cause of written cells was a statement that reads.
+#[tokio::test]
+async fn causes_of_a_cell_are_those_of_its_metric() {
+    let web = web(3000, WebConfig::default());
+    for (metric, expected) in [
+        ("writes", &["put f:amount"][..]),
+        ("bytes_written", &["put f:amount"]),
+        ("reads", &["scan f"]),
+        ("bytes", &["put f:amount", "scan f"]),
+    ] {
+        let path = format!("/api/tables/t/heat/cell?at={}&metric={metric}", NOW_MS - 20_000);
+        let cell = web.get(&path).await.json();
+        let statements = cell["statements"].as_array().unwrap();
+        let texts: Vec<&str> = statements.iter().map(|one| one["text"].as_str().unwrap()).collect();
+        assert_eq!(texts, expected, "{metric}");
+    }
+    let unknown = web.get(&format!("/api/tables/t/heat/cell?at={NOW_MS}&metric=x")).await;
+    assert_eq!(unknown.status, 400);
+}
