@@ -29,7 +29,7 @@ const known = new Map();
 const KNOWN_MAX = 24;
 
 /**
- * Paths that nothing records here, which are not asked for again for a while.
+ * Paths, with their metric, that nothing records here, which are not asked for again for a while.
  * @type {Map<string, {until: number, problem: Problem}>}
  */
 const missing = new Map();
@@ -53,10 +53,20 @@ export function url(path, params) {
 /** @param {string} table @param {string} [rest] */
 export const ofTable = (table, rest = '') => `/api/tables/${encodeURIComponent(table)}${rest}`;
 
+/**
+ * What an address asks for, whatever its time: another metric of the path may be recorded.
+ * @param {string} address
+ */
+export function sourceOf(address) {
+  const [path, query] = address.split('?');
+  const metric = new URLSearchParams(query).get('metric');
+  return metric ? `${path}?metric=${metric}` : path;
+}
+
 /** @param {string} address @param {RequestInit} init */
 async function send(address, init) {
-  const path = address.replace(/\?.*/, '');
-  const known = init.method ? undefined : missing.get(path);
+  const source = sourceOf(address);
+  const known = init.method ? undefined : missing.get(source);
   if (known && known.until > Date.now()) throw known.problem;
   let response;
   try {
@@ -82,7 +92,7 @@ async function send(address, init) {
     retry,
   );
   if (problem.kind === 'missing_source')
-    missing.set(path, { until: Date.now() + MISSING_MS, problem });
+    missing.set(source, { until: Date.now() + MISSING_MS, problem });
   throw problem;
 }
 

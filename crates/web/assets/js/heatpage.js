@@ -23,7 +23,7 @@ export class HeatPage {
   constructor(page) {
     this.page = page;
     const { params } = page;
-    this.metric = page.choice('metric', Object.keys(METRICS), 'writes');
+    this.metric = page.choice('metric', RECORDED, 'writes');
     this.order = params.get('order') || 'physical';
     this.scale = page.choice('scale', ['region', 'rows', 'bytes', 'load'], 'region');
     this.unit = page.choice('unit', ['s', 'row', 'mb'], 's');
