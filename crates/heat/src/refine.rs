@@ -283,11 +283,18 @@ mod tests {
                 },
             );
             let amount = |row: usize, column| map.mean[row * map.columns + column] * 10.0;
-            let row = |(at, bound): (usize, &Box<[u8]>), column| {
+            let row = |(at, bound): (usize, &[u8]), column| {
                 (String::from_utf8_lossy(bound).into_owned(), amount(at, column))
             };
             (0..map.columns)
-                .map(|column| map.bounds.iter().enumerate().map(|at| row(at, column)).collect())
+                .map(|column| {
+                    map.bounds
+                        .iter()
+                        .map(|bound| &**bound)
+                        .enumerate()
+                        .map(|at| row(at, column))
+                        .collect()
+                })
                 .collect()
         }
     }
@@ -327,13 +334,13 @@ mod tests {
         let mut table = Table::new(&["", "5"]);
         let mut number = 1000;
         let mut truth = vec![[0.0_f32; 10]; 24];
-        for column in 0..24 {
+        for (column, truth) in truth.iter_mut().enumerate() {
             if column == 10 {
                 table.split(0, "2005375");
             }
             for _ in 0..1000 {
                 let digit = random.usize(..10);
-                truth[column][digit] += 1.0;
+                truth[digit] += 1.0;
                 table.put(&format!("{digit}{number:06}"));
                 number += 1;
             }
