@@ -74,10 +74,24 @@ fn check(site: &Site, request: &Request) -> Answered<()> {
         return Err(Problem::new(StatusCode::URI_TOO_LONG, Kind::FixRequest, text).of("path"));
     }
     check_host(site, request)?;
+    check_length(request.headers())?;
     if request.method() == Method::GET || request.method() == Method::HEAD {
         return Ok(());
     }
-    check_origin(request.headers())
+    check_origin(request)
+}
+
+/// Refuses a body that will be too long before it has arrived.
+fn check_length(headers: &HeaderMap) -> Answered<()> {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    if length
+        .and_then(|length| length.parse().ok())
+        .is_some_and(|bytes: u64| bytes > MAX_BODY_BYTES as u64)
+    {
+        let text = format!("the body is longer than {MAX_BODY_BYTES} bytes");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, Kind::TooLarge, text).of("body"));
+    }
+    Ok(())
 }
 
 /// Checks the host that the client believes to ask. Addresses pass: only a name can be made to mean
@@ -116,7 +130,8 @@ fn host_of(authority: &str) -> &str {
 }
 
 /// Checks that a request with a body comes from the page or from a program, not from another site.
-fn check_origin(headers: &HeaderMap) -> Answered<()> {
+fn check_origin(request: &Request) -> Answered<()> {
+    let headers = request.headers();
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     if site.is_some_and(|site| site != b"same-origin") {
         let text = "the request comes from another site";
@@ -124,7 +139,10 @@ fn check_origin(headers: &HeaderMap) -> Answered<()> {
     }
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = content_type.and_then(|value| value.split(';').next()).map(str::trim);
-    // Forms of other sites can send the content types of forms and plain text only.
+    // Forms of other sites can send the content types of forms and plain text only, and only POST.
+    if request.method() != Method::POST {
+        return Ok(());
+    }
     if essence.is_some_and(|essence| essence.eq_ignore_ascii_case("application/json")) {
         return Ok(());
     }

@@ -13,6 +13,8 @@ import { iconButton, toast } from './widgets.js';
 
 /** @type {ClusterAnswer | null} */
 let cluster = null;
+/** Whether the first page has asked for it. */
+let asked = false;
 let leaving = new AbortController();
 
 const PAGES = [
@@ -51,7 +53,7 @@ function pageFor(root) {
       params.delete(name);
       return fallback;
     },
-    poll: (main, slow) => poll(signal, main, [...(slow || []), loadCluster]),
+    poll: (main, slow) => poll(signal, withCluster(main), [...(slow || []), loadCluster]),
     cluster: () => cluster,
   };
 }
@@ -90,6 +92,16 @@ function render() {
     page.poll(loadCluster);
   }
 }
+
+/** Adds what is above every page, as long as a cluster that was away has not told it. */
+const withCluster = (/** @type {() => Promise<unknown>} */ main) => async () => {
+  try {
+    await main();
+  } finally {
+    if (!cluster && asked) await loadCluster();
+    asked = true;
+  }
+};
 
 async function loadCluster() {
   try {

@@ -23,7 +23,7 @@ const MENDS = {
   conflict: 'The state changed meanwhile. Ask again.',
   too_large: 'Ask for less.',
   wrong_host: 'Open the page under a host name that the server allows.',
-  retry: 'The server is busy.',
+  retry: 'The server is busy, or the cluster is away.',
   missing_source: 'Nothing records this here.',
   repair: 'The server has a defect or a damaged file; its log says more.',
   gone: 'The page asks again by itself.',

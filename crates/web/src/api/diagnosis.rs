@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::response::Response;
 use halite_heat::{Finding, Shape};
 use halite_types::schema::SYSTEM_NAMESPACE;
-use halite_types::{ErrorKind, TableDescriptor, block_on};
+use halite_types::{TableDescriptor, block_on};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -126,13 +126,7 @@ fn finding(call: &Call, table: &TableDescriptor) -> Answered<FindingView> {
     let now = i64::try_from(call.site.extension().now_ms()).unwrap_or(i64::MAX);
     let to = call.params.optional_number("to")?.unwrap_or(now);
     let from = call.params.optional_number("from")?.unwrap_or(to.saturating_sub(SPAN_MS));
-    let found = call.site.extension().diagnose_load(table.name(), (from, to));
-    let found = match found {
-        Err(error) if error.kind() == ErrorKind::InvalidRequest => {
-            return Err(Problem::missing_source(error.message()));
-        }
-        found => found?,
-    };
+    let found = call.site.extension().diagnose_load(table.name(), (from, to))?;
     let declared = DeclaredKey::of(&*call.site.sources.cluster, table);
     let style = KeyStyle::of(&call.params, declared.clone())?;
     let mut view = view(table, &found, &style, declared.as_ref());

@@ -151,8 +151,8 @@ impl KeyRange {
 
 impl Asked {
     fn of(params: &Params, now: i64) -> Answered<Self> {
-        let to_ms = params.optional_number("to")?.filter(|to| *to != 0).unwrap_or(now);
-        let from_ms = params.optional_number("from")?.filter(|from| *from != 0);
+        let to_ms = params.optional_number("to")?.unwrap_or(now);
+        let from_ms = params.optional_number("from")?;
         let from_ms = from_ms.unwrap_or_else(|| now.min(to_ms).saturating_sub(60 * BASE_MS));
         if from_ms >= to_ms {
             return Err(Problem::field("from", "from is not before to"));

@@ -57,6 +57,11 @@ async fn long_requests_are_refused() {
     let body = format!("{{\"ddl\": \"{}\"}}", "x".repeat(65 << 10));
     let problem = web.post("/api/lint", &body, &[]).await.problem();
     assert_eq!(problem, (413, "too_large".into(), "body".into()));
+    // Refused before it arrives.
+    let headers = [("content-length", "99999999999999"), ("content-type", "application/json")];
+    let announced = request(Method::POST, "/api/lint", &headers, Body::empty());
+    let problem = web.ask(announced).await.problem();
+    assert_eq!(problem, (413, "too_large".into(), "body".into()));
 }
 
 #[tokio::test]
@@ -93,11 +98,16 @@ async fn absurd_pages_and_names_are_answered() {
     }
     // Invalid UTF-8 in the path.
     assert_eq!(web.get("/api/tables/%ff/rows").await.problem().0, 400);
-    let problem = web
-        .ask(request(Method::DELETE, path, &[("content-type", "application/json")], Body::empty()))
-        .await;
-    assert_eq!(problem.problem(), (405, "fix_request".into(), "method".into()));
-    assert_eq!(problem.headers["allow"], "GET,HEAD");
+    for (method, headers) in [
+        (Method::DELETE, &[("content-type", "application/json")][..]),
+        (Method::DELETE, &[]),
+        (Method::OPTIONS, &[]),
+        (Method::PUT, &[]),
+    ] {
+        let problem = web.ask(request(method, path, headers, Body::empty())).await;
+        assert_eq!(problem.problem(), (405, "fix_request".into(), "method".into()));
+        assert_eq!(problem.headers["allow"], "GET,HEAD");
+    }
 }
 
 #[tokio::test]

@@ -193,7 +193,7 @@ impl Engine {
     /// Draws the load of a table.
     ///
     /// # Errors
-    /// `NoSuchTable`; `InvalidRequest` if nothing is recorded.
+    /// `NoSuchTable`; `Unsupported` if nothing is recorded.
     pub fn heat_map(&self, table: &TableName, query: &HeatQuery) -> Result<HeatMap> {
         let maps = self.heat_maps(table, std::slice::from_ref(query))?;
         Ok(maps.into_iter().next().unwrap_or_default())
@@ -321,7 +321,7 @@ impl Engine {
         self.descriptor(table)?;
         if self.shared.options.heat_level == HeatLevel::Off {
             return Err(Error::new(
-                ErrorKind::InvalidRequest,
+                ErrorKind::Unsupported,
                 "the load is not recorded; open the store with heat_level Region or Sub",
             ));
         }

@@ -1,7 +1,7 @@
 //! The log of operations: written with the columns, and asked by table and time.
 
 use halite_heat::operations::LoggedCalls;
-use halite_types::{Result, TableName};
+use halite_types::{Error, ErrorKind, Result, TableName};
 
 use crate::engine::Engine;
 use crate::options::HeatLevel;
@@ -50,6 +50,6 @@ impl Engine {
         } else {
             "operations are not logged; open the store with operation_log_bytes above 0"
         };
-        Err(halite_types::Error::invalid(text))
+        Err(Error::new(ErrorKind::Unsupported, text))
     }
 }

@@ -2,7 +2,8 @@
 
 use halite_heat::{BASE_MS, HeatMap, HeatQuery, Metric, PrefixLevel, Shape};
 use halite_types::{
-    Bytes, Delete, FamilyDescriptor, Get, Put, ReadTier, RowOp, Scan, TableDescriptor, TableName,
+    Bytes, Delete, ErrorKind, FamilyDescriptor, Get, Put, ReadTier, RowOp, Scan, TableDescriptor,
+    TableName,
 };
 
 use crate::env::sim::{FsCall, InjectedFault, SimEnv};
@@ -362,6 +363,7 @@ fn level_off_records_nothing_and_says_so() {
     put(&engine, "a");
     tick(&sim, &engine);
     let error = engine.hot_rows(&name(), (0, i64::MAX), 1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("heat_level"), "{error}");
 }
 

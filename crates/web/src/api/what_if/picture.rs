@@ -40,8 +40,9 @@ enum Amount {
 
 impl PictureQuery {
     pub(super) fn of(params: &Params, now: i64) -> Answered<Self> {
-        let to_ms = params.optional_number("to")?.filter(|to| *to != 0).unwrap_or(now);
-        let from_ms = params.optional_number("from")?.filter(|from| *from != 0);
+        // Nothing is recorded of the future, and the columns divide the whole span.
+        let to_ms = params.optional_number("to")?.map_or(now, |to: i64| to.min(now));
+        let from_ms = params.optional_number("from")?;
         let from_ms = from_ms.unwrap_or_else(|| to_ms.saturating_sub(SPAN_MS));
         if from_ms >= to_ms {
             return Err(Problem::field("from", "from is not before to"));
