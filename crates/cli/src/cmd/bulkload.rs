@@ -92,7 +92,7 @@ fn load(job: &LoadJob, backend: &Backend) -> anyhow::Result<()> {
         writeln!(out, "{} {text}", grouped(count))?;
     }
     if let Some(warning) = protection_warning(report.protected_files) {
-        eprintln!("warning: {warning}");
+        writeln!(std::io::stderr().lock(), "warning: {warning}")?;
     }
     Ok(())
 }
