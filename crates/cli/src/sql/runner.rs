@@ -185,17 +185,15 @@ fn print_error(error: &SqlError, text: &str) -> io::Result<()> {
 /// Returns the state and message of an error and, where its place is known, the line of the
 /// statement with a mark below it.
 pub(crate) fn describe(error: &SqlError, text: &str) -> String {
-    let mut shown = format!("{}: {}", error.state.code(), error.message);
+    let shown = format!("{}: {}", error.state.code(), error.message);
     let place = error.position.and_then(|(line, column)| {
         Some((usize::try_from(line).ok()?, usize::try_from(column).ok()?))
     });
     let Some((line, column)) = place else { return shown };
     let Some(source) = text.lines().nth(line.saturating_sub(1)) else { return shown };
     if source.chars().count() > 200 {
-        shown.push_str(&format!("\nline {line}, column {column}"));
-        return shown;
+        return format!("{shown}\nline {line}, column {column}");
     }
     let margin = format!("line {line}: ").chars().count() + column.saturating_sub(1);
-    shown.push_str(&format!("\nline {line}: {source}\n{}^", " ".repeat(margin)));
-    shown
+    format!("{shown}\nline {line}: {source}\n{}^", " ".repeat(margin))
 }
