@@ -8,7 +8,7 @@ use halite_types::rng::SplitMix64;
 /// Keys of a sample.
 pub(crate) const MAX_KEYS: usize = 128;
 /// Bytes of a key that are kept.
-pub(crate) const MAX_KEY_BYTES: usize = 256;
+const MAX_KEY_BYTES: usize = 256;
 
 /// Uniform sample of the operations of one span of time (Algorithm R).
 #[derive(Clone, Debug)]

@@ -7,7 +7,6 @@
 //! space_saving.rs  most frequent rows              heat_map.rs  part of a history as a picture
 //! prefixes.rs      most frequent beginnings        durations.rs durations of the last minute
 //! key_sample.rs    sample of keys, in their order of arrival
-//! refine.rs        where in a part of a region its load is
 //! recorder.rs      all of them for one region
 //! activity.rs      frequent rows, prefixes and sampled keys of the last ten minutes
 //! hot_rows.rs      sums of them                    busy_regions.rs  the most loaded regions
@@ -39,7 +38,6 @@ mod metric;
 pub mod operations;
 mod prefixes;
 mod recorder;
-mod refine;
 pub mod sampler;
 mod space_saving;
 mod sub_ranges;

@@ -172,7 +172,9 @@ impl ExportJob<'_> {
     /// Checks that no one else makes a snapshot of that name.
     fn check_temporary(&self) -> anyhow::Result<()> {
         let temporary = self.temporary();
-        if temporary.exists() && !temporary.join(EXPORT_MARK).exists() {
+        // An export that was killed at its beginning leaves an empty directory.
+        let has_files = fs::read_dir(&temporary).is_ok_and(|mut files| files.next().is_some());
+        if has_files && !temporary.join(EXPORT_MARK).exists() {
             bail!(
                 "{} exists: HBase is creating a snapshot of that name, or failed to; wait for it \
                  or remove the directory, or choose another name with --name",
@@ -211,14 +213,13 @@ impl ExportJob<'_> {
     ) -> anyhow::Result<Exported> {
         let snapshots = self.to.join(SNAPSHOTS);
         let temporary = self.temporary();
-        let mark = temporary.join(EXPORT_MARK);
         self.check_temporary()?;
         if temporary.exists() {
             // Of an export that was killed.
             fs::remove_dir_all(&temporary)
                 .with_context(|| format!("removing {}", temporary.display()))?;
         }
-        written.write(&mark, b"")?;
+        written.write(&temporary.join(EXPORT_MARK), b"")?;
         written.write(&temporary.join(".snapshotinfo"), &export.description)?;
         written.write(&temporary.join("data.manifest"), &export.manifest)?;
         if self.verifies {
@@ -242,10 +243,12 @@ impl ExportJob<'_> {
                 bail!("{} was removed while the export ran; repeat it", target.display());
             }
         }
-        fs::remove_file(&mark).with_context(|| format!("removing {}", mark.display()))?;
         // A snapshot that another process has created meanwhile is not empty, and stays.
         let last = snapshots.join(self.name);
         fs::rename(&temporary, &last).with_context(|| format!("creating {}", last.display()))?;
+        // Without it a killed export could not be told from one of HBase, so it goes last. HBase
+        // does not read it.
+        drop(fs::remove_file(last.join(EXPORT_MARK)));
         Ok(exported)
     }
 }

@@ -64,8 +64,8 @@ fn foreign(root: &str, entries: &[DirEntry], has_data: bool) -> Error {
         return Error::invalid(format!(
             "{root} holds {name} but no {}/: this is a root directory of HBase, or a store that \
              has lost that directory; nothing has been changed; run \"halite import {root}\" for \
-             HBase's tables, with an empty or new directory for the store, or restore {}/ from a \
-             copy",
+             HBase's tables, with an empty or new directory for the store; of a store, restore {}/ \
+             from a copy, or run \"halite repair {root}\"",
             layout::HALITE,
             layout::HALITE
         ));

@@ -82,22 +82,13 @@ fn over_time(columns: &[&ActivityColumn]) -> Option<(f64, usize)> {
     }))
 }
 
-/// Returns the share of the writes that is after the last bound of the column before, or before its
-/// first one: no other rows are known there.
+/// Returns the share of the last bucket in the writes, or of the first one.
 fn writes_at_end(columns: &[PackedColumn], is_last: bool) -> f64 {
     let (mut at_end, mut all) = (0, 0);
-    for pair in columns.windows(2) {
-        let (before, bounds) = (&pair[0].bounds, &pair[1].bounds);
-        let end = if is_last { before.last() } else { before.get(1) };
-        let is_at_end = |at: usize| match end {
-            Some(end) if is_last => bounds[at] >= *end,
-            Some(end) => bounds.get(at + 1).is_some_and(|next| next <= end),
-            None => true,
-        };
-        let (writes, _) = pair[1].values(Metric::Writes);
+    for column in columns {
+        let (writes, _) = column.values(Metric::Writes);
+        at_end += (if is_last { writes.last() } else { writes.first() }).copied().unwrap_or(0);
         all += writes.iter().sum::<u64>();
-        let of_end = writes.iter().enumerate().filter(|(at, _)| is_at_end(*at));
-        at_end += of_end.map(|(_, writes)| writes).sum::<u64>();
     }
     share(at_end, all)
 }

@@ -160,20 +160,6 @@ fn falling_keys_are_a_frontier() {
     }
 }
 
-#[test]
-fn rising_new_rows_leave_no_doubt() {
-    let load = |world: &mut World, at: u64, random: &mut fastrand::Rng| {
-        for number in at * 800..(at + 1) * 800 {
-            world.put(&padded(20_000 + number));
-            world.get(&padded(random.u64(..20_000)));
-        }
-    };
-    for finding in findings(|| World::new((0..20_000).map(padded).collect(), 16), load) {
-        assert_eq!(finding.shape, Shape::Frontier, "{finding:?}");
-        assert!(finding.doubts.is_empty() && finding.confidence > 0.9, "{finding:?}");
-    }
-}
-
 /// Rising numbers after seven prefixes: it was said that one region takes all new rows.
 #[test]
 fn frontiers_of_several_prefixes_are_not_one_region() {
