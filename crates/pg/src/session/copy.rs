@@ -7,7 +7,7 @@ use halite_sql::{CopyFormat, CopyStatement, Header, Lines, Loader, SqlContext, S
 use super::failure::Failure;
 use super::portal::NOTICE;
 use crate::connection::io::Channel;
-use crate::error::{CANCELLED, PROTOCOL_VIOLATION, PgError, Result};
+use crate::error::{CANCELLED, LIMIT_EXCEEDED, OUT_OF_MEMORY, PROTOCOL_VIOLATION, PgError, Result};
 use crate::values::decode;
 use crate::values::encode::Column;
 use crate::values::types;
@@ -129,6 +129,16 @@ async fn copy_in(
                 let text = format!("COPY was given up by the client: {reason}");
                 return Err(with_count(PgError::new(CANCELLED, text), loader.abandon()).into());
             }
+            Some(Message::TooLarge { bytes, .. }) => {
+                let text = format!("a message of COPY has {bytes} bytes; send the rows in parts");
+                let error = PgError::new(LIMIT_EXCEEDED, text);
+                return Err(with_count(error, loader.abandon()).into());
+            }
+            Some(Message::NoMemory { .. }) => {
+                let text = "the messages of all sessions have no memory for the next rows";
+                let error = PgError::new(OUT_OF_MEMORY, text);
+                return Err(with_count(error, loader.abandon()).into());
+            }
             Some(_) => {
                 let text = "only rows may come during COPY";
                 let error = PgError::fatal(PROTOCOL_VIOLATION, text);
@@ -149,7 +159,7 @@ async fn copy_in(
     }
 }
 
-/// Says how many rows stay.
+/// Says how many rows stay. Those of a batch whose answer had not come may be there, too.
 fn with_count(mut error: PgError, written: u64) -> PgError {
     if error.message.contains("row(s) were written") {
         return error;

@@ -229,6 +229,10 @@ impl Session {
         error: &PgError,
         channel: &mut Channel,
     ) -> Result<(), Failure> {
+        if matches!(kind, b'd' | b'c' | b'f') {
+            // Of a COPY that has failed already: no Sync follows it.
+            return Ok(());
+        }
         error.write(&mut channel.out, "", "");
         self.transaction.fail();
         // A series continues to its Sync; a Query is one by itself.

@@ -425,7 +425,7 @@ impl KeySchema {
 impl KeySchema {
     /// Returns `true` if a null in this segment is omitted if everything after it is null too, as
     /// HBase's `Struct` and Phoenix do.
-    pub(super) fn may_be_left_out(&self, at: usize) -> bool {
+    pub(crate) fn may_be_left_out(&self, at: usize) -> bool {
         self.leaves_nulls_out() && self.segments().iter().skip(at).all(|segment| segment.nullable)
     }
 

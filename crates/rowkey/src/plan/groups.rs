@@ -36,7 +36,10 @@ impl Plan {
         let place = SegmentRef { schema: &self.schema, options: &self.options, segment: last };
         let ends_at_literal = delimited::ends_at_literal(&self.schema, last);
         let end = if ends_at_literal { last + 1 } else { last };
-        let is_gathered = (place.is_prefix_free() || ends_at_literal) && !place.may_be_cut_off();
+        let is_gathered = (place.is_prefix_free() || ends_at_literal)
+            && !place.may_be_cut_off()
+            // A key without this and all later fields is the beginning of those with them.
+            && !self.schema.may_be_left_out(last);
         (is_gathered && end + 1 < segments.len()).then_some(KeyGroups { end })
     }
 

@@ -14,6 +14,8 @@ impl Plan {
     /// `rows`, each in the order of `fields`. Its ranges may contain other rows too: the caller
     /// compares the values.
     ///
+    /// Returns the plan as it is if there would be more ranges than its limit.
+    ///
     /// # Errors
     /// A value that is invalid for its field.
     pub fn for_rows(
@@ -21,6 +23,7 @@ impl Plan {
         fields: &[FieldId],
         rows: &[Vec<Value<'static>>],
     ) -> Result<Self, PlanError> {
+        let mut left = usize::try_from(self.options.limits.ranges).unwrap_or(usize::MAX);
         let mut by_derived: BTreeMap<KeyBuf, Vec<KeyRange>> = BTreeMap::new();
         for row in rows {
             let mut conditions = self.query.conditions.clone();
@@ -32,6 +35,10 @@ impl Plan {
             let mut walk = PrefixWalk::new(&self.schema, &constraints, &self.options);
             walk.run();
             for branch in super::branches(walk) {
+                let Some(rest) = left.checked_sub(branch.ranges.len()) else {
+                    return Ok(self.clone());
+                };
+                left = rest;
                 by_derived.entry(branch.derived).or_default().extend(branch.ranges);
             }
         }
@@ -86,6 +93,17 @@ mod tests {
             expected.sort();
             assert_eq!(keys, expected, "{key}");
         }
+    }
+
+    #[test]
+    fn more_ranges_than_the_limit_leave_the_plan_as_it_is() {
+        let schema: Arc<KeySchema> = Arc::new("ROW KEY (a STRING, b I64)".parse().expect("a key"));
+        let limits = super::super::PlanLimits { ranges: 2, ..Default::default() };
+        let options = PlanOptions { limits, ..PlanOptions::default() };
+        let all = Plan::new(&schema, &KeyQuery::all(), &options).expect("a plan");
+        let rows = [row("x", 1), row("y", 2), row("x", 3)];
+        let count = |rows| all.for_rows(&[0, 1], rows).expect("a plan").ranges().count();
+        assert_eq!((count(&rows[..2]), count(&rows[..])), (2, 1));
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::error::{Result, SqlError, SqlState};
 
 /// Bytes of a row.
 const MAX_ROW_BYTES: usize = 16 << 20;
+/// Fields of a row.
+const MAX_FIELDS: usize = 10_000;
 
 /// Row of fields, `None` for NULL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,10 +186,20 @@ fn text_of(bytes: Vec<u8>) -> Result<String, Wrong> {
     String::from_utf8(bytes).map_err(|_| Wrong::Encoding)
 }
 
+/// A row of separators alone would have millions of fields.
+fn check_number(fields: &[Option<String>]) -> Result<(), Wrong> {
+    if fields.len() < MAX_FIELDS {
+        Ok(())
+    } else {
+        Err(Wrong::Form("the row has over 10,000 fields"))
+    }
+}
+
 fn text_fields(row: &[u8], options: &CopyOptions) -> Result<Vec<Option<String>>, Wrong> {
     let mut fields = Vec::new();
     let mut start = 0;
     loop {
+        check_number(&fields)?;
         let mut end = start;
         while let Some(byte) = row.get(end).copied().filter(|byte| *byte != options.delimiter) {
             end += if byte == b'\\' { 2 } else { 1 };
@@ -268,6 +280,7 @@ fn csv_fields(row: &[u8], options: &CopyOptions) -> Result<Vec<Option<String>>, 
         } else if byte == options.quote {
             (is_quoted, was_quoted) = (true, true);
         } else if byte == options.delimiter {
+            check_number(&fields)?;
             fields.push(csv_field(std::mem::take(&mut bytes), was_quoted, options)?);
             was_quoted = false;
         } else {

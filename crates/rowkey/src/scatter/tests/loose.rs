@@ -113,3 +113,18 @@ fn other_fields_in_front_and_rows_to_check_make_no_groups() {
     let delimited = "ROW KEY TEXT '{a}_{b}'";
     assert!(groups(delimited, &KeyQuery::all(), &[0]).is_none());
 }
+
+#[test]
+fn keys_that_end_before_others_are_no_groups() {
+    let groups = |text: &str, fields: &[usize]| {
+        let plan = Plan::new(&schema(text), &KeyQuery::all(), &PlanOptions::default());
+        plan.expect("a plan").groups(fields).is_some()
+    };
+    let fields = "x I64, a STRING NULLABLE, b STRING NULLABLE";
+    for profile in ["ORDERED", "PHOENIX"] {
+        let key = format!("ROW KEY ({fields}) PROFILE {profile}");
+        assert!(!groups(&key, &[0, 1]), "the key of (1, NULL, NULL) begins all others of 1");
+        let key = key.replace("b STRING NULLABLE", "b STRING");
+        assert!(groups(&key, &[0]) && groups(&key, &[0, 1]), "{key}");
+    }
+}
