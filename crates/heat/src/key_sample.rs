@@ -74,6 +74,12 @@ impl KeySample {
         self.most = most;
     }
 
+    /// Forgets the operations so far: those that follow are chosen with another probability.
+    pub fn restart(&mut self) {
+        self.keys.clear();
+        (self.arrived, self.seen) = (0, 0);
+    }
+
     /// Gives the operations so far half of their weight: each of those that follow represents
     /// twice as many.
     pub fn halve(&mut self) {

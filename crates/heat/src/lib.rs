@@ -9,7 +9,7 @@
 //! key_sample.rs    sample of keys, in their order of arrival
 //! recorder.rs      all of them for one region
 //! activity.rs      frequent rows, prefixes and sampled keys of the last ten minutes
-//! hot_rows.rs      sums of them                    busy_regions.rs  the most loaded regions
+//! hot_rows.rs      sums of them
 //! operations/      log of sampled operations: time, kind, row, client, statement
 //! diagnosis/       the shape of a load, and whether splitting helps
 //! ```
@@ -24,7 +24,6 @@
 #![warn(missing_docs)]
 
 mod activity;
-mod busy_regions;
 mod closed_region;
 mod codec;
 mod column;
@@ -43,7 +42,6 @@ mod space_saving;
 mod sub_ranges;
 
 pub use activity::{Activity, ActivityColumn, ColumnLimits, RegionActivity, Skew, WeightedKey};
-pub use busy_regions::BusyRegion;
 pub use closed_region::{ClosedRegion, add_closed};
 pub use codec::{NotAColumn, PackedColumn};
 pub use column::{BASE_MS, Bounds, Column, MAX_BUCKETS, Region};

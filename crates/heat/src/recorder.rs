@@ -9,7 +9,7 @@ use halite_types::KeyParts;
 use crate::key_sample::{KeySample, MAX_KEYS, SampledKey};
 use crate::metric::{Load, METRICS, Metric};
 use crate::prefixes::{FrequentPrefixes, PREFIX_COUNTERS, Prefixes};
-use crate::sampler::{self, ROW_RATE, SUB_RANGE_RATE};
+use crate::sampler::{self, SUB_RANGE_RATE};
 use crate::space_saving::{COUNTERS, FrequentRow, SpaceSaving};
 use crate::sub_ranges::{MAX_SUB_RANGES, SubRanges};
 
@@ -106,8 +106,7 @@ impl Rows {
         }
         self.recorded = 0;
         if shift == 0 {
-            // Those so far stay with the weight of those that follow.
-            (0..ROW_RATE.trailing_zeros()).for_each(|_| self.sample.halve());
+            self.sample.restart();
             return Some(SUB_RANGE_RATE.trailing_zeros());
         }
         self.sample.halve();
