@@ -172,9 +172,7 @@ impl ExportJob<'_> {
     /// Checks that no one else makes a snapshot of that name.
     fn check_temporary(&self) -> anyhow::Result<()> {
         let temporary = self.temporary();
-        // An export that was killed at its beginning leaves an empty directory.
-        let has_files = fs::read_dir(&temporary).is_ok_and(|mut files| files.next().is_some());
-        if has_files && !temporary.join(EXPORT_MARK).exists() {
+        if temporary.exists() && !temporary.join(EXPORT_MARK).exists() {
             bail!(
                 "{} exists: HBase is creating a snapshot of that name, or failed to; wait for it \
                  or remove the directory, or choose another name with --name",
