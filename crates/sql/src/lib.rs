@@ -34,7 +34,7 @@ pub use copy::{CopyFormat, CopyOptions, CopySource, CopyStatement, Fields, Heade
 pub use datafusion;
 pub use error::{Result, SqlError, SqlState};
 pub use parse::{
-    StatementText, TransactionStatement, check_query, split_statements, transaction_modes,
+    StatementText, TransactionStatement, byte_at, check_query, split_statements, transaction_modes,
 };
 pub use session::{Access, Answer, Loader, Prepared, Rewrite, Settings, SqlContext};
 pub use types::TYPE_KEY;

@@ -2,7 +2,7 @@
 
 use halite_sql::datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use halite_sql::datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
-use halite_sql::{CopyStatement, TransactionStatement, check_query, transaction_modes};
+use halite_sql::{CopyStatement, TransactionStatement, byte_at, check_query, transaction_modes};
 
 use super::settings::READ_ONLY_DEFAULT;
 use crate::error::{LIMIT_EXCEEDED, NOT_SUPPORTED, PgError, Result, SYNTAX};
@@ -241,7 +241,7 @@ fn declare(text: &str, words: &[Word]) -> Result<Command> {
         let what = "cursors go forward only; leave out SCROLL";
         return Err(PgError::new(NOT_SUPPORTED, what));
     }
-    let start = offset_of(text, query.place).ok_or_else(wrong)?;
+    let start = byte_at(text, query.place).ok_or_else(wrong)?;
     let is_held = is("WITH") && is("HOLD");
     // Spaces keep the places of errors.
     let blank: String =
@@ -276,14 +276,6 @@ fn cursor_rows(words: &[Word]) -> Result<(String, Option<usize>)> {
 /// Returns the name of a setting, whose parts points separate, in lower case.
 fn name(words: &[Word]) -> String {
     words.iter().map(|word| word.plain.to_ascii_lowercase()).collect()
-}
-
-/// Returns the byte at a line and a column, which count letters from 1 on.
-fn offset_of(text: &str, (line, column): (u64, u64)) -> Option<usize> {
-    let (line, column) = (usize::try_from(line).ok()?, usize::try_from(column).ok()?);
-    let before: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
-    let (offset, _) = text.get(before..)?.char_indices().nth(column.checked_sub(1)?)?;
-    Some(before + offset)
 }
 
 /// Returns the words and signs of a statement.

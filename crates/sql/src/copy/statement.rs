@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use crate::error::{Result, SqlError, SqlState};
-use crate::parse::{check_query, is_word};
+use crate::parse::{byte_at, check_query, is_word};
 
 /// COPY between a client and a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ impl CopyStatement {
         let wrong = || SqlError::new(SqlState::Syntax, "\\copy t FROM 'file' [options]");
         let end = end.ok_or_else(wrong)?;
         let end_word = if is_word(&end.token, "FROM") { "STDIN" } else { "STDOUT" };
-        let start = byte_at(&text, end.span.start).ok_or_else(wrong)? + end.token.to_string().len();
+        let start = byte_at(&text, place_of(end)).ok_or_else(wrong)? + end.token.to_string().len();
         let (head, rest) = text.split_at(start);
         let rest = rest.trim_start();
         let (file, options) = match rest.strip_prefix('\'') {
@@ -246,7 +246,7 @@ impl Reader<'_> {
         let last = self.at.saturating_sub(1);
         let place = |at: usize| {
             let token = self.tokens.get(at)?;
-            byte_at(self.text, token.span.start)
+            byte_at(self.text, place_of(token))
         };
         let (Some(start), Some(end), 0) = (place(first), place(last), depth) else {
             return Err(self.wrong("the parenthesis in front of the query is not closed"));
@@ -415,12 +415,8 @@ impl Given {
     }
 }
 
-/// Returns the byte at a line and a column, which count letters from 1 on.
-fn byte_at(text: &str, place: Location) -> Option<usize> {
-    let (line, column) = (usize::try_from(place.line).ok()?, usize::try_from(place.column).ok()?);
-    let before: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
-    let (offset, _) = text.get(before..)?.char_indices().nth(column.checked_sub(1)?)?;
-    Some(before + offset)
+fn place_of(token: &TokenWithSpan) -> (u64, u64) {
+    (token.span.start.line, token.span.start.column)
 }
 
 #[cfg(test)]

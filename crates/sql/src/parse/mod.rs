@@ -1,17 +1,19 @@
 //! From text to one statement: `split.rs` finds the ends of statements, `tokens.rs` reads the tokens
 //! of one and checks its limits, `kind.rs` tells what it is (`transaction.rs`: BEGIN, COMMIT, ROLLBACK),
 //! `history.rs` reads what follows a table in this dialect alone, `table.rs` reads `TABLE t`,
-//! `masked.rs` takes values out of a text.
+//! `masked.rs` takes values out of a text, `place.rs` finds the byte at a line and a column.
 
 mod history;
 mod kind;
 mod masked;
+mod place;
 mod split;
 mod table;
 mod tokens;
 mod transaction;
 
 pub use kind::check_query;
+pub use place::byte_at;
 pub use split::{StatementText, split_statements};
 pub use transaction::{TransactionStatement, transaction_modes};
 
