@@ -40,6 +40,15 @@ pub struct Load {
     pub items: u64,
 }
 
+impl Load {
+    /// Returns the time of an item, in milliseconds: items are evenly distributed over a span from
+    /// [`T0`] on.
+    pub(crate) fn time_ms(&self, number: u64, span_ms: u64) -> i64 {
+        let elapsed = u128::from(number) * u128::from(span_ms) / u128::from(self.items);
+        T0.saturating_add(i64::try_from(elapsed).unwrap_or(i64::MAX))
+    }
+}
+
 /// Cluster and namespace of the tables.
 #[derive(Clone)]
 pub struct Site {

@@ -70,11 +70,9 @@ impl Generator {
     }
 
     fn time_ms(&self, number: u64) -> i64 {
-        let span = u128::from((DAYS * DAY_MS).cast_unsigned());
         let (burst, place) = (number / BURST * BURST, number % BURST);
-        let elapsed = u128::from(burst) * span / u128::from(self.load.items);
-        let place_ms = (place * BURST_STEP_MS).cast_signed();
-        T0 + i64::try_from(elapsed).unwrap_or(i64::MAX - T0 - place_ms) + place_ms
+        let began_ms = self.load.time_ms(burst, (DAYS * DAY_MS).cast_unsigned());
+        began_ms.saturating_add((place * BURST_STEP_MS).cast_signed())
     }
 }
 

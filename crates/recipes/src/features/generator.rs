@@ -4,7 +4,7 @@
 use features::{Behavior, Entity, Vector};
 
 use crate::random::Random;
-use crate::recipe::{Load, T0};
+use crate::recipe::Load;
 
 /// Time of all events: four days.
 const SPAN_MS: u64 = 4 * 86_400_000;
@@ -72,8 +72,7 @@ impl Generator {
         let (user, item) = (random.zipf(self.users()), random.zipf(self.products()));
         let late_ms = if random.one_in(100) { random.below(LATE_MS) } else { 0 };
         let kind = KINDS[usize::try_from(random.zipf(KINDS.len() as u64)).unwrap_or(0)];
-        let elapsed = u128::from(id) * u128::from(SPAN_MS) / u128::from(self.load.items);
-        let at_ms = T0 + i64::try_from(elapsed).unwrap_or(0) - late_ms.cast_signed();
+        let at_ms = self.load.time_ms(id, SPAN_MS) - late_ms.cast_signed();
         Behavior { id, user, item, at_ms, kind: kind.to_owned() }
     }
 

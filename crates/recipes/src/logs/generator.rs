@@ -4,7 +4,7 @@
 use logs::Line;
 
 use crate::random::Random;
-use crate::recipe::{Load, T0};
+use crate::recipe::Load;
 
 /// Time of all lines.
 const SPAN_MS: u64 = 6 * 3_600_000;
@@ -86,10 +86,9 @@ impl Generator {
 
     /// Returns the second of a line that is not late.
     fn second(&self, number: u64) -> i64 {
-        let elapsed = u128::from(number) * u128::from(SPAN_MS) / u128::from(self.load.items);
-        let elapsed = i64::try_from(elapsed).unwrap_or(i64::MAX - T0);
         let second_ms = SECOND_MS.cast_signed();
-        T0 + elapsed / second_ms * second_ms
+        // The span begins at a whole second.
+        self.load.time_ms(number, SPAN_MS) / second_ms * second_ms
     }
 }
 

@@ -102,8 +102,7 @@ impl Generator {
         let mut random = Random::new(self.load.seed, 3, number);
         let user = self.user(random.zipf(self.users()));
         let late_ms = if random.one_in(100) { random.below(DAY_MS) } else { 0 };
-        let elapsed = u128::from(number) * u128::from(DAYS * DAY_MS) / u128::from(self.load.items);
-        let at_ms = T0 + i64::try_from(elapsed).unwrap_or(i64::MAX - T0);
+        let at_ms = self.load.time_ms(number, DAYS * DAY_MS);
         (user, at_ms - i64::try_from(late_ms).unwrap_or(0))
     }
 }
