@@ -43,7 +43,7 @@ pub use meta::{
     LiveRegion, LiveRegions, META_FAMILY, META_REGION, META_STATE, MetaFiles, find_meta,
     live_region,
 };
-pub use mob::mob_file;
+pub use mob::{is_mob, mob_file};
 pub use snapshot::read_snapshot;
 pub use table::{Liveness, list_tables, read_table};
 

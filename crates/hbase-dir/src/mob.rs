@@ -19,12 +19,17 @@ use crate::small_file::{damaged, length};
 const IS_MOB: &str = "IS_MOB";
 const SETTINGS: [&str; 3] = [IS_MOB, "MOB_THRESHOLD", "MOB_COMPACT_PARTITION_POLICY"];
 
+/// Returns `true` if a family has its large values in MOB files.
+pub fn is_mob(family: &FamilyDescriptor) -> bool {
+    let value = family.attributes.get(IS_MOB);
+    value.is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
+}
+
 /// Returns a table without the attributes, and the families that had [`IS_MOB`].
 pub(crate) fn without_mob(mut table: TableDescriptor) -> (TableDescriptor, Vec<Bytes>) {
     let mut of_mob = Vec::new();
     change_families(&mut table, |family| {
-        let is_mob = family.attributes.get(IS_MOB);
-        if is_mob.is_some_and(|value| value.trim().eq_ignore_ascii_case("true")) {
+        if is_mob(family) {
             of_mob.push(family.name().clone());
         }
         let removed = SETTINGS.map(|name| family.attributes.remove(name));

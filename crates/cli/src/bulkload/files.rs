@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use halite::{Bytes, TableDescriptor, to_string_binary};
 use halite_engine::hfile::{Comparator, Cursor, DirectBlocks, Reader};
-use halite_hbase_dir::read_bare_files;
+use halite_hbase_dir::{is_mob, read_bare_files};
 use indicatif::ProgressBar;
 
 use crate::hfile::marked_cells::CellMarks;
@@ -52,20 +52,16 @@ pub(super) fn read(
             );
         }
     }
-    let is_mob = |family: &Bytes| {
-        let family = table.find_family(family);
-        let value = family.and_then(|family| family.attributes.get("IS_MOB"));
-        value.is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
-    };
     bar.set_length(found.iter().map(|file| file.bytes).sum());
     let mut files = Vec::with_capacity(found.len());
     for file in found {
-        let marks = CellMarks::of(&open(&file.path)?)?;
+        let reader = open(&file.path)?;
+        let marks = CellMarks::of(&reader)?;
         // The table of an HBase with MOB may be the one that the MOB files belong to.
-        if !is_mob(&file.family) {
+        if !table.find_family(&file.family).is_some_and(is_mob) {
             marks.check_bare(&file.path)?;
         }
-        let checked = check(&file.path, &file.family, verify)?;
+        let checked = check_opened(&reader, &file.path, &file.family, verify)?;
         files.push(LoadFile { is_protected: marks.is_protected, ..checked });
         bar.inc(file.bytes);
     }
@@ -77,12 +73,20 @@ pub(super) fn read(
 /// # Errors
 /// Returns an error if it is no store file, or is damaged, encrypted, empty or of another family.
 pub(super) fn check(path: &Path, family: &Bytes, verify: bool) -> anyhow::Result<LoadFile> {
-    let reader = open(path)?;
+    check_opened(&open(path)?, path, family, verify)
+}
+
+fn check_opened(
+    reader: &Arc<Reader>,
+    path: &Path,
+    family: &Bytes,
+    verify: bool,
+) -> anyhow::Result<LoadFile> {
     let shown = path.display();
     if reader.comparator() != Comparator::Cell {
         bail!("store file {shown} is ordered as HBase's own catalog; load files of tables only");
     }
-    let mut cursor = Cursor::new(Arc::clone(&reader), DirectBlocks);
+    let mut cursor = Cursor::new(Arc::clone(reader), DirectBlocks);
     cursor.seek_to_first()?;
     let first = end_row(&cursor, family, path)?;
     cursor.seek_to_last()?;

@@ -101,8 +101,9 @@ impl ImportArgs {
                 if let Some(root) = &root {
                     import::recover(root, &mut sources, Some(recovered.path()), note)?;
                 }
-                import::inline_mob(&directory, &mut sources, Some(recovered.path()), note)?;
-                import::warn_of_protection(&sources, note)?;
+                let marks = import::file_marks(&sources, note)?;
+                let into = Some(recovered.path());
+                import::inline_mob(&directory, &mut sources, &marks, into, note)?;
                 let check = || root.as_ref().map_or(Ok(()), HbaseRoot::check_is_still);
                 import::import_all(store, &sources, !self.no_verify, check, print_imported)
             });
@@ -142,8 +143,8 @@ impl ImportArgs {
             if let Some(root) = root {
                 import::recover(root, sources, None, &note)?;
             }
-            import::inline_mob(directory, sources, None, &note)?;
-            import::warn_of_protection(sources, &note)?;
+            let marks = import::file_marks(sources, &note)?;
+            import::inline_mob(directory, sources, &marks, None, &note)?;
             import::check_all(store, sources)
         });
         let closed = backend.close();

@@ -25,11 +25,12 @@ use halite_engine::hfile::{
 use halite_hbase_dir::{HbaseFile, mob_file};
 use halite_types::cell::{tags, write_tag};
 
+use super::file_marks::FileMarks;
 use super::progress::progress;
 use super::remark::Remark;
 use super::source::ImportSource;
 use crate::hfile;
-use crate::hfile::marked_cells::{CellMarks, TAG_MOB_REFERENCE};
+use crate::hfile::marked_cells::TAG_MOB_REFERENCE;
 use crate::text_table::grouped;
 
 /// Tag of the table whose MOB file a reference names, as HBase's `TagType` numbers it.
@@ -48,16 +49,20 @@ const MAX_OPEN_FILES: usize = 32;
 pub(crate) fn inline_mob(
     root: &Path,
     sources: &mut [ImportSource],
+    marks: &FileMarks,
     into: Option<&Path>,
     mut note: impl FnMut(Remark),
 ) -> anyhow::Result<()> {
-    sources.iter().filter(|source| source.is_bare).try_for_each(check_bare)?;
+    sources
+        .iter()
+        .filter(|source| source.is_bare)
+        .try_for_each(|source| check_bare(source, marks))?;
     let env = into.map(Env::os).transpose()?;
     let bytes = sources.iter().filter(|source| !source.is_bare).map(ImportSource::bytes);
     let bar = progress("reading MOB values", bytes.sum());
     let mut written = Vec::new();
     for source in &*sources {
-        let mut files = InlinedFiles::new(root, source, env.as_ref());
+        let mut files = InlinedFiles::new(root, source, marks, env.as_ref());
         for file in source.files().filter(|_| !source.is_bare) {
             files.add(file, written.len()).with_context(|| format!("table {}", source.name()))?;
             bar.inc(file.bytes);
@@ -96,10 +101,9 @@ pub(crate) fn inline_mob(
 }
 
 /// Refuses bare files with references: where their MOB files are is unknown.
-fn check_bare(source: &ImportSource) -> anyhow::Result<()> {
-    source
-        .files()
-        .try_for_each(|file| CellMarks::of(&hfile::open(&file.path)?)?.check_bare(&file.path))
+fn check_bare(source: &ImportSource, marks: &FileMarks) -> anyhow::Result<()> {
+    let mut marked = source.files().filter_map(|file| Some((file, marks.get(&file.path)?)));
+    marked.try_for_each(|(file, marks)| marks.check_bare(&file.path))
 }
 
 fn is_reference(cell: CellRef<'_>) -> bool {
@@ -109,6 +113,7 @@ fn is_reference(cell: CellRef<'_>) -> bool {
 /// Files of a table written with their values.
 struct InlinedFiles<'a> {
     source: &'a ImportSource,
+    marks: &'a FileMarks,
     env: Option<&'a Env>,
     mob: MobFiles<'a>,
     /// New path and bytes by old path; `None` for a file without references.
@@ -122,9 +127,15 @@ struct InlinedFiles<'a> {
 }
 
 impl<'a> InlinedFiles<'a> {
-    fn new(root: &'a Path, source: &'a ImportSource, env: Option<&'a Env>) -> Self {
+    fn new(
+        root: &'a Path,
+        source: &'a ImportSource,
+        marks: &'a FileMarks,
+        env: Option<&'a Env>,
+    ) -> Self {
         Self {
             source,
+            marks,
             env,
             mob: MobFiles { root, open: Vec::new() },
             by_path: BTreeMap::new(),
@@ -141,7 +152,7 @@ impl<'a> InlinedFiles<'a> {
             return Ok(());
         }
         let reader = hfile::open(&file.path)?;
-        let new = if self.may_refer(file, &reader)? {
+        let new = if self.may_refer(file, &reader) {
             let new = self.env.map(|env| -> anyhow::Result<NewFile<'_>> {
                 // The name counts for the order of files with equal sequence ids.
                 let directory = format!("mob-{table}-{}", self.by_path.len());
@@ -161,11 +172,11 @@ impl<'a> InlinedFiles<'a> {
 
     /// Returns whether the cells of a file are to be examined for references. Files of a family
     /// without `IS_MOB` are not written again for nothing.
-    fn may_refer(&self, file: &HbaseFile, reader: &Arc<Reader>) -> anyhow::Result<bool> {
+    fn may_refer(&self, file: &HbaseFile, reader: &Reader) -> bool {
         if self.source.mob_families.contains(&file.family) {
-            return Ok(reader.has_tags());
+            return reader.has_tags();
         }
-        Ok(CellMarks::of(reader)?.refers_to_mob)
+        self.marks.get(&file.path).is_some_and(|marks| marks.refers_to_mob)
     }
 
     fn family_of(&self, file: &HbaseFile) -> anyhow::Result<&'a FamilyDescriptor> {

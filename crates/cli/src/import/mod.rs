@@ -5,12 +5,12 @@
 //! and `plan.rs` prints it. Here the tables are created.
 
 mod compacted;
+mod file_marks;
 mod log_codec;
 mod meta_rows;
 mod mob;
 mod plan;
 mod progress;
-mod protection;
 mod recovery;
 mod remark;
 mod root;
@@ -25,10 +25,10 @@ use halite::{Attributes, ErrorKind, Store, TableName};
 use halite_engine::ImportReport;
 use indicatif::ProgressBar;
 
+pub(crate) use file_marks::file_marks;
 pub(crate) use mob::inline_mob;
 pub(crate) use plan::print_plan;
 use progress::progress;
-pub(crate) use protection::warn_of_protection;
 pub(crate) use recovery::recover;
 pub(crate) use remark::Remark;
 pub(crate) use root::HbaseRoot;
