@@ -135,10 +135,10 @@ fn spike_of_a_minute_is_visible_at_five_weeks() {
     assert_eq!((number("dt_ms"), &heat["layer"]), (4 * 60 * MINUTE_MS, &"4h".into()), "{heat}");
     tab.screenshot("heat-spike-five-weeks");
     // The marks of events are dark lines, in or between columns by the time of day.
-    tab.click("[title^='Borders and marks']");
+    tab.click("[title$='marks (b)']");
     tab.await_value(
         "the marks to be hidden",
-        "document.querySelector('[title^=\"Borders and marks\"]')?.ariaPressed === 'false'",
+        "document.querySelector('[title$=\"marks (b)\"]')?.ariaPressed === 'false'",
     );
     tab.settle();
     let picture = Picture::of(&mut tab, u64::try_from(number("cols")).unwrap());
