@@ -2,10 +2,13 @@
 
 use std::process::Command;
 
-use crate::command::{cargo, is_ci, root, run, run_and_watch};
+use crate::command::{Background, cargo, is_ci, root, run, run_and_watch, target_dir};
 use crate::prerequisites::with_tools;
 use crate::steps::{StepOutcome, Steps};
 use crate::{Result, concurrency, fuzz, interop, mutants, page_types, sql, tidy};
+
+/// Name of the task of [`builds`].
+pub(crate) const BUILDS: &str = "builds";
 
 /// Environment variable for tests with a golden file: they rewrite it instead.
 const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
@@ -36,6 +39,8 @@ pub(crate) fn run_all() -> Result<()> {
             "--no-default-features",
         ])))
     });
+    // Many tests wait for the clock or for a server: the compiler uses that time.
+    let builds = start_builds();
     steps.step("tests: cargo test --workspace", || {
         let mut command = cargo(["test", "--workspace", "--no-fail-fast"]);
         done(run_and_watch(with_more_threads(&mut command), |line| runners.record(line)))
@@ -56,6 +61,9 @@ pub(crate) fn run_all() -> Result<()> {
     });
     steps.step("simulation, short", short_simulation);
     steps.step("simulation of client and server, short", || done(world(&[])));
+    steps.step("the programs of the next steps, of which the build began with the tests", || {
+        done(builds?.wait().map(|_| ()))
+    });
     steps.step("mutants: a few planted bugs must be found", mutants::step);
     steps.step(
         "threads: the memstore and the read point in every interleaving",
@@ -75,6 +83,18 @@ pub(crate) fn run_all() -> Result<()> {
     });
     runners.print();
     steps.finish()
+}
+
+/// Builds what has target directories of its own, for [`run_all`]: the fuzz targets and the mutants.
+pub(crate) fn builds() -> Result<()> {
+    with_tools(&["c++"], || fuzz::build().map(|_| ()))?;
+    mutants::build_for_step()
+}
+
+/// Starts [`builds`] beside other work.
+fn start_builds() -> Result<Background> {
+    let program = std::env::current_exe().map_err(|error| format!("xtask: {error}"))?;
+    Background::start(Command::new(program).arg(BUILDS), &target_dir().join("builds.txt"))
 }
 
 /// `cargo xtask sim`; the arguments are passed to the simulation.

@@ -144,6 +144,7 @@ impl Background {
         let errors = file.try_clone().map_err(failed)?;
         let mut nice = Command::new("nice");
         nice.arg(command.get_program()).args(command.get_args()).current_dir(root());
+        nice.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         nice.stdin(Stdio::null()).stdout(file).stderr(errors);
         let child = nice.spawn().map_err(|error| cannot_start(&nice, &error))?;
         Ok(Self { child, name, output: output.to_path_buf() })

@@ -84,7 +84,7 @@ fn run_targets(targets: &[&str], seconds: u32) -> Result<()> {
 }
 
 /// Builds the targets and returns their directory.
-fn build() -> Result<PathBuf> {
+pub(crate) fn build() -> Result<PathBuf> {
     let version = command_output("rustc", &["-vV"]).ok_or("`rustc -vV` cannot be run")?;
     let host = version
         .lines()

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -114,23 +114,23 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
 
 /// Runs the step of `cargo xtask test`: bugs that are detected in seconds.
 pub(crate) fn step() -> Result<StepOutcome> {
-    hunt(&MUTANTS.iter().filter(|mutant| mutant.quick).collect::<Vec<_>>())
-        .map(|()| StepOutcome::Done)
+    hunt(&quick()).map(|()| StepOutcome::Done)
+}
+
+/// Plants the bugs of the step and builds its tests.
+pub(crate) fn build_for_step() -> Result<()> {
+    plant_and_build(&quick()).map(|_| ())
+}
+
+fn quick() -> Vec<&'static Mutant> {
+    MUTANTS.iter().filter(|mutant| mutant.quick).collect()
 }
 
 /// Plants the bugs, builds, verifies that all tests pass without a bug, and then that each bug is
 /// detected.
 fn hunt(mutants: &[&Mutant]) -> Result<()> {
-    let tree = target_dir().join("mutants/tree");
-    plant(&tree)?;
     let start = Instant::now();
-    for suite in [Suite::Seeds(1), Suite::Sim(""), Suite::Unit(""), Suite::It("")] {
-        let is_used =
-            |other: &Suite| std::mem::discriminant(other) == std::mem::discriminant(&suite);
-        if mutants.iter().any(|mutant| mutant.found_by.iter().any(is_used)) {
-            build(&tree, suite)?;
-        }
-    }
+    let tree = plant_and_build(mutants)?;
     println!("{:7.1} s  built", start.elapsed().as_secs_f64());
     let mut controls: BTreeSet<Suite> = BTreeSet::new();
     let mut survivors = Vec::new();
@@ -177,6 +177,21 @@ fn hunt(mutants: &[&Mutant]) -> Result<()> {
     } else {
         Err(format!("mutant {} is not detected: add a test that finds it", survivors.join(", ")))
     }
+}
+
+/// Plants all bugs in a copy of the tree, builds the parts of the suite that detect these, and
+/// returns the copy.
+fn plant_and_build(mutants: &[&Mutant]) -> Result<PathBuf> {
+    let tree = target_dir().join("mutants/tree");
+    plant(&tree)?;
+    for suite in [Suite::Seeds(1), Suite::Sim(""), Suite::Unit(""), Suite::It("")] {
+        let is_used =
+            |other: &Suite| std::mem::discriminant(other) == std::mem::discriminant(&suite);
+        if mutants.iter().any(|mutant| mutant.found_by.iter().any(is_used)) {
+            build(&tree, suite)?;
+        }
+    }
+    Ok(tree)
 }
 
 /// Verifies that a part of the suite passes without a bug, and that it is not empty.
