@@ -6,6 +6,7 @@ mod connect;
 mod copy;
 mod damage;
 mod demo;
+mod diagnosis;
 mod directory;
 mod export;
 mod import;
