@@ -8,6 +8,13 @@ const MAX_ROWS = 60;
 /** Height that browsers still lay out. Longer lists are scrolled in proportion. */
 const MAX_HEIGHT = 8e6;
 
+/**
+ * Orders that a list with these columns can have.
+ * @param {{sort?: string | null}[]} columns
+ */
+export const ordersOf = columns =>
+  columns.flatMap(({ sort }) => (sort ? [sort, `-${sort}`] : []));
+
 /** @template R */
 export class Grid {
   /** @param {GridOptions<R>} options */

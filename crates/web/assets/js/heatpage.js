@@ -15,6 +15,8 @@ import { announce, button, copy, iconButton, linkButton, toast } from './widgets
 
 /** @typedef {{i: number, c: number}} Cell */
 
+/** Parameters of the address that the server judges. */
+const ASKED = ['order', 'k0', 'k1', 'from', 'to'];
 /** A new table has nothing older. */
 const DEFAULT_RANGE = '10m';
 
@@ -34,7 +36,10 @@ export class HeatPage {
     );
     this.from = Number(params.get('from')) || 0;
     this.to = Number(params.get('to')) || 0;
-    if (this.to <= this.from) this.from = this.to = 0;
+    if (this.to <= this.from) {
+      if (params.has('from') || params.has('to')) this.withdraw('The times are not in order');
+      this.from = this.to = 0;
+    }
     this.brightness = Math.max(-2, Math.min(6, Number(params.get('brightness')) || 0));
     const [knee = 0, top = 0] = (params.get('lock') || '').split(',').map(Number);
     this.lock = knee > 0 && top > knee ? { knee, top } : null;
@@ -197,7 +202,10 @@ export class HeatPage {
     await this.load(true);
   }
 
-  /** @param {boolean} [quiet] keeps the picture until the answer is there */
+  /**
+   * @param {boolean} [quiet] keeps the picture until the answer is there
+   * @returns {Promise<void>}
+   */
   async load(quiet) {
     const { page } = this;
     if (!quiet) this.wrap.classList.add('waits');
@@ -236,12 +244,32 @@ export class HeatPage {
       this.restore();
     } catch (error) {
       if (isAbort(error) || serial !== this.serial) return;
-      if (problemOf(error).kind === 'gone' && this.heat) return;
+      const problem = problemOf(error);
+      if (problem.kind === 'gone' && this.heat) return;
+      if (problem.kind === 'fix_request' && this.isAsked) {
+        this.withdraw(problem.message);
+        this.order = 'physical';
+        this.from = this.to = 0;
+        this.live = true;
+        this.drawTools();
+        return this.load(quiet);
+      }
       this.heat = null;
       this.message(failure(error, () => this.load(), 'No heat is recorded for this table'));
     } finally {
       if (serial === this.serial) this.wrap.classList.remove('waits');
     }
+  }
+
+  /** Whether the address says more than a metric: some of it may not be known. */
+  get isAsked() {
+    return ASKED.some(name => this.page.params.has(name));
+  }
+
+  /** Takes what the server judges out of the address. @param {string} why */
+  withdraw(why) {
+    toast(`${why}: the address is not valid, and the defaults are used`);
+    this.page.set(Object.fromEntries(ASKED.map(name => [name, null])));
   }
 
   async loadBar() {

@@ -219,22 +219,20 @@ export class HeatView {
   /**
    * Hatches a box by lines.
    * @param {Pen} pen
-   * @param {number} x0
-   * @param {number} x1
+   * @param {{x: number, y: number, w: number, h: number}} part
    * @param {string} color
    */
-  hatch(pen, x0, x1, color) {
-    const { y, h: height } = this.box;
+  hatch(pen, { x, y, w, h: height }, color) {
     pen.strokeStyle = color;
     pen.lineWidth = 1;
     pen.globalAlpha = 0.45;
     pen.beginPath();
-    for (let d = -height; d < x1 - x0; d += 6) {
+    for (let d = -height; d < w; d += 6) {
       const a = Math.max(0, d);
-      const b = Math.min(x1 - x0, d + height);
+      const b = Math.min(w, d + height);
       if (b <= a) continue;
-      pen.moveTo(x0 + a, y + height - (a - d));
-      pen.lineTo(x0 + b, y + height - (b - d));
+      pen.moveTo(x + a, y + height - (a - d));
+      pen.lineTo(x + b, y + height - (b - d));
     }
     pen.stroke();
     pen.globalAlpha = 1;
@@ -243,25 +241,55 @@ export class HeatView {
   /** @param {Pen} pen */
   paintGaps(pen) {
     const { model, box, ink } = this;
-    const { h: heat } = model;
-    for (const [
-      list,
-      text,
-    ] of /** @type {[{from: number, to: number, why?: string}[], string][]} */ ([
-      [heat.gaps, ''],
-      [heat.estimated, 'estimated'],
-    ])) {
-      for (const gap of list || []) {
-        const x0 = Math.max(box.x, this.x(gap.from));
-        const x1 = Math.min(box.x + box.w, this.x(gap.to));
-        if (x1 <= x0) continue;
-        this.hatch(pen, x0, x1, text ? ink.muted : ink.faint);
-        const label = text || gap.why || 'not recorded';
-        pen.font = `10.5px ${ink.sans}`;
-        if (pen.measureText(label).width + 16 < x1 - x0)
-          this.tag(pen, label, x0 + 8, box.y + box.h - 12);
-      }
+    for (const gap of model.h.gaps || [])
+      this.paintSpan(pen, gap, [{ y: box.y, h: box.h }], ink.faint, gap.why || 'not recorded');
+    for (const span of model.h.estimated || [])
+      this.paintSpan(pen, span, this.loadedBands(span), ink.muted, 'estimated');
+  }
+
+  /**
+   * Hatches bands of rows in a span of time, and names the lowest one.
+   * @param {Pen} pen
+   * @param {{from: number, to: number}} span
+   * @param {{y: number, h: number}[]} bands
+   * @param {string} color
+   * @param {string} label
+   */
+  paintSpan(pen, span, bands, color, label) {
+    const { box, ink } = this;
+    const x = Math.max(box.x, this.x(span.from));
+    const w = Math.min(box.x + box.w, this.x(span.to)) - x;
+    if (w <= 0) return;
+    for (const band of bands) this.hatch(pen, { x, w, ...band }, color);
+    const lowest = bands.filter(band => band.h >= 18).at(-1);
+    pen.font = `10.5px ${ink.sans}`;
+    if (lowest && pen.measureText(label).width + 16 < w)
+      this.tag(pen, label, x + 8, lowest.y + lowest.h - 12);
+  }
+
+  /**
+   * Rows that have any load in a span of time, as bands of the picture: where there is none, none
+   * is estimated.
+   * @param {{from: number, to: number}} span
+   */
+  loadedBands({ from, to }) {
+    const { model } = this;
+    const { rows, cols, shown } = model;
+    const column = (/** @type {number} */ time) =>
+      Math.min(cols, Math.max(0, (time - model.h.from) / model.h.dt_ms));
+    const [first, last] = [Math.floor(column(from)), Math.ceil(column(to))];
+    /** @type {{y: number, h: number}[]} */
+    const bands = [];
+    let open = false;
+    for (let i = 0; i < rows; i++) {
+      const line = shown.subarray(i * cols + first, i * cols + last);
+      const loaded = line.some(value => value !== 0 && !Number.isNaN(value));
+      const [y, end] = [this.y(i), this.y(i + 1)];
+      if (loaded && open) bands[bands.length - 1].h = end - bands[bands.length - 1].y;
+      else if (loaded) bands.push({ y, h: end - y });
+      open = loaded;
     }
+    return bands;
   }
 
   /**

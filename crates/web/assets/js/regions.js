@@ -3,7 +3,7 @@
 import { get, isAbort, ofTable, problemOf, url } from './api.js';
 import { fill, h } from './dom.js';
 import { NONE, bytes, count, duration, factor, num, percent, rate, shortServer } from './format.js';
-import { Age, Grid } from './grid.js';
+import { Age, Grid, ordersOf } from './grid.js';
 import { keyView, ribbon } from './keys.js';
 import { onPrefs } from './prefs.js';
 import { rampColors } from './ramp.js';
@@ -88,13 +88,13 @@ class RegionPage {
   }
 
   makeGrid() {
-    const none = this.page.params.get('sort') || 'start_key';
+    const columns = this.columns();
     /** @type {Grid<Region>} */
     const grid = new Grid({
       label: `Regions of ${this.page.table}`,
       signal: this.page.signal,
-      sort: none,
-      columns: this.columns(),
+      sort: this.page.choice('sort', ordersOf(columns), 'start_key'),
+      columns,
       onSort: sort => {
         this.page.set({ sort: sort === 'start_key' ? null : sort, at: null });
         this.restart();

@@ -4,7 +4,7 @@ import { get, isAbort } from './api.js';
 import { fill, h } from './dom.js';
 import { glyph, shapeName } from './diagnosis.js';
 import { NONE, bytes, count, duration, factor, num, rate } from './format.js';
-import { Age, Grid } from './grid.js';
+import { Age, Grid, ordersOf } from './grid.js';
 import { go, tableHref } from './place.js';
 import { thumbnail } from './ramp.js';
 import { empty, failure, loading } from './states.js';
@@ -215,7 +215,7 @@ class TablesPage {
       signal: page.signal,
       rowHeight: 30,
       card,
-      sort: page.params.get('sort') || 'name',
+      sort: page.choice('sort', ordersOf(COLUMNS), 'name'),
       onSort: sort => {
         page.set({ sort: sort === 'name' ? null : sort });
         this.restart();
