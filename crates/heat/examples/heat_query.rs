@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release -p halite-heat --example heat_query [REGIONS [ROUNDS]]` prints the median
 //! time of a query of 1,024 ranges of keys for each span of time. The load moves, so that the
-//! columns have different boundaries and values.
+//! columns have different boundaries and values. With few regions, each has ranges of its own in
+//! each column, as those with new rows do.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -21,6 +22,8 @@ use halite_heat::{
 /// Base columns between two that have load, before the last ten minutes: five weeks of all of them
 /// would take long to make, and longer layers have the same columns.
 const STRIDE: i64 = 12;
+/// Regions that have 64 ranges each.
+const MAX_REFINED: u64 = 16;
 const WEEKS_MS: i64 = 35 * 24 * 3_600_000;
 
 /// Regions with a load at a moving place, and a little everywhere.
@@ -29,11 +32,15 @@ fn column(number: i64, regions: u64, random: &mut fastrand::Rng) -> Column {
     let region = |at: u64| {
         let near = at.abs_diff(hot) < regions / 200 + 1;
         let amount = random.u64(..20) + if near { 500 } else { 0 };
-        Region {
-            start: if at == 0 { Box::default() } else { at.to_be_bytes().into() },
-            boundaries: Vec::new(),
-            loads: vec![Load::new([amount, amount * 2, 0, amount * 3, amount * 900, amount * 100])],
+        let load = Load::new([amount, amount * 2, 0, amount * 3, amount * 900, amount * 100]);
+        let start: Box<[u8]> = if at == 0 { Box::default() } else { at.to_be_bytes().into() };
+        let mut boundaries: Vec<Box<[u8]>> = Vec::new();
+        if regions <= MAX_REFINED {
+            let inside = || [&at.to_be_bytes()[..], &random.u32(..).to_be_bytes()].concat().into();
+            boundaries = std::iter::repeat_with(inside).take(63).collect();
+            boundaries.sort();
         }
+        Region { start, loads: vec![load; boundaries.len() + 1], boundaries }
     };
     let regions: Vec<Region> = (0..regions).map(region).collect();
     Column::of_regions(number * BASE_MS, (number + 1) * BASE_MS, &regions)

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::busy_regions::{BusyRegion, busiest};
 use crate::column::Region;
 use crate::hot_rows::{HotRow, Listed, RegionPrefixes, hot_rows, table_prefixes};
 use crate::key_sample::SampledKey;
@@ -126,6 +127,8 @@ pub struct ActivityColumn {
     pub reads: Option<Skew>,
     /// Distribution of writes over regions.
     pub writes: Option<Skew>,
+    /// Most loaded regions by reads and by writes, in falling order.
+    pub busiest: [Vec<BusyRegion>; 2],
     /// Most frequent rows, in falling order.
     pub rows: Vec<FrequentRow>,
     /// Upper bound of the weight of a row that is not among them.
@@ -175,6 +178,7 @@ impl ActivityColumn {
             load,
             reads: skew(Reads),
             writes: skew(Writes),
+            busiest: [Reads, Writes].map(|metric| busiest(regions, metric)),
             rows,
             missed,
             prefixes: table_prefixes(&prefixes, limits.rows),

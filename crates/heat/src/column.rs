@@ -139,6 +139,26 @@ impl Column {
         }
     }
 
+    /// Returns this column with at most `most` buckets: those with the least load are merged with
+    /// their neighbours, so that a hot row stays a bucket of its own.
+    #[must_use]
+    pub(crate) fn limited(self, most: usize) -> Self {
+        let surplus = self.buckets().saturating_sub(most.max(1));
+        if surplus == 0 {
+            return self;
+        }
+        let beside =
+            |at: usize| self.loads[at - 1].requests().saturating_add(self.loads[at].requests());
+        let mut boundaries: Vec<(u64, usize)> =
+            (1..self.buckets()).map(|at| (beside(at), at)).collect();
+        boundaries.select_nth_unstable(surplus - 1);
+        let mut is_dropped = vec![false; self.buckets()];
+        boundaries[..surplus].iter().for_each(|(_, at)| is_dropped[*at] = true);
+        let kept = self.bounds.iter().zip(is_dropped).filter(|(_, is_dropped)| !is_dropped);
+        let bounds: Vec<Box<[u8]>> = kept.map(|(bound, _)| bound.clone()).collect();
+        self.with_bounds(&bounds.into())
+    }
+
     /// Adds a later column with the same buckets.
     ///
     /// # Panics
@@ -181,7 +201,7 @@ pub(crate) fn parts(old: &[Box<[u8]>], new: &[Box<[u8]>]) -> Vec<std::ops::Range
     result
 }
 
-/// Returns the buckets of both, or every n-th of them if they are too many.
+/// Returns the buckets of both.
 #[must_use]
 pub(crate) fn union(one: &Bounds, other: &Bounds) -> Bounds {
     if Arc::ptr_eq(one, other) || one == other {
@@ -200,7 +220,7 @@ pub(crate) fn union(one: &Bounds, other: &Bounds) -> Bounds {
     } {
         all.push(next.clone());
     }
-    thinned(all, MAX_BUCKETS).into()
+    all.into()
 }
 
 /// Returns at most `most` bounds, evenly chosen, with the first one.
@@ -302,15 +322,18 @@ mod tests {
     }
 
     #[test]
-    fn union_has_all_bounds_or_even_ones() {
+    fn union_has_all_bounds() {
         assert_eq!(union(&bounds(",b,d"), &bounds(",a,b,z")), bounds(",a,b,d,z"));
-        let many = |step: usize| -> Bounds {
-            let bound = |at: usize| -> Box<[u8]> {
-                if at == 0 { Box::default() } else { format!("{:06}", at * step).as_bytes().into() }
-            };
-            (0..MAX_BUCKETS).map(bound).collect::<Vec<_>>().into()
-        };
-        let both = union(&many(2), &many(3));
-        assert!(both.len() <= MAX_BUCKETS && both.len() > MAX_BUCKETS / 2 && both[0].is_empty());
+        let one = bounds(",b");
+        assert!(Arc::ptr_eq(&union(&one, &bounds(",b")), &one));
+    }
+
+    #[test]
+    fn limited_column_merges_buckets_with_least_load() {
+        let limited = column(0, ",b,c,d,x,y", &[1, 2, 900, 3, 1, 1]).limited(4);
+        assert_eq!((limited.bounds, limited.loads), (bounds(",c,d,x"), reads(&[3, 900, 3, 2])));
+        let whole = column(0, ",b", &[1, 2]);
+        assert_eq!(whole.clone().limited(2), whole);
+        assert_eq!(whole.limited(1).loads, reads(&[3]));
     }
 }

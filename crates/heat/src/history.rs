@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::codec::PackedColumn;
-use crate::column::{BASE_MS, Bounds, Column, union};
+use crate::column::{BASE_MS, Bounds, Column, MAX_BUCKETS, union};
 
 /// Ring of columns of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,16 +184,16 @@ impl Ring {
     }
 
     fn add(&mut self, column: &Column) {
-        match &mut self.open {
-            None => self.open = Some(column.clone()),
-            Some(open) => {
-                let bounds = union(&open.bounds, &column.bounds);
-                if !Arc::ptr_eq(&bounds, &open.bounds) {
-                    *open = open.with_bounds(&bounds);
-                }
-                open.append(&column.with_bounds(&bounds));
-            }
+        let Some(mut open) = self.open.take() else {
+            self.open = Some(column.clone());
+            return;
+        };
+        let bounds = union(&open.bounds, &column.bounds);
+        if !Arc::ptr_eq(&bounds, &open.bounds) {
+            open = open.with_bounds(&bounds);
         }
+        open.append(&column.with_bounds(&bounds));
+        self.open = Some(open.limited(MAX_BUCKETS));
     }
 }
 
@@ -238,6 +238,35 @@ mod tests {
             weeks.iter().map(|column| column.values(Metric::Reads).1[0]).collect();
         assert_eq!(peaks.iter().filter(|peak| **peak == 5000).count(), 1, "{peaks:?}");
         assert!(history.memory_bytes() < 1 << 20);
+    }
+
+    /// Base columns whose other boundaries change each time, as those of new rows do.
+    #[test]
+    fn hot_row_stays_one_bucket_of_long_columns() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut history = History::default();
+        for number in 0..1000 {
+            let mut boundaries: Vec<Box<[u8]>> =
+                (0..60).map(|_| random.u32(..).to_be_bytes().into()).collect();
+            let hot: Box<[u8]> = 0x8000_0000_u32.to_be_bytes().into();
+            boundaries.extend([hot.clone(), [&*hot, &[0]].concat().into()]);
+            boundaries.sort();
+            let load =
+                |at: &Box<[u8]>| Load::new([if *at == hot { 600 } else { 10 }, 0, 0, 0, 0, 0]);
+            let mut loads = vec![load(&Box::default())];
+            loads.extend(boundaries.iter().map(load));
+            let region = Region { start: Box::default(), boundaries, loads };
+            history.push(&Column::of_regions(number * BASE_MS, (number + 1) * BASE_MS, &[region]));
+        }
+        for (at, layer) in LAYERS.iter().enumerate().skip(1) {
+            for column in history.columns(at, 0, i64::MAX) {
+                let (values, _) = column.values(Metric::Reads);
+                let total: u64 = values.iter().sum();
+                let hot = *values.iter().max().unwrap();
+                assert!(hot * 100 > total * 45, "{}: {hot} of {total}", layer.name);
+                assert!(values.len() <= MAX_BUCKETS);
+            }
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use halite_types::rng::SplitMix64;
 /// Keys of a sample.
 pub(crate) const MAX_KEYS: usize = 128;
 /// Bytes of a key that are kept.
-const MAX_KEY_BYTES: usize = 256;
+pub(crate) const MAX_KEY_BYTES: usize = 256;
 
 /// Uniform sample of the operations of one span of time (Algorithm R).
 #[derive(Clone, Debug)]
@@ -72,12 +72,6 @@ impl KeySample {
     /// Changes the maximum number of keys of an empty sample.
     pub fn limit(&mut self, most: usize) {
         self.most = most;
-    }
-
-    /// Forgets the operations so far: those that follow are chosen with another probability.
-    pub fn restart(&mut self) {
-        self.keys.clear();
-        (self.arrived, self.seen) = (0, 0);
     }
 
     /// Gives the operations so far half of their weight: each of those that follow represents

@@ -7,9 +7,10 @@
 //! space_saving.rs  most frequent rows              heat_map.rs  part of a history as a picture
 //! prefixes.rs      most frequent beginnings        durations.rs durations of the last minute
 //! key_sample.rs    sample of keys, in their order of arrival
+//! refine.rs        where in a part of a region its load is
 //! recorder.rs      all of them for one region
 //! activity.rs      frequent rows, prefixes and sampled keys of the last ten minutes
-//! hot_rows.rs      sums of them
+//! hot_rows.rs      sums of them                    busy_regions.rs  the most loaded regions
 //! operations/      log of sampled operations: time, kind, row, client, statement
 //! diagnosis/       the shape of a load, and whether splitting helps
 //! ```
@@ -24,6 +25,7 @@
 #![warn(missing_docs)]
 
 mod activity;
+mod busy_regions;
 mod closed_region;
 mod codec;
 mod column;
@@ -37,11 +39,13 @@ mod metric;
 pub mod operations;
 mod prefixes;
 mod recorder;
+mod refine;
 pub mod sampler;
 mod space_saving;
 mod sub_ranges;
 
 pub use activity::{Activity, ActivityColumn, ColumnLimits, RegionActivity, Skew, WeightedKey};
+pub use busy_regions::BusyRegion;
 pub use closed_region::{ClosedRegion, add_closed};
 pub use codec::{NotAColumn, PackedColumn};
 pub use column::{BASE_MS, Bounds, Column, MAX_BUCKETS, Region};

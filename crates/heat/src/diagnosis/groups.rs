@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Evidence, Finding, Salt, Shape, UNEVEN, confidence, share};
+use super::Salt;
+use super::evidence::{Evidence, UNEVEN, share, uneven_limit};
+use super::finding::{Finding, NO_KEYS, Shape, confidence};
 use crate::activity::{ActivityColumn, WeightedKey};
 use crate::codec::PackedColumn;
 use crate::metric::Metric;
@@ -66,10 +68,11 @@ pub(super) fn salt_imbalance(evidence: &Evidence<'_>, salt: Salt<'_>) -> Option<
     let top = most / total;
     let salts = f64::from(salt.count);
     let (ratio, error) = (top * salts, deviation(top, samples) * salts);
-    if salts < 2.0 || ratio < UNEVEN.min(salts * 0.9) || samples < 64 {
+    let limit = uneven_limit(salts);
+    if salts < 2.0 || ratio < limit || samples < 64 {
         return None;
     }
-    let mut finding = evidence.finding(Shape::SaltImbalance, confidence(ratio - UNEVEN, error));
+    let mut finding = evidence.finding(Shape::SaltImbalance, confidence(ratio - limit, error));
     finding.key = Some(value.to_vec());
     finding.evidence.extend([("salts", salts), ("largest_over_mean", ratio), ("share", top)]);
     Some(finding)
@@ -179,6 +182,10 @@ impl HotRange {
         let mut finding = evidence.finding(Shape::HotRange, confidence);
         finding.key = Some(self.start);
         finding.evidence.extend([("share", self.load), ("share_of_keys", self.width)]);
+        if !evidence.has_keys() {
+            finding.confidence = finding.confidence.min(0.6);
+            finding.doubts.push(NO_KEYS);
+        }
         finding
     }
 }

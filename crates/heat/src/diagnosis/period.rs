@@ -1,6 +1,8 @@
 //! Does the load of a table rise and fall in equal times.
 
-use super::{Evidence, Finding, Shape, confidence, order};
+use super::evidence::Evidence;
+use super::finding::{Finding, Shape, confidence};
+use super::order;
 use crate::activity::ActivityColumn;
 use crate::column::BASE_MS;
 

@@ -1,6 +1,6 @@
 //! Which columns have the load of now: a table that was filled a minute ago had another one then.
 
-use super::MIN_REQUESTS;
+use super::evidence::{MIN_REQUESTS, share as share_of};
 use crate::activity::{Activity, ActivityColumn};
 use crate::column::BASE_MS;
 use crate::metric::{Load, Metric};
@@ -88,7 +88,7 @@ pub(super) fn alike<'a>(columns: &[&'a ActivityColumn], other: &Load) -> Vec<&'a
 fn is_alike(one: &Load, other: &Load) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "requests of 10 seconds")]
     let accident = 1.0 / (one.requests().min(other.requests()).max(1) as f64).sqrt();
-    let share = |load: &Load, metric| super::share(load.get(metric), load.requests());
+    let share = |load: &Load, metric| share_of(load.get(metric), load.requests());
     let difference = |metric| (share(one, metric) - share(other, metric)).abs();
     [Metric::Writes, Metric::Deletes]
         .into_iter()

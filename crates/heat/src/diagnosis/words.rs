@@ -1,6 +1,6 @@
 //! Words for shapes: those of the page, of pictures and of the terminal.
 
-use super::Shape;
+use super::finding::{Finding, Shape};
 
 /// Words for a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,62 @@ pub struct ShapeWords {
     pub why: &'static str,
     /// What to do.
     pub advice: Option<&'static str>,
+}
+
+/// Effective number of frontiers from which it is not one.
+const SEVERAL: f64 = 1.8;
+
+impl Finding {
+    /// Returns the words for the finding: those of the shape, as far as they are true of it.
+    #[must_use]
+    pub fn words(&self) -> ShapeWords {
+        let mut words = self.shape.words();
+        match self.shape {
+            Shape::Frontier => {
+                let falls = self.evidence("order").is_some_and(|order| order < 0.0);
+                let are_several = self.evidence("frontiers").is_some_and(|all| all >= SEVERAL);
+                words.text = match (falls, are_several) {
+                    (false, false) => words.text,
+                    (false, true) => "Keys rise with time, so few regions take all new rows",
+                    (true, false) => "Keys fall with time, so one region takes all new rows",
+                    (true, true) => "Keys fall with time, so few regions take all new rows",
+                };
+                if falls {
+                    words.why = "the lower half of a split takes all new rows again";
+                    words.advice = Some(
+                        "put a salt or a hash before the falling field, or the field that queries \
+                         name",
+                    );
+                }
+            }
+            Shape::HotRange if self.moves() => {
+                words.text = "A range of rows has much of the load at a time, and others later";
+                words.why = "the load moves on to other rows";
+                words.advice = Some("spread the requests of each time over the keys");
+            }
+            Shape::Sweep if self.evidence("gets_in_order").is_some() => {
+                words.text = "Gets read the keys in their order";
+                words.why = "the reader is in one region at a time";
+                words.advice = Some("read parts of the keys in parallel, or scan them");
+            }
+            _ => {}
+        }
+        words
+    }
+
+    /// Returns whether a split helps, in words; empty if there is nothing to split.
+    #[must_use]
+    pub fn split_text(&self) -> &'static str {
+        split_text(self.split_helps())
+    }
+}
+
+fn split_text(helps: Option<bool>) -> &'static str {
+    match helps {
+        Some(true) => "Splitting helps",
+        Some(false) => "Splitting will not help",
+        None => "",
+    }
 }
 
 impl Shape {
@@ -38,11 +94,7 @@ impl Shape {
     /// Returns whether a split helps, in words; empty if there is nothing to split.
     #[must_use]
     pub fn split_text(self) -> &'static str {
-        match self.split_helps() {
-            Some(true) => "Splitting helps",
-            Some(false) => "Splitting will not help",
-            None => "",
-        }
+        split_text(self.split_helps())
     }
 
     /// Returns the words for the shape.

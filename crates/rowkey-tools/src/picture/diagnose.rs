@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use halite_heat::{
     Activity, ActivityColumn, BASE_MS, Column, ColumnLimits, Finding, History, Load, ORDERED,
-    OperationKind, RegionActivity, RegionRecorder, Salt, Shape, TablePart, UNEVEN, diagnose,
+    OperationKind, RegionActivity, RegionRecorder, Salt, Shape, TablePart, diagnose,
 };
 use halite_rowkey::schema::{KeySchema, SegmentKind};
 use halite_rowkey::split::region_for_key;
@@ -73,7 +73,7 @@ pub fn diagnose_operations(
     let salt = count.map(|count| Salt { count, length: &length });
     let end = i64::try_from(COLUMNS).unwrap_or(0) * BASE_MS;
     let found = diagnose(&activity, &packed, (0, end), salt);
-    if found.shape == Shape::Even && found.evidence("d1").is_some_and(|skew| skew >= UNEVEN) {
+    if found.is_of_regions() {
         return of_slow_order(found, operations);
     }
     found
@@ -93,7 +93,7 @@ fn of_slow_order(mut found: Finding, operations: &[KeyedOperation<'_>]) -> Findi
     if order.abs() < ORDERED {
         return found;
     }
-    found.shape = Shape::Frontier;
+    (found.shape, found.key) = (Shape::Frontier, None);
     found.doubts = vec!["keys rise over a longer time than a column, and not within one"];
     found.evidence.push(("order", order));
     found.of_new_rows()

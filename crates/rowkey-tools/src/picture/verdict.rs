@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use halite_heat::{Finding, Shape};
+use halite_heat::{Finding, Shape, ShapeWords};
 
 use super::text::number;
 
@@ -27,6 +27,10 @@ pub struct LoadSpread {
 pub struct Verdict {
     /// Shape.
     pub shape: Shape,
+    /// Words for it.
+    pub words: ShapeWords,
+    /// Whether a split helps, in words; empty if there is nothing to split.
+    pub split: &'static str,
     /// Confidence, from 0 to 1.
     pub confidence: f64,
     /// Distribution over regions.
@@ -41,6 +45,8 @@ impl Verdict {
     pub fn new(finding: &Finding, spread: LoadSpread) -> Self {
         Self {
             shape: finding.shape,
+            words: finding.words(),
+            split: finding.split_text(),
             confidence: finding.confidence,
             spread,
             doubts: finding.doubts.clone(),
@@ -50,7 +56,7 @@ impl Verdict {
     /// Returns the shape with its confidence: `Sequential frontier, 99 %`.
     #[must_use]
     pub fn title(&self) -> String {
-        let title = self.shape.words().title;
+        let title = self.words.title;
         match self.shape {
             Shape::Even if self.is_unexplained() => "Uneven, and no key explains it".to_owned(),
             Shape::Idle | Shape::TooFew => title.to_owned(),
@@ -61,7 +67,7 @@ impl Verdict {
     /// Returns `ok`, `info`, `warn` or `bad`.
     #[must_use]
     pub fn severity(&self) -> &'static str {
-        if self.is_unexplained() { "warn" } else { self.shape.words().severity }
+        if self.is_unexplained() { "warn" } else { self.words.severity }
     }
 
     /// Returns `true` if regions have different loads, and none of the shapes is the cause.
@@ -97,7 +103,7 @@ impl Verdict {
     /// Returns whether a split helps, and why; empty if there is nothing to split.
     #[must_use]
     pub fn split(&self) -> String {
-        let (text, why) = (self.shape.split_text(), self.shape.words().why);
+        let (text, why) = (self.split, self.words.why);
         if text.is_empty() || why.is_empty() { text.to_owned() } else { format!("{text}: {why}") }
     }
 }

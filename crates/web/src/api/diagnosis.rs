@@ -147,7 +147,7 @@ fn view(
     style: &KeyStyle,
     declared: Option<&DeclaredKey>,
 ) -> FindingView {
-    let words = found.shape.words();
+    let words = found.words();
     let more = |name| found.evidence(name).unwrap_or_default();
     let text = match (found.shape, found.evidence("share")) {
         (Shape::TooFew, _) => too_early(more("more_requests"), more("more_s")),
@@ -167,7 +167,7 @@ fn view(
         evidence: found.evidence.iter().map(|(name, value)| (*name, round(*value))).collect(),
         key: found.key.as_ref().map(|key| style.boundary(key)),
         since: None,
-        split: match found.shape.split_helps() {
+        split: match found.split_helps() {
             Some(true) => "helps",
             Some(false) => "will_not_help",
             None => "not_needed",

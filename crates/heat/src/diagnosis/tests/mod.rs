@@ -4,7 +4,10 @@ use super::*;
 use crate::activity::{ColumnLimits, RegionActivity};
 use crate::column::{BASE_MS, Column, Region};
 use crate::history::History;
+use crate::metric::Load;
 use crate::recorder::{OperationKind, RegionRecorder, TablePart};
+
+mod regions;
 
 const SEEDS: u64 = 20;
 
