@@ -475,7 +475,10 @@ export class HeatView {
     pen.textAlign = 'right';
     pen.fillStyle = ink.muted;
     if (box.x < 40) return;
-    pen.fillText(`${valueText(top, model.metric, 's')} max`, box.x - 6, bottom - room + 3);
+    const most = valueText(top, model.metric, 's');
+    const fits = (/** @type {string} */ text) => pen.measureText(text).width < box.x - 8;
+    const label = [`${most} max`, most].find(fits) || '';
+    pen.fillText(label, box.x - 6, bottom - room + 3);
     pen.fillText(model.metric.level ? 'largest' : 'total', box.x - 6, bottom - 7);
   }
 

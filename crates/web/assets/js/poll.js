@@ -1,6 +1,6 @@
 // Regular requests of the visible page. One request at a time; none while the page is hidden.
 
-import { isAbort } from './api.js';
+import { Problem, isAbort } from './api.js';
 
 export const PERIOD = 10e3;
 /** Periods between the requests for what changes slowly. */
@@ -23,7 +23,7 @@ export function poll(signal, main, slow = []) {
     try {
       await work();
     } catch (error) {
-      if (!isAbort(error)) console.warn(error);
+      if (!isAbort(error)) console.warn(error instanceof Problem ? error.message : error);
     }
   };
   const tick = async () => {
