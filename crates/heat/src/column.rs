@@ -1,5 +1,7 @@
 //! Load of a table by key in one span of time.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use crate::metric::{Load, Metric};
@@ -139,22 +141,16 @@ impl Column {
         }
     }
 
-    /// Returns this column with at most `most` buckets: those with the least load are merged with
-    /// their neighbours, so that a hot row stays a bucket of its own.
+    /// Returns this column with at most `most` buckets: neighbours that have the least load together
+    /// are merged, one pair after the other, so that a hot row stays a bucket of its own.
     #[must_use]
     pub(crate) fn limited(self, most: usize) -> Self {
         let surplus = self.buckets().saturating_sub(most.max(1));
         if surplus == 0 {
             return self;
         }
-        let beside =
-            |at: usize| self.loads[at - 1].requests().saturating_add(self.loads[at].requests());
-        let mut boundaries: Vec<(u64, usize)> =
-            (1..self.buckets()).map(|at| (beside(at), at)).collect();
-        boundaries.select_nth_unstable(surplus - 1);
-        let mut is_dropped = vec![false; self.buckets()];
-        boundaries[..surplus].iter().for_each(|(_, at)| is_dropped[*at] = true);
-        let kept = self.bounds.iter().zip(is_dropped).filter(|(_, is_dropped)| !is_dropped);
+        let is_first = without_least_loaded(&self.loads, surplus);
+        let kept = self.bounds.iter().zip(is_first).filter(|(_, is_first)| *is_first);
         let bounds: Vec<Box<[u8]>> = kept.map(|(bound, _)| bound.clone()).collect();
         self.with_bounds(&bounds.into())
     }
@@ -199,6 +195,38 @@ pub(crate) fn parts(old: &[Box<[u8]>], new: &[Box<[u8]>]) -> Vec<std::ops::Range
         result.push(first..end);
     }
     result
+}
+
+/// Merges neighbours that have the least load together as often as `merges` says. Returns for each
+/// bucket whether one still begins with it.
+fn without_least_loaded(loads: &[Load], merges: usize) -> Vec<bool> {
+    let mut amounts: Vec<u64> = loads.iter().map(Load::requests).collect();
+    let (mut before, mut after): (Vec<usize>, Vec<usize>) =
+        (0..loads.len()).map(|at| (at.wrapping_sub(1), at + 1)).unzip();
+    let mut is_first = vec![true; loads.len()];
+    // Pairs by the place of the second one. Those whose load has grown since are no longer valid.
+    let mut pairs: BinaryHeap<Reverse<(u64, usize)>> = (1..loads.len())
+        .map(|at| Reverse((amounts[at - 1].saturating_add(amounts[at]), at)))
+        .collect();
+    let mut left = merges;
+    while left > 0
+        && let Some(Reverse((sum, second))) = pairs.pop()
+    {
+        let first = before[second];
+        if !is_first[second] || amounts[first].saturating_add(amounts[second]) != sum {
+            continue;
+        }
+        (is_first[second], amounts[first], after[first]) = (false, sum, after[second]);
+        if let Some(next) = before.get_mut(after[second]) {
+            *next = first;
+            pairs.push(Reverse((sum.saturating_add(amounts[after[second]]), after[second])));
+        }
+        if first > 0 {
+            pairs.push(Reverse((amounts[before[first]].saturating_add(sum), first)));
+        }
+        left -= 1;
+    }
+    is_first
 }
 
 /// Returns the buckets of both.
@@ -332,6 +360,8 @@ mod tests {
     fn limited_column_merges_buckets_with_least_load() {
         let limited = column(0, ",b,c,d,x,y", &[1, 2, 900, 3, 1, 1]).limited(4);
         assert_eq!((limited.bounds, limited.loads), (bounds(",c,d,x"), reads(&[3, 900, 3, 2])));
+        let equal = column(0, ",a,b,c,d,e,f,g", &[2; 8]).limited(4);
+        assert_eq!((equal.bounds, equal.loads), (bounds(",b,d,f"), reads(&[4; 4])));
         let whole = column(0, ",b", &[1, 2]);
         assert_eq!(whole.clone().limited(2), whole);
         assert_eq!(whole.limited(1).loads, reads(&[3]));

@@ -36,6 +36,30 @@ fn tooltip_has_value_of_answer() {
 }
 
 #[test]
+fn address_that_is_not_valid_is_told_and_replaced() {
+    let Some((_, mut tab)) = tab() else { return };
+    let path = format!("/t/{TABLE}/");
+    for (bad, told) in [
+        ("heat?order=pivot:nope", "nope"),
+        ("heat?k0=zz", "k0"),
+        ("heat?from=5&to=1", "times"),
+        ("regions?sort=%3Cx%3E", "sort"),
+    ] {
+        tab.goto(&format!("{path}{bad}"));
+        let is_told = format!("document.getElementById('toast').textContent.includes('{told}')");
+        tab.await_value("a word on the address", &is_told);
+        let shown = "document.querySelector('.hm-over')?.dataset.box || \
+                     document.querySelector('[role=row][aria-rowindex]')";
+        tab.await_value("the page", &format!("Boolean({shown})"));
+        tab.await_value("no alert", "!document.querySelector('.empty[role=alert]')");
+        if bad.starts_with("heat") {
+            assert_eq!(tab.eval("location.search"), "", "{bad}");
+        }
+        tab.take_problems();
+    }
+}
+
+#[test]
 fn brush_zooms_and_back_restores() {
     let Some((lab, mut tab)) = tab() else { return };
     open_map(&mut tab, TABLE, lab.span_of("hot-row"), "&metric=reads");

@@ -61,7 +61,7 @@ pub(crate) fn place(tab: &mut Tab) -> [f64; 4] {
 /// Returns how the page writes a value of a metric.
 pub(crate) fn value_text(tab: &mut Tab, metric: &str, value: f64) -> String {
     let text = tab.eval(&format!(
-        "(async () => (await import('/js/heatview.js')).valueText({value}, \
+        "(async () => (await import('/js/heatview.js')).valueText(Math.fround({value}), \
          (await import('/js/heatdata.js')).METRICS['{metric}'], 's'))()"
     ));
     text.as_str().unwrap().to_owned()
