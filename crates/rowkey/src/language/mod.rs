@@ -67,7 +67,7 @@ pub use split::MAX_REGIONS;
 pub use statement::{
     Located, Progress, begins_with_key, located_key, located_statements, progress, statements,
 };
-pub use table_attributes::{ROW_KEY, ROW_SCHEMA, Redeclared};
+pub use table_attributes::{ROW_KEY, ROW_SCHEMA, ROW_STATS, Redeclared};
 pub(crate) use types::print_width;
 
 use self::cursor::Cursor;

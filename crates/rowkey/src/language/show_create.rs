@@ -6,7 +6,7 @@ use super::declaration::{Query, TableDeclaration};
 use super::options;
 use super::print::name;
 use super::split::print_table;
-use super::table_attributes::{ROW_KEY, ROW_SCHEMA};
+use super::table_attributes::{ROW_KEY, ROW_SCHEMA, ROW_STATS};
 
 impl fmt::Display for TableDeclaration {
     /// Formats the statement, preceded by lint suppressions as comments; it is parsed to the same
@@ -21,7 +21,7 @@ impl fmt::Display for TableDeclaration {
             print_table(self.descriptor.name()),
             elements.join(",\n")
         )?;
-        let options = options::print(&self.descriptor, &[ROW_KEY, ROW_SCHEMA]);
+        let options = options::print(&self.descriptor, &[ROW_KEY, ROW_SCHEMA, ROW_STATS]);
         if !options.is_empty() {
             write!(out, "\nWITH ({})", options.join(", "))?;
         }

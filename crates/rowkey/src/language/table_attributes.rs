@@ -18,6 +18,9 @@ use crate::split::{Rolling, Splits};
 pub const ROW_KEY: &str = "ROW_KEY";
 /// Table attribute with the other declarations: columns, queries, splits, lint suppressions.
 pub const ROW_SCHEMA: &str = "ROW_SCHEMA";
+/// Table attribute with statistics of the rows, which ANALYZE of SQL sets. It is no part of the
+/// declaration.
+pub const ROW_STATS: &str = "ROW_STATS";
 
 impl KeySchema {
     /// Returns the declared key of a table's descriptor; `None` if it declares none.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use halite_types::RowRange;
 use smallvec::SmallVec;
 
 use crate::codec::{DecodedKey, KeyBuf, NoResolver};
@@ -150,6 +151,17 @@ impl Plan {
     /// Returns all ranges of all branches.
     pub fn ranges(&self) -> impl Iterator<Item = &KeyRange> {
         self.branches.iter().flat_map(|branch| &branch.ranges)
+    }
+
+    /// Returns the plan of the same query for the rows of `part`.
+    #[must_use]
+    pub fn within(&self, part: &RowRange) -> Self {
+        let cut = |branch: &Branch| {
+            let ranges = branch.ranges.iter().filter_map(|range| range.clone().within(part));
+            let ranges: Vec<KeyRange> = ranges.collect();
+            (!ranges.is_empty()).then(|| Branch { ranges, derived: branch.derived.clone() })
+        };
+        Self { branches: self.branches.iter().filter_map(cut).collect(), ..self.clone() }
     }
 
     /// Returns the number of branches that are read and merged.

@@ -1,7 +1,7 @@
 //! First row of each group of adjacent rows: one seek for each group where groups are large, and a
 //! plain scan where they are small.
 //!
-//! How large they are is seen from a sample of the first groups. Every read is finished in the call
+//! How large they are is seen from a sample of the first groups, and again after some hundreds of them. Every read is finished in the call
 //! that began it, so a cancelled call loses no rows.
 
 use std::ops::Bound;
@@ -18,6 +18,8 @@ use crate::plan::{KeyGroups, KeyRange};
 const LARGE_GROUP_ROWS: usize = 20;
 /// Groups that the sample is about.
 const SAMPLE_GROUPS: usize = 8;
+/// Groups that are sought before the next sample: large ones may be followed by small ones.
+const SOUGHT_GROUPS: usize = 512;
 /// Rows of a plain read, whose groups are held until it ends.
 const PLAIN_ROWS: usize = 1024;
 
@@ -41,6 +43,8 @@ pub(super) struct Loose {
     mode: Mode,
     sampled: usize,
     large: usize,
+    /// Groups since the last sample.
+    sought: usize,
     /// Common bytes of the group of the last row.
     last: Vec<u8>,
 }
@@ -62,6 +66,7 @@ impl Loose {
             mode: Mode::Sample,
             sampled: 0,
             large: 0,
+            sought: 0,
             last: Vec::new(),
         }
     }
@@ -162,8 +167,17 @@ impl Loose {
                     self.mode = if is_large { Mode::Seek } else { Mode::Plain };
                 }
             }
-            Mode::Plain if is_full && groups * LARGE_GROUP_ROWS <= rows => self.mode = Mode::Seek,
-            Mode::Plain | Mode::Seek => {}
+            Mode::Plain if is_full && groups * LARGE_GROUP_ROWS <= rows => {
+                (self.mode, self.sought) = (Mode::Seek, 0);
+            }
+            Mode::Seek => {
+                self.sought += groups;
+                if self.sought >= SOUGHT_GROUPS {
+                    (self.mode, self.sought) = (Mode::Sample, 0);
+                    (self.sampled, self.large) = (0, 0);
+                }
+            }
+            Mode::Plain => {}
         }
     }
 }

@@ -105,7 +105,7 @@ async fn split_keys(
 }
 
 /// Milliseconds since 1970: rolling splits begin at the present.
-fn now_ms() -> i64 {
+pub(super) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

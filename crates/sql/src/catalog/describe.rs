@@ -11,6 +11,7 @@ use halite_types::{TableDescriptor, TableName};
 use super::HaliteCatalog;
 use super::shape::{Source, TableShape};
 use crate::error::{Result, SqlError, SqlState};
+use crate::types::TYPE_KEY;
 
 /// Description of one column.
 pub(crate) struct ColumnLine {
@@ -35,6 +36,15 @@ pub(crate) fn column_lines(shape: &TableShape) -> Vec<ColumnLine> {
                     String::from_utf8_lossy(qualifier)
                 ),
             ),
+            Source::Map { family, prefix } => {
+                let (family, prefix) =
+                    (String::from_utf8_lossy(family), String::from_utf8_lossy(prefix));
+                (declared_type(column), format!("{family}:{prefix}*"))
+            }
+            Source::Series(at) => {
+                let place = shape.series.get(*at).map_or_else(String::new, ToString::to_string);
+                (format!("SERIES({})", column.ty), place)
+            }
             Source::Unread(ty) => (ty.clone(), "not read yet".to_owned()),
             Source::Pseudo(_) | Source::Part(_) => {
                 ("MAP(STRING, BYTES)".to_owned(), "cells".to_owned())
@@ -50,10 +60,17 @@ fn declared_type(column: &super::shape::ShapeColumn) -> String {
     match &column.cell {
         Some(cell) if cell.is_counter => format!("{} COUNTER", column.ty),
         Some(cell) if cell.encoding != CellEncoding::Java => {
-            format!("{} ENCODING {}", column.ty, cell.encoding)
+            format!("{} ENCODING {}", type_name(column), cell.encoding)
         }
+        Some(_) if column.map_key.is_some() => type_name(column),
         _ => column.ty.to_string(),
     }
+}
+
+/// Returns the type that the Arrow field names.
+fn type_name(column: &super::shape::ShapeColumn) -> String {
+    let named = column.field.metadata().get(TYPE_KEY);
+    named.cloned().unwrap_or_else(|| column.ty.to_string())
 }
 
 /// Answers DESCRIBE.

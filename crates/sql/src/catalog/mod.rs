@@ -3,13 +3,16 @@
 //! Descriptors are read for each statement, so a statement sees the tables as they are. Schema
 //! `halite` has the system tables of `system.rs`; namespace `default` is also called `public`.
 //! `ddl.rs` runs statements of the row-key language, `describe.rs` answers DESCRIBE and SHOW,
-//! `listing.rs` lists the tables for programs.
+//! `listing.rs` lists the tables for programs. `analyze.rs` samples a table, `statistics.rs` is what it
+//! leaves in the descriptor.
 
+pub(crate) mod analyze;
 pub(crate) mod ddl;
 pub(crate) mod describe;
 pub(crate) mod listing;
 pub(crate) mod provider;
 pub(crate) mod shape;
+pub(crate) mod statistics;
 mod system;
 
 use std::collections::HashMap;
@@ -187,7 +190,8 @@ impl SchemaProvider for Namespace {
         }
         let Ok(name) = TableName::new(self.name.as_str(), name) else { return Ok(None) };
         let Some(descriptor) = self.catalog.descriptor(&name).await? else { return Ok(None) };
-        let table = HaliteTable::new(&self.catalog, &descriptor).map_err(DataFusionError::from)?;
+        let table = HaliteTable::open(&self.catalog, &descriptor).await;
+        let table = table.map_err(DataFusionError::from)?;
         Ok(Some(Arc::new(table)))
     }
 

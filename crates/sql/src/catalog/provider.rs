@@ -15,11 +15,13 @@ use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::dml::{InsertOp, MergeIntoClause};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
+use halite_rowkey::Dictionary;
 use halite_rowkey::plan::PlanNote;
 use halite_types::{FamilyDescriptor, KeepDeletedCells, RegionInfo, Table, TableDescriptor};
 
 use super::HaliteCatalog;
 use super::shape::{Pseudo, Source, TableShape};
+use super::statistics::TableStatistics;
 use crate::error::{Result, SqlError, SqlState};
 use crate::pushdown::push;
 use crate::scan::exec::ScanExec;
@@ -39,6 +41,9 @@ pub(crate) struct HaliteTable {
     history: History,
     /// Families that do not keep what was overwritten or deleted.
     forgetful: Arc<[String]>,
+    /// Dictionaries of its key, as they were when it was opened.
+    dictionary: Option<Arc<Dictionary>>,
+    statistics: Option<Arc<TableStatistics>>,
 }
 
 impl fmt::Debug for HaliteTable {
@@ -48,7 +53,25 @@ impl fmt::Debug for HaliteTable {
 }
 
 impl HaliteTable {
-    /// Creates the provider of a table.
+    /// Opens a table: reads the dictionaries of its key, if it has some.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; errors of the cluster.
+    pub(crate) async fn open(
+        catalog: &HaliteCatalog,
+        descriptor: &Arc<TableDescriptor>,
+    ) -> Result<Self> {
+        let table = Self::new(catalog, descriptor)?;
+        let key = &table.shape.key;
+        if !Dictionary::is_needed(key) {
+            return Ok(table);
+        }
+        let cluster = catalog.cluster.as_ref();
+        let dictionary = Dictionary::open_existing(cluster, descriptor.name(), key).await?;
+        Ok(Self { dictionary: Some(Arc::new(dictionary)), ..table })
+    }
+
+    /// Creates the provider of a table, without dictionaries.
     ///
     /// # Errors
     /// `Corrupt` for a declaration that cannot be read.
@@ -68,10 +91,12 @@ impl HaliteTable {
             table,
             descriptor: Arc::clone(descriptor),
             schema: shape.arrow(),
+            statistics: TableStatistics::of(descriptor, &shape.key).map(Arc::new),
             shape: Arc::new(shape),
             settings,
             history: History::default(),
             forgetful: descriptor.families().filter(forgets).map(name).collect(),
+            dictionary: None,
         })
     }
 
@@ -108,10 +133,16 @@ impl HaliteTable {
         })
     }
 
-    /// Returns `true` if each row of the table is at most one row of the answer: it has no versions
-    /// and no cells as rows, and is as it is now.
+    /// Returns `true` if each row of the table is at most one row of the answer: it has no versions,
+    /// cells or points as rows, and is as it is now.
     pub(crate) fn is_row_by_row(&self) -> bool {
-        self.history == History::default() && !self.shape.is_cells
+        let shape = &self.shape;
+        self.history == History::default() && !shape.is_cells && !shape.is_points()
+    }
+
+    /// Returns `true` if a query of it may be kept: what values stand for in a dictionary changes.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.dictionary.is_none()
     }
 
     /// Returns `true` if the table has not been altered since.
@@ -157,6 +188,8 @@ impl HaliteTable {
             table: Arc::clone(&self.table),
             shape: Arc::clone(&self.shape),
             regions: Arc::new(regions),
+            dictionary: self.dictionary.clone(),
+            statistics: self.statistics.clone(),
         };
         let (settings, history) = (&self.settings, self.history);
         let spec = ScanSpec::new(target, projection, conditions, limit, history, settings)?;

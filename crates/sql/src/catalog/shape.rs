@@ -6,13 +6,14 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use halite_rowkey::cell::{CellCodec, CellEncoding};
 use halite_rowkey::language::{Column, ColumnType, TableDeclaration};
+use halite_rowkey::series::SeriesColumn;
 use halite_rowkey::strict::ROW_MARKER;
 use halite_rowkey::value::{FieldType, Value};
 use halite_rowkey::{FieldId, KeySchema, SegmentKind};
 use halite_types::{Bytes, TableDescriptor};
 
 use crate::error::{Result, SqlError, SqlState};
-use crate::types::{arrow_field, cells_type, timestamp_type};
+use crate::types::{arrow_field, cells_type, map_field, timestamp_type};
 
 /// Key of tables that declare none: the row as it is.
 const UNDECLARED_KEY: &str = "ROW KEY (_row BYTES)";
@@ -104,7 +105,16 @@ pub(crate) enum Source {
         /// Qualifier.
         qualifier: Bytes,
     },
-    /// Cells that SQL does not read yet, with their declared type: `SERIES` and `MAP`.
+    /// All cells of a family whose qualifiers begin alike: a `MAP`.
+    Map {
+        /// Family.
+        family: Bytes,
+        /// Beginning of the qualifiers; the keys are what follows it.
+        prefix: Bytes,
+    },
+    /// Points of a bucket row, by the position among those of the table: a `SERIES`.
+    Series(usize),
+    /// Cells that SQL does not read, with their declared type.
     Unread(String),
     /// Pseudo-column.
     Pseudo(Pseudo),
@@ -155,8 +165,10 @@ pub(crate) struct ShapeColumn {
     pub(crate) source: Source,
     /// Arrow field.
     pub(crate) field: Field,
-    /// Declaration of its cells; `None` for fields of the key, `SERIES`, `MAP`, pseudo-columns.
+    /// Declaration of its cells; `None` for fields of the key, `SERIES`, pseudo-columns.
     pub(crate) cell: Option<Arc<CellDeclaration>>,
+    /// Keys of a `MAP` to bytes and back.
+    pub(crate) map_key: Option<Arc<CellCodec>>,
 }
 
 impl ShapeColumn {
@@ -179,6 +191,8 @@ pub(crate) struct TableShape {
     pub(crate) is_cells: bool,
     /// Columns in the order of `*`, then the pseudo-columns that the statement names.
     pub(crate) columns: Vec<ShapeColumn>,
+    /// Its `SERIES`, all of the same time; a row of the answer is then a point.
+    pub(crate) series: Arc<[SeriesColumn]>,
     /// Family of the marker, a cell with an empty qualifier that every row written by SQL has.
     pub(crate) marker: Option<Bytes>,
 }
@@ -220,6 +234,7 @@ impl TableShape {
             source: Source::Key(0),
             field: arrow_field("_row", FieldType::Bytes, false),
             cell: None,
+            map_key: None,
         };
         let columns = vec![row, pseudo_column(Pseudo::Cells)];
         Ok(Self {
@@ -228,6 +243,7 @@ impl TableShape {
             null_keys: false,
             is_cells: false,
             columns,
+            series: Arc::default(),
             marker: None,
         })
     }
@@ -248,7 +264,9 @@ impl TableShape {
             source: Source::Key(id),
             field: arrow_field(&field.name, field.ty, nullable(id)),
             cell: None,
+            map_key: None,
         });
+        let series = series_of(declaration);
         let cells = declaration.columns.iter().map(|column| {
             let ty = match column.ty {
                 ColumnType::Value(ty) => ty,
@@ -258,9 +276,15 @@ impl TableShape {
                 ColumnType::Series { of, .. } => of,
             };
             let cell = CellDeclaration::of(column).map(Arc::new);
-            let source = source_of(column, cell.is_some());
-            let field = arrow_field(&column.name, ty, column.ty != ColumnType::Counter);
-            ShapeColumn { name: column.name.clone(), ty, source, field, cell }
+            let map_key = map_key_of(column).map(Arc::new);
+            let is_map = matches!(column.ty, ColumnType::Map { .. });
+            let is_read = cell.is_some() && (!is_map || map_key.is_some());
+            let source = source_of(column, &series, is_read);
+            let field = match &source {
+                Source::Map { .. } => map_field(column),
+                _ => arrow_field(&column.name, ty, column.ty != ColumnType::Counter),
+            };
+            ShapeColumn { name: column.name.clone(), ty, source, field, cell, map_key }
         });
         let columns = fields.chain(cells).collect();
         Self {
@@ -269,8 +293,19 @@ impl TableShape {
             null_keys,
             is_cells: false,
             columns,
+            series: series.unwrap_or_default().into(),
             marker: None,
         }
+    }
+
+    /// Returns `true` if a row of the answer is a point of a `SERIES`.
+    pub(crate) fn is_points(&self) -> bool {
+        !self.series.is_empty() && !self.is_cells
+    }
+
+    /// Returns the field of the key that is the time of a point; `None` without a `SERIES`.
+    pub(crate) fn point_time(&self) -> Option<FieldId> {
+        self.series.first().filter(|_| !self.is_cells).map(SeriesColumn::field)
     }
 
     /// Returns the shape with pseudo-columns behind the others, as far as it has no column of that
@@ -314,6 +349,7 @@ impl TableShape {
                 ty: FieldType::Bytes,
                 source: Source::Part(part),
                 cell: None,
+                map_key: None,
             });
         }
         Self { is_cells: true, columns, ..self.clone() }
@@ -338,10 +374,33 @@ impl TableShape {
         })
     }
 
+    /// Returns the families of its `MAP` and `SERIES`.
+    pub(crate) fn wide_families(&self) -> impl Iterator<Item = &Bytes> {
+        let maps = self.columns.iter().filter_map(|column| match &column.source {
+            Source::Map { family, .. } => Some(family),
+            _ => None,
+        });
+        maps.chain(self.series.iter().map(SeriesColumn::family))
+    }
+
     /// Returns `true` if SQL declares a cell: that of a column, or the marker.
     pub(crate) fn is_declared_cell(&self, family: &[u8], qualifier: &[u8]) -> bool {
         let is_marker = qualifier.is_empty() && self.marker.as_deref() == Some(family);
-        is_marker || self.cells().any(|(of, column)| family == &of[..] && qualifier == &column[..])
+        is_marker || self.is_cell_of_column(family, qualifier)
+    }
+
+    /// Returns `true` if a cell is one of a column.
+    pub(crate) fn is_cell_of_column(&self, family: &[u8], qualifier: &[u8]) -> bool {
+        let is_of = |column: &ShapeColumn| match &column.source {
+            Source::Cell { family: of, qualifier: name } => family == of && qualifier == name,
+            Source::Map { family: of, prefix } => family == of && qualifier.starts_with(prefix),
+            Source::Series(at) => self.series.get(*at).is_some_and(|series| {
+                family == series.family()
+                    && (qualifier == series.qualifier() || series.may_be_loose(qualifier))
+            }),
+            _ => false,
+        };
+        self.columns.iter().any(is_of)
     }
 
     /// Returns `true` if the key contains the values of a field completely.
@@ -349,19 +408,47 @@ impl TableShape {
         self.key.carrier(field).is_some()
     }
 
-    /// Returns the first segment that numbers its values by a dictionary.
+    /// Returns `true` if the key numbers values by a dictionary.
     pub(crate) fn has_dictionary(&self) -> bool {
         self.key.segments().iter().any(|segment| matches!(segment.kind, SegmentKind::Dict { .. }))
     }
 }
 
-fn source_of(column: &Column, has_codec: bool) -> Source {
+/// Returns the `SERIES` of a table.
+///
+/// # Errors
+/// `()` if they are of several times, or of none, so that a row of the answer is no point.
+fn series_of(declaration: &TableDeclaration) -> std::result::Result<Vec<SeriesColumn>, ()> {
+    let declared = declaration.columns.iter();
+    let declared = declared.filter(|column| matches!(column.ty, ColumnType::Series { .. }));
+    let series: Vec<SeriesColumn> = declared
+        .map(|column| SeriesColumn::new(&declaration.key, column).map_err(drop))
+        .collect::<std::result::Result<_, ()>>()?;
+    let is_one_time = series.windows(2).all(|pair| pair[0].field() == pair[1].field());
+    if is_one_time { Ok(series) } else { Err(()) }
+}
+
+fn map_key_of(column: &Column) -> Option<CellCodec> {
     match column.ty {
-        ColumnType::Value(_) | ColumnType::Decimal { .. } | ColumnType::Counter if has_codec => {
-            Source::Cell {
-                family: column.family.clone().into(),
-                qualifier: column.qualifier.clone(),
-            }
+        ColumnType::Map { key, .. } => CellCodec::new(key, column.encoding).ok(),
+        _ => None,
+    }
+}
+
+fn source_of(
+    column: &Column,
+    series: &std::result::Result<Vec<SeriesColumn>, ()>,
+    is_read: bool,
+) -> Source {
+    let (family, qualifier) = (Bytes::from(column.family.clone()), column.qualifier.clone());
+    let of_series = |one: &SeriesColumn| *one.family() == family && *one.qualifier() == qualifier;
+    match (&column.ty, series) {
+        (ColumnType::Value(_) | ColumnType::Decimal { .. } | ColumnType::Counter, _) if is_read => {
+            Source::Cell { family, qualifier }
+        }
+        (ColumnType::Map { .. }, _) if is_read => Source::Map { family, prefix: qualifier },
+        (ColumnType::Series { .. }, Ok(all)) if all.iter().any(of_series) => {
+            Source::Series(all.iter().position(of_series).unwrap_or_default())
         }
         _ if column.encoding == CellEncoding::Java => Source::Unread(column.ty.to_string()),
         _ => Source::Unread(format!("{} ENCODING {}", column.ty, column.encoding)),
@@ -375,5 +462,6 @@ fn pseudo_column(pseudo: Pseudo) -> ShapeColumn {
         source: Source::Pseudo(pseudo),
         field: pseudo.field(),
         cell: None,
+        map_key: None,
     }
 }

@@ -67,7 +67,11 @@ pub(super) fn parts(plan: &LogicalPlan) -> Option<Parts> {
 fn of_scan(scan: &TableScan) -> Option<Parts> {
     let source = scan.source.downcast_ref::<DefaultTableSource>()?;
     let table = source.table_provider.downcast_ref::<HaliteTable>()?;
-    if !scan.filters.is_empty() || scan.fetch.is_some() || !table.is_row_by_row() {
+    if !scan.filters.is_empty()
+        || scan.fetch.is_some()
+        || !table.is_row_by_row()
+        || !table.is_kept()
+    {
         return None;
     }
     let column = |at: usize| Some(Expr::Column(column_of(&table.shape.columns.get(at)?.name)));

@@ -49,7 +49,7 @@ impl DirectRows {
         statement: &Arc<StatementContext>,
     ) -> Result<Self> {
         let figures = Arc::new(ScanFigures::default());
-        let reader = Reader::open(spec, &figures, Arc::clone(statement))?;
+        let reader = Reader::open(spec, &figures, Arc::clone(statement), 1)?;
         Ok(Self { source: Source::Scan(reader), template, rows: 0 })
     }
 

@@ -34,6 +34,15 @@ pub(super) fn lines(scan: &ScanExec, ran: Option<&Ran>) -> Vec<String> {
     let columns = if columns.is_empty() { "no column".to_owned() } else { columns.join(", ") };
     let which = if spec.skips_empty { " of rows that have one" } else { "" };
     lines.push(format!("  read     {columns}{which}"));
+    if !scan.parts.is_empty() {
+        let ranges: Vec<String> =
+            scan.parts.iter().map(|part| part.plan.ranges().count().to_string()).collect();
+        lines.push(format!(
+            "  parts    {} at once, of regions next to each other; ranges {}",
+            scan.parts.len(),
+            ranges.join(", ")
+        ));
+    }
     if let Some(first) = &spec.first_of {
         let fields = first.fields.join(", ");
         lines.push(format!(
@@ -54,6 +63,12 @@ pub(super) fn lines(scan: &ScanExec, ran: Option<&Ran>) -> Vec<String> {
         conditions => conditions.join(" AND "),
     };
     lines.push(format!("  again    {again}"));
+    if let (Some(statistics), Some(rows)) = (&spec.target.statistics, spec.known_rows()) {
+        lines.push(format!(
+            "  expect   about {rows} of {} rows by the key, as ANALYZE found",
+            statistics.rows
+        ));
+    }
     lines.extend(notes(scan));
     if let Some(ran) = ran {
         lines.push(ran_line(scan, ran));
@@ -95,7 +110,8 @@ fn ran_line(scan: &ScanExec, ran: &Ran) -> String {
     // Behind a filter of the server only its regions know how many rows it compared.
     let examined = ran.examined.get(scan.spec.target.table.name()).copied().unwrap_or(0);
     let examined = examined.max(received);
-    let end = if load(&figures.ended) == 0 { ", stopped early" } else { "" };
+    let is_whole = load(&figures.ended) >= scan.parts.len().max(1) as u64;
+    let end = if is_whole { "" } else { ", stopped early" };
     format!(
         "  ran      {examined} rows examined, {received} received, {} kept, {} left out; first \
          row {:.1} ms, all {:.1} ms{end}",

@@ -68,7 +68,7 @@ pub(super) async fn rewrite(
         let table = TableName::new(path.schema.as_str(), path.table.as_str())?;
         if let Some(descriptor) = catalog.descriptor(&table).await? {
             let key = renamed(&name, path).to_string();
-            let table = HaliteTable::new(catalog, &descriptor)?;
+            let table = HaliteTable::open(catalog, &descriptor).await?;
             let parts = table.cells().schema();
             let names = parts.fields().iter().map(|field| field.name());
             found.columns.extend(names.filter(|name| !name.starts_with('_')).cloned());

@@ -1,6 +1,6 @@
 //! Kind of a statement, by its first words.
 
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use halite_types::suggest::misspelled;
 
 use super::tokens::tokens_of;
@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     ShowTables(Option<String>),
     /// DESCRIBE.
     Describe(Vec<TokenWithSpan>),
+    /// ANALYZE of a table.
+    Analyze(Vec<TokenWithSpan>),
     /// SHOW of a setting; of all without a name.
     Show(Option<String>),
     /// SET.
@@ -66,9 +68,9 @@ const OTHERS: [&str; 10] = [
     "LISTEN",
 ];
 /// First words of statements.
-const FIRST_WORDS: [&str; 17] = [
+const FIRST_WORDS: [&str; 18] = [
     "SELECT", "WITH", "VALUES", "EXPLAIN", "DESCRIBE", "SHOW", "SET", "RESET", "CREATE", "ALTER",
-    "BEGIN", "COMMIT", "ROLLBACK", "INSERT", "UPSERT", "UPDATE", "DELETE",
+    "BEGIN", "COMMIT", "ROLLBACK", "INSERT", "UPSERT", "UPDATE", "DELETE", "ANALYZE",
 ];
 
 /// Returns what a statement is.
@@ -97,6 +99,16 @@ pub(crate) fn kind_of(mut tokens: Vec<TokenWithSpan>) -> Result<Kind> {
             let skipped = if word_at(1) == "TABLE" && tokens.len() > 2 { 2 } else { 1 };
             Ok(Kind::Describe(tokens.split_off(skipped)))
         }
+        "ANALYZE" | "ANALYSE" => {
+            let skipped = if word_at(1) == "TABLE" && tokens.len() > 2 { 2 } else { 1 };
+            let table = tokens.split_off(skipped);
+            if table.is_empty() {
+                let at = first_place(&tokens);
+                let text = "ANALYZE is followed by the name of a table";
+                return Err(SqlError::new(SqlState::Syntax, text).at(at.line, at.column));
+            }
+            Ok(Kind::Analyze(table))
+        }
         "SET" => set(&tokens),
         "RESET" => Ok(Kind::Reset(dotted(&tokens[1..]))),
         "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" => transaction(&tokens),
@@ -111,6 +123,10 @@ pub(crate) fn kind_of(mut tokens: Vec<TokenWithSpan>) -> Result<Kind> {
             Err(SqlError::new(SqlState::Syntax, text).at(at.line, at.column))
         }
     }
+}
+
+fn first_place(tokens: &[TokenWithSpan]) -> Location {
+    tokens.first().map_or(Location::empty(), |token| token.span.start)
 }
 
 fn transaction(tokens: &[TokenWithSpan]) -> Result<Kind> {
@@ -131,7 +147,7 @@ impl Kind {
     /// Returns `true` for statements that change rows or tables. `text` is that of the statement.
     pub(crate) fn is_change(&self, text: &str) -> bool {
         match self {
-            Self::Write(_) => true,
+            Self::Write(_) | Self::Analyze(_) => true,
             Self::Language => !is_show_create(text),
             Self::Nothing
             | Self::ShowTables(_)

@@ -105,6 +105,9 @@ fn rows_at(
             spec.replanned(Some(1), reverse).ok()?
         } else {
             let fields = spec.plan.schema().fields();
+            if spec.has_small_groups(grouped) {
+                return None;
+            }
             let first_of = FirstRows {
                 groups: spec.plan.groups(grouped)?,
                 fields: grouped.iter().map(|field| fields[*field].name.clone()).collect(),

@@ -1,9 +1,12 @@
 //! Rules of the physical plan that the order of the keys permits.
 //!
 //! `aggregates.rs` reads as many rows as an aggregate needs: the first or last one of a range, the
-//! first of each group, or those that have a cell.
+//! first of each group, or those that have a cell. `parts.rs` reads several parts of a table at once
+//! for aggregates that need no order.
 
 mod aggregates;
 mod ends;
+mod parts;
 
 pub(crate) use aggregates::KeyAggregates;
+pub(crate) use parts::ScanParts;

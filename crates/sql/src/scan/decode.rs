@@ -6,11 +6,13 @@ use datafusion::arrow::array::{
     ArrayRef, RecordBatch, RecordBatchOptions, StringViewBuilder, TimestampMillisecondBuilder,
     UInt32Builder,
 };
+use halite_rowkey::cell::CellCodec;
 use halite_rowkey::value::{FieldType, Value};
 use halite_rowkey::{DecodedKey, FieldId, SegmentKind};
 use halite_types::key::to_string_binary;
 use halite_types::{CellRef, Row};
 
+use super::points::{PointRow, PointRows};
 use super::row_cells::{RowCells, for_each_version};
 use super::spec::ScanSpec;
 use crate::catalog::shape::{CellDeclaration, CellPart, Pseudo, Source};
@@ -18,6 +20,7 @@ use crate::error::{Result, SqlError, SqlState};
 use crate::session::settings::BadCells;
 use crate::types::builder::{CellsBuilder, ColumnBuilder};
 use crate::types::cells::read_declared;
+use crate::types::map::MapColumnBuilder;
 
 /// Batch that grows by one row at a time.
 pub(super) struct RowDecoder {
@@ -50,6 +53,16 @@ enum OutputColumn {
     Ts(TimestampMillisecondBuilder),
     Version(UInt32Builder),
     Cells(CellsBuilder),
+    Map {
+        ty: FieldType,
+        declared: Option<Arc<CellDeclaration>>,
+        keys: Arc<CellCodec>,
+        family: bytes::Bytes,
+        prefix: bytes::Bytes,
+        to: MapColumnBuilder,
+    },
+    /// Number of a point, by the position of its series.
+    Point(usize, FieldType, ColumnBuilder),
     PartText(CellPart, StringViewBuilder),
     PartBytes(CellPart, ColumnBuilder),
 }
@@ -77,21 +90,77 @@ impl RowDecoder {
     /// A cell or a field that is no value of its type, with its row, column and bytes.
     pub(super) fn push(&mut self, row: &Row) -> Result<()> {
         self.bytes += row.cells().bytes().len();
-        match self.spec.history.versions {
-            _ if self.spec.target.shape.is_cells => {
-                row.iter().try_for_each(|cell| self.push_row(row, &RowCells::One(cell)))
+        let spec = Arc::clone(&self.spec);
+        let key = self.needs_key.then(|| spec.plan.decode(row.key()).ok()).flatten();
+        let key = key.as_ref();
+        match spec.history.versions {
+            _ if spec.target.shape.is_cells => {
+                row.iter().try_for_each(|cell| self.push_row(row, key, &RowCells::One(cell), None))
             }
-            None => self.push_row(row, &RowCells::Newest(row)),
-            Some(_) => for_each_version(row, |cells| self.push_row(row, cells)),
+            None if spec.target.shape.is_points() => self.push_points(row, key),
+            None => self.push_row(row, key, &RowCells::Newest(row), None),
+            Some(_) => for_each_version(row, |cells| self.push_row(row, key, cells, None)),
         }
     }
 
-    fn push_row(&mut self, row: &Row, cells: &RowCells<'_>) -> Result<()> {
+    fn push_points(&mut self, row: &Row, key: Option<&DecodedKey<'_>>) -> Result<()> {
         let spec = Arc::clone(&self.spec);
-        let key = self.needs_key.then(|| spec.plan.decode(row.key()).ok()).flatten();
+        let series = &spec.target.shape.series;
+        let points = PointRows::of(row, series, |column, error| match self.bad_cells {
+            BadCells::Fail => Err(SqlError::new(
+                SqlState::InvalidValue,
+                format!(
+                    "table {}, row {}, column {column}: {error}; SET halite.bad_cells = 'null' \
+                     leaves such points out",
+                    spec.target.table.name(),
+                    to_string_binary(row.key())
+                ),
+            )),
+            BadCells::Null => {
+                self.bad += 1;
+                Ok(())
+            }
+        })?;
+        let is_descending = series.first().is_some_and(|one| one.is_descending());
+        let is_descending = is_descending != spec.plan.query().reverse;
+        let cells = RowCells::Newest(row);
+        points
+            .iter(is_descending)
+            .try_for_each(|point| self.push_row(row, key, &cells, Some(point)))
+    }
+
+    fn push_row(
+        &mut self,
+        row: &Row,
+        key: Option<&DecodedKey<'_>>,
+        cells: &RowCells<'_>,
+        point: Option<PointRow<'_>>,
+    ) -> Result<()> {
+        let spec = Arc::clone(&self.spec);
         for column in &mut self.columns {
             match column {
-                OutputColumn::Key(field, to) => push_field(&spec, row, key.as_ref(), *field, to)?,
+                OutputColumn::Key(field, to) => {
+                    push_field(&spec, row, (key, point), *field, to)?;
+                }
+                OutputColumn::Point(series, ty, to) => {
+                    let value = point.map_or(Value::Null, |point| point.value(*series, *ty));
+                    to.append(&value).map_err(|what| bad_value(&spec, row, "a point", &what))?;
+                }
+                OutputColumn::Map { ty, declared, keys, family, prefix, to } => {
+                    for cell in map_cells(row, family, prefix) {
+                        let key = keys.decode(&cell.qualifier()[prefix.len()..]);
+                        let value = read_declared(*ty, declared.as_deref(), cell.value());
+                        let entry = key.map_err(|error| error.to_string());
+                        match entry.and_then(|key| to.push(&key, value)) {
+                            Err(what) if self.bad_cells == BadCells::Fail => {
+                                return Err(bad_cell(&spec, row, &cell, &what));
+                            }
+                            Err(_) => self.bad += 1,
+                            Ok(()) => {}
+                        }
+                    }
+                    to.end_row();
+                }
                 OutputColumn::Given(value, to) => {
                     to.append(value).map_err(|what| bad_value(&spec, row, "a key field", &what))?;
                 }
@@ -157,7 +226,9 @@ impl OutputColumn {
             | Self::Given(_, to)
             | Self::Cell { to, .. }
             | Self::Row(to)
+            | Self::Point(_, _, to)
             | Self::PartBytes(_, to) => to.finish(),
+            Self::Map { to, .. } => to.finish(),
             Self::Salt(to) | Self::Version(to) => Arc::new(to.finish()),
             Self::Region(to) | Self::PartText(_, to) => Arc::new(to.finish()),
             Self::Ts(to) => Arc::new(to.finish()),
@@ -181,6 +252,18 @@ fn output(spec: &ScanSpec, at: usize) -> OutputColumn {
             qualifier: qualifier.clone(),
             to: builder(),
         },
+        Source::Series(series) => OutputColumn::Point(*series, column.ty, builder()),
+        Source::Map { family, prefix } => match &column.map_key {
+            Some(keys) => OutputColumn::Map {
+                ty: column.ty,
+                declared: column.cell.clone(),
+                keys: Arc::clone(keys),
+                family: family.clone(),
+                prefix: prefix.clone(),
+                to: MapColumnBuilder::new(&column.field, keys.ty(), column.ty),
+            },
+            None => OutputColumn::Row(builder()),
+        },
         Source::Unread(_) | Source::Pseudo(Pseudo::Row) => OutputColumn::Row(builder()),
         Source::Pseudo(Pseudo::Salt) => OutputColumn::Salt(UInt32Builder::new()),
         Source::Pseudo(Pseudo::Region) => OutputColumn::Region(StringViewBuilder::new()),
@@ -201,13 +284,17 @@ fn output(spec: &ScanSpec, at: usize) -> OutputColumn {
 fn push_field(
     spec: &ScanSpec,
     row: &Row,
-    key: Option<&DecodedKey<'_>>,
+    (key, point): (Option<&DecodedKey<'_>>, Option<PointRow<'_>>),
     field: FieldId,
     to: &mut ColumnBuilder,
 ) -> Result<()> {
     let value = key.and_then(|key| key.get(field)).unwrap_or(&Value::Null);
-    to.append(value)
-        .map_err(|what| bad_value(spec, row, &spec.plan.schema().fields()[field].name, &what))
+    let time = point.filter(|_| spec.target.shape.point_time() == Some(field));
+    let appended = match time {
+        Some(point) => to.append(&point.time(value)),
+        None => to.append(value),
+    };
+    appended.map_err(|what| bad_value(spec, row, &spec.plan.schema().fields()[field].name, &what))
 }
 
 fn bad_value(spec: &ScanSpec, row: &Row, name: &str, what: &str) -> SqlError {
@@ -257,8 +344,21 @@ fn region<'s>(spec: &'s ScanSpec, key: &[u8]) -> Option<&'s str> {
 }
 
 fn is_declared(shape: &crate::catalog::shape::TableShape, cell: &CellRef<'_>) -> bool {
-    shape.cells().any(|(family, qualifier)| {
-        cell.family() == &family[..] && cell.qualifier() == &qualifier[..]
+    shape.is_cell_of_column(cell.family(), cell.qualifier())
+}
+
+/// Returns the newest cells of a `MAP`.
+fn map_cells<'r>(
+    row: &'r Row,
+    family: &'r [u8],
+    prefix: &'r [u8],
+) -> impl Iterator<Item = CellRef<'r>> {
+    let mut last: Option<&[u8]> = None;
+    row.iter().filter(move |cell| {
+        cell.family() == family
+            && cell.qualifier().starts_with(prefix)
+            // Older versions of a column follow the newest.
+            && last.replace(cell.qualifier()) != Some(cell.qualifier())
     })
 }
 

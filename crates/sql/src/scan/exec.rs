@@ -53,7 +53,9 @@ pub(crate) struct ScanFigures {
     /// Microseconds until the first row, and until the end.
     pub(crate) first_row_us: AtomicU64,
     pub(crate) all_us: AtomicU64,
-    /// 1 if the ranges were read to their end.
+    /// Cells that were none of their column's type and became null.
+    pub(crate) bad: AtomicU64,
+    /// Partitions that were read to their end.
     pub(crate) ended: AtomicU64,
     /// Keys or ranges that the values of a join's other side left.
     pub(crate) narrowed: OnceLock<Narrowed>,
@@ -65,21 +67,29 @@ pub(crate) struct ScanExec {
     pub(crate) figures: Arc<ScanFigures>,
     /// Filters of joins, whose values come when the other side has been read.
     pub(crate) joined: Vec<Arc<dyn PhysicalExpr>>,
+    /// Parts of the scan that are read at once; empty for the scan as a whole.
+    pub(crate) parts: Vec<Arc<ScanSpec>>,
     properties: Arc<PlanProperties>,
 }
 
 impl ScanExec {
     pub(crate) fn new(spec: ScanSpec) -> Self {
+        Self::in_parts(Arc::new(spec), Vec::new())
+    }
+
+    /// Creates the scan of `spec` in parts, which together are all of it.
+    pub(crate) fn in_parts(spec: Arc<ScanSpec>, parts: Vec<Arc<ScanSpec>>) -> Self {
         let properties = PlanProperties::new(
             properties(&spec),
-            Partitioning::UnknownPartitioning(1),
+            Partitioning::UnknownPartitioning(parts.len().max(1)),
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
         Self {
-            spec: Arc::new(spec),
+            spec,
             figures: Arc::default(),
             joined: Vec::new(),
+            parts,
             properties: Arc::new(properties),
         }
     }
@@ -161,20 +171,22 @@ impl ExecutionPlan for ScanExec {
 
     fn reset_state(self: Arc<Self>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         // A join that runs again, in a recursive query, no longer tells its values.
-        Ok(Arc::new(Self::new(self.spec.as_ref().clone())))
+        Ok(Arc::new(Self::in_parts(Arc::clone(&self.spec), self.parts.clone())))
     }
 
     fn execute(
         &self,
-        _: usize,
+        partition: usize,
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let statement = StatementContext::of(&context);
         let (spec, figures) = (Arc::clone(&self.spec), Arc::clone(&self.figures));
+        let spec = self.parts.get(partition).map_or(spec, Arc::clone);
+        let parts = self.parts.len().max(1);
         let joined = self.joined.clone();
         let opened = futures::stream::once(async move {
             let spec = narrowed(spec, &joined, &figures).await;
-            Reader::open(&spec, &figures, statement).map_err(DataFusionError::from)
+            Reader::open(&spec, &figures, statement, parts).map_err(DataFusionError::from)
         });
         let rows = opened
             .map_ok(|reader| {
@@ -187,8 +199,9 @@ impl ExecutionPlan for ScanExec {
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.spec.schema), rows)))
     }
 
-    fn partition_statistics(&self, _: Option<usize>) -> DataFusionResult<Arc<Statistics>> {
-        let num_rows = Precision::Inexact(self.spec.estimated_rows());
+    fn partition_statistics(&self, of: Option<usize>) -> DataFusionResult<Arc<Statistics>> {
+        let parts = of.map_or(1, |_| self.parts.len().max(1));
+        let num_rows = Precision::Inexact(self.spec.estimated_rows().div_ceil(parts));
         let unknown = Statistics::new_unknown(&self.spec.schema);
         Ok(Arc::new(Statistics { num_rows, ..unknown }))
     }
@@ -252,10 +265,14 @@ impl ExecutionPlan for ScanExec {
     }
 }
 
-/// Running scan.
+/// Running scan, or a part of one.
 pub(crate) struct Reader {
     spec: Arc<ScanSpec>,
     figures: Arc<ScanFigures>,
+    /// Parts of the scan.
+    parts: usize,
+    /// Rows so far that the figures know to be left out.
+    left_out: u64,
     statement: Arc<StatementContext>,
     scatter: Scatter,
     decoder: RowDecoder,
@@ -269,7 +286,8 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Opens a scan.
+    /// Opens a scan, or one of so many parts of it: they share what one scan may hold and have in
+    /// flight.
     ///
     /// # Errors
     /// None in practice: the plan is one of the table.
@@ -277,12 +295,15 @@ impl Reader {
         spec: &Arc<ScanSpec>,
         figures: &Arc<ScanFigures>,
         statement: Arc<StatementContext>,
+        parts: usize,
     ) -> crate::Result<Self> {
         let spec = Arc::clone(spec);
+        let whole = ScatterOptions::default();
         let options = ScatterOptions {
+            concurrency: whole.concurrency.div_ceil(parts),
+            buffer_bytes: whole.buffer_bytes / parts,
             undecodable_rows: spec.unreadable,
             first_of: spec.first_of.as_ref().map(|first| first.groups),
-            ..ScatterOptions::default()
         };
         let scatter = Scatter::new(
             Arc::clone(&spec.target.table),
@@ -295,6 +316,8 @@ impl Reader {
         Ok(Self {
             spec,
             figures: Arc::clone(figures),
+            parts,
+            left_out: 0,
             statement,
             scatter,
             decoder,
@@ -337,14 +360,16 @@ impl Reader {
     async fn receive(&mut self) -> crate::Result<()> {
         let rows = self.scatter.next_rows().await?;
         let elapsed = micros(self.started.elapsed());
-        if self.counted == 0 {
+        if self.figures.received.load(Ordering::Relaxed) == 0 {
             self.figures.first_row_us.store(elapsed, Ordering::Relaxed);
         }
-        self.figures.all_us.store(elapsed, Ordering::Relaxed);
-        self.figures.received.store(self.scatter.examined(), Ordering::Relaxed);
-        self.figures.left_out.store(self.scatter.left_out(), Ordering::Relaxed);
+        self.figures.all_us.fetch_max(elapsed, Ordering::Relaxed);
+        let left_out = self.scatter.left_out() - self.left_out;
+        self.left_out += left_out;
+        self.figures.left_out.fetch_add(left_out, Ordering::Relaxed);
         let more = self.scatter.examined() - self.counted;
         self.counted += more;
+        self.figures.received.fetch_add(more, Ordering::Relaxed);
         self.statement.count(more, self.spec.target.table.name())?;
         if rows.is_empty() {
             self.end();
@@ -355,16 +380,21 @@ impl Reader {
 
     fn end(&mut self) {
         self.ended = true;
-        self.figures.ended.store(1, Ordering::Relaxed);
+        self.figures.bad.fetch_add(self.decoder.bad, Ordering::Relaxed);
+        // The last part tells for all.
+        let others = self.figures.ended.fetch_add(1, Ordering::AcqRel);
+        if others + 1 < self.parts as u64 {
+            return;
+        }
         let table = self.spec.target.table.name();
-        if self.scatter.left_out() > 0 {
+        let left_out = self.figures.left_out.load(Ordering::Relaxed);
+        if left_out > 0 {
             self.statement.notice(format!(
-                "{} row(s) of table {table} were left out, because their keys are not of its \
-                 ROW KEY; SET halite.unreadable_keys = 'null' shows them with _row",
-                self.scatter.left_out()
+                "{left_out} row(s) of table {table} were left out, because their keys are not of \
+                 its ROW KEY; SET halite.unreadable_keys = 'null' shows them with _row"
             ));
         }
-        self.statement.notice_bad_cells(self.decoder.bad, table);
+        self.statement.notice_bad_cells(self.figures.bad.load(Ordering::Relaxed), table);
     }
 }
 
@@ -388,7 +418,7 @@ impl StatementContext {
     }
 
     /// Counts rows that a scan received, and ends the statement at its guard.
-    pub(super) fn count(&self, rows: u64, table: &halite_types::TableName) -> crate::Result<()> {
+    pub(crate) fn count(&self, rows: u64, table: &halite_types::TableName) -> crate::Result<()> {
         let sum = self.examined.fetch_add(rows, Ordering::Relaxed) + rows;
         match self.settings.max_rows_examined {
             0 => Ok(()),

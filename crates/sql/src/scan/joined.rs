@@ -78,7 +78,7 @@ fn narrower(spec: &ScanSpec, filter: &Arc<dyn PhysicalExpr>) -> Option<Plan> {
     if query.conditions.len() == known {
         return None;
     }
-    Plan::new(spec.plan.schema(), &query, &halite_rowkey::PlanOptions::default()).ok()
+    Plan::new(spec.plan.schema(), &query, &spec.target.plan_options()).ok()
 }
 
 /// Returns the combinations of values of key fields that a filter lists.

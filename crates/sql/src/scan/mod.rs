@@ -5,7 +5,7 @@
 //! runs it, by a [`Scatter`](halite_rowkey::Scatter), and `decode.rs` turns rows into batches, a row
 //! of the answer from the cells that `row_cells.rs` gives it. `history.rs` has the versions and times
 //! that a statement asks for, `joined.rs` narrows a scan by the values of a join's other side,
-//! `point.rs` gets one key.
+//! `point.rs` gets one key. `points.rs` has the points of a `SERIES`, each a row of the answer.
 
 mod decode;
 pub(crate) mod exec;
@@ -13,6 +13,9 @@ pub(crate) mod history;
 pub(crate) mod joined;
 pub(crate) mod order;
 pub(crate) mod point;
+mod points;
 mod row_cells;
 mod selection;
 pub(crate) mod spec;
+
+pub(crate) use selection::presence;

@@ -7,7 +7,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{
     AcrossPartitions, ConstExpr, EquivalenceProperties, PhysicalExpr, PhysicalSortExpr,
 };
-use halite_rowkey::plan::{OrderedBy, Predicate};
+use halite_rowkey::plan::{OrderTerm, OrderedBy, Predicate};
 use halite_rowkey::{FieldId, Order, UndecodableRows};
 
 use super::spec::ScanSpec;
@@ -25,7 +25,9 @@ pub(super) fn properties(spec: &ScanSpec) -> EquivalenceProperties {
         if is_pinned(spec, term.field) {
             continue;
         }
-        let Some(column) = column_of(spec, term.field).filter(|_| term.by == OrderedBy::Value)
+        let is_in_row = is_last_time(spec, term);
+        let Some(column) =
+            column_of(spec, term.field).filter(|_| term.by == OrderedBy::Value || is_in_row)
         else {
             break;
         };
@@ -48,6 +50,16 @@ pub(super) fn properties(spec: &ScanSpec) -> EquivalenceProperties {
     // What fails here are expressions that are not of the schema.
     let _ = known.add_constants(constants);
     known
+}
+
+/// Returns `true` for the time of points in whose order the rows are: the points of a row are in
+/// order, and no two rows of a bucket differ behind it.
+fn is_last_time(spec: &ScanSpec, term: &OrderTerm) -> bool {
+    spec.target.shape.point_time() == Some(term.field)
+        && term.by == OrderedBy::Part
+        // Salts might part the rows of one bucket.
+        && spec.plan.fan_out() <= 1
+        && spec.plan.order().last().is_some_and(|last| last == term)
 }
 
 /// Returns `true` if all rows have the same value of a field.

@@ -34,6 +34,9 @@ pub(super) fn select(
     if wants(Pseudo::Cells) {
         return with_filters(scan, filter, None);
     }
+    if reads_families(shape, columns) {
+        return with_filters(of_families(shape, columns, of_filter), filter, None);
+    }
     let mut cells: BTreeSet<(Bytes, Bytes)> =
         columns.iter().chain(&of_filter.tested).filter_map(|at| cell_of(shape, *at)).collect();
     if wants(Pseudo::Ts) {
@@ -63,6 +66,49 @@ pub(super) fn select(
         )),
     };
     with_filters(scan, filter, witness)
+}
+
+/// Returns the scan of the cells of columns, and of one more of each row, of which `filter` includes
+/// some.
+pub(crate) fn presence(shape: &TableShape, filter: Option<Filter>) -> Scan {
+    let declared = shape.cells().map(|(family, name)| only_column((family.clone(), name.clone())));
+    let cells = std::iter::once(Filter::FirstKeyOnly).chain(declared).collect();
+    with_filters(Scan::all(), filter, Some(Filter::One(cells)))
+}
+
+/// Returns `true` if whole families are read.
+fn reads_families(shape: &TableShape, columns: &[usize]) -> bool {
+    let is_wide = |at: &usize| match shape.columns[*at].source {
+        Source::Map { .. } => true,
+        Source::Pseudo(Pseudo::Ts) => shape.wide_families().next().is_some(),
+        _ => false,
+    };
+    shape.is_points() || columns.iter().any(is_wide)
+}
+
+/// Returns the scan of the families of `MAP` and `SERIES` and of other cells. A row of a `SERIES`
+/// is no row of the answer without its points; of others all cells are read unless one that is read
+/// tells that the row exists.
+fn of_families(shape: &TableShape, columns: &[usize], of_filter: &TestedColumns) -> Scan {
+    if !shape.is_points() && of_filter.present.is_empty() {
+        return Scan::all();
+    }
+    let mut families: BTreeSet<Bytes> =
+        shape.series.iter().map(|series| series.family().clone()).collect();
+    let mut cells = BTreeSet::new();
+    for at in columns.iter().chain(&of_filter.tested) {
+        match &shape.columns[*at].source {
+            Source::Map { family, .. } => drop(families.insert(family.clone())),
+            Source::Pseudo(Pseudo::Ts) => {
+                families.extend(shape.wide_families().cloned());
+                cells.extend(shape.cells().map(|(family, name)| (family.clone(), name.clone())));
+            }
+            _ => cells.extend(cell_of(shape, *at)),
+        }
+    }
+    cells.retain(|(family, _)| !families.contains(family));
+    let scan = families.into_iter().fold(Scan::all(), Scan::family);
+    cells.into_iter().fold(scan, |scan, (family, qualifier)| scan.column(family, qualifier))
 }
 
 /// Returns the scan of all cells, wide rows in pieces; with delete markers if their type is read.

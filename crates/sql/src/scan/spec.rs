@@ -1,17 +1,19 @@
 //! What one scan reads.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::logical_expr::Expr;
 use halite_rowkey::plan::{Condition, KeyGroups, PlanNote, Predicate};
 use halite_rowkey::value::Value;
-use halite_rowkey::{KeyQuery, Plan, PlanOptions, UndecodableRows};
-use halite_types::{Filter, RegionInfo, Scan, Table};
+use halite_rowkey::{Dictionary, FieldId, KeyQuery, Plan, PlanOptions, UndecodableRows};
+use halite_types::{Filter, RegionInfo, RowRange, Scan, Table};
 
 use super::history::History;
 use super::selection::{TestedColumns, cells, select};
 use crate::catalog::shape::{Pseudo, Source, TableShape};
+use crate::catalog::statistics::TableStatistics;
 use crate::error::{Result, SqlError};
 use crate::pushdown::push;
 use crate::session::overflow::shown;
@@ -20,6 +22,8 @@ use crate::session::settings::{Settings, UnreadableKeys};
 /// Rows of a table, and of a range of it, as long as nothing is known of them.
 const TABLE_ROWS: usize = 1_000_000;
 const RANGE_ROWS: usize = 1000;
+/// Rows of a group from which on a seek is cheaper than reading them.
+const LARGE_GROUP_ROWS: u64 = 20;
 
 /// Table of a scan.
 #[derive(Clone)]
@@ -28,6 +32,18 @@ pub(crate) struct Target {
     pub(crate) shape: Arc<TableShape>,
     /// Regions in key order, as of planning.
     pub(crate) regions: Arc<Vec<RegionInfo>>,
+    /// Dictionaries of its key, as of planning.
+    pub(crate) dictionary: Option<Arc<Dictionary>>,
+    /// What ANALYZE left of it.
+    pub(crate) statistics: Option<Arc<TableStatistics>>,
+}
+
+impl Target {
+    /// Returns what the planner of keys is told of the table.
+    pub(super) fn plan_options(&self) -> PlanOptions {
+        let dictionary = self.dictionary.clone();
+        PlanOptions { resolver: dictionary.map(|one| one as _), ..PlanOptions::default() }
+    }
 }
 
 /// Columns that a scan returns.
@@ -65,6 +81,8 @@ pub(crate) struct ScanSpec {
     pub(crate) first_of: Option<FirstRows>,
     /// `true` if rows without a cell of the columns are not read.
     pub(crate) skips_empty: bool,
+    /// Parts in which it may be read at once; 0 for as many as there are processors.
+    pub(crate) max_parts: usize,
 }
 
 /// Groups of which only the first row is read.
@@ -92,8 +110,9 @@ impl ScanSpec {
         let columns: Vec<usize> =
             projection.columns.map_or_else(|| (0..shape.columns.len()).collect(), Clone::clone);
         let mut query = KeyQuery::all();
-        // A row may have any number of versions and cells.
-        query.limit = limit.filter(|_| history.versions.is_none() && !shape.is_cells);
+        // A row may have any number of versions, cells and points.
+        let is_row_by_row = history.versions.is_none() && !shape.is_cells && !shape.is_points();
+        query.limit = limit.filter(|_| is_row_by_row);
         let mut filters = Vec::new();
         let mut columns_of_filter = TestedColumns::default();
         let (mut filtered, mut checked_again) = (Vec::new(), Vec::new());
@@ -124,8 +143,15 @@ impl ScanSpec {
                 "cells(t) has no _version: ts distinguishes its cells",
             ));
         }
+        if shape.is_points() && history != History::default() {
+            let name = target.table.name();
+            return Err(SqlError::unsupported(format!(
+                "table {name} has a SERIES, whose packed points have one time: VERSIONS and AS OF \
+                 would leave out points; read cells({name})"
+            )));
+        }
         let given = given_values(&shape, &columns, &query.conditions)?;
-        let plan = Plan::new(&shape.key, &query, &PlanOptions::default())?;
+        let plan = Plan::new(&shape.key, &query, &target.plan_options())?;
         let filter = match filters.len() {
             0 | 1 => filters.pop(),
             _ => Some(Filter::All(filters)),
@@ -161,12 +187,14 @@ impl ScanSpec {
             tested: columns_of_filter,
             first_of: None,
             skips_empty: false,
+            max_parts: usize::try_from(settings.partitions).unwrap_or(usize::MAX),
         })
     }
 
     /// Returns `true` if each row of the table is at most one row of the answer.
     pub(crate) fn is_row_by_row(&self) -> bool {
-        self.history.versions.is_none() && !self.target.shape.is_cells
+        let shape = &self.target.shape;
+        self.history.versions.is_none() && !shape.is_cells && !shape.is_points()
     }
 
     /// Returns the same scan with another limit and direction.
@@ -176,7 +204,7 @@ impl ScanSpec {
     pub(crate) fn replanned(&self, limit: Option<usize>, reverse: bool) -> Result<Self> {
         let mut query = self.plan.query().clone();
         (query.limit, query.reverse) = (limit, reverse);
-        let plan = Plan::new(self.plan.schema(), &query, &PlanOptions::default())?;
+        let plan = Plan::new(self.plan.schema(), &query, &self.target.plan_options())?;
         Ok(Self { plan: Arc::new(plan), ..self.clone() })
     }
 
@@ -197,22 +225,71 @@ impl ScanSpec {
             && self.unreadable != UndecodableRows::Return
     }
 
-    /// Returns about how many rows the scan returns, for choices between plans. A range of a known
-    /// beginning of the key is taken for [`RANGE_ROWS`].
+    /// Returns about how many rows the scan returns, for choices between plans. Without statistics a
+    /// range of a known beginning of the key is taken for [`RANGE_ROWS`].
     pub(crate) fn estimated_rows(&self) -> usize {
         let ranges = self.plan.ranges().count();
         let is_full = self.plan.notes().iter().any(|note| matches!(note, PlanNote::FullScan));
         let rows = match self.plan.points() {
             Some(points) => points.len(),
+            None if self.target.statistics.is_some() => {
+                usize::try_from(self.known_rows().unwrap_or_default()).unwrap_or(usize::MAX)
+            }
             None if is_full => TABLE_ROWS,
             None => ranges.saturating_mul(RANGE_ROWS).min(TABLE_ROWS),
         };
         rows.min(self.plan.query().limit.unwrap_or(usize::MAX))
     }
 
+    /// Returns about how many rows the conditions on the key leave, by the statistics of the table.
+    pub(crate) fn known_rows(&self) -> Option<u64> {
+        let statistics = self.target.statistics.as_ref()?;
+        Some(statistics.rows_of(self.plan.schema(), &self.plan.query().conditions))
+    }
+
+    /// Returns `true` if the statistics of the table say that the groups of the leading `fields` have
+    /// too few rows to seek from one to the next.
+    pub(crate) fn has_small_groups(&self, fields: &[FieldId]) -> bool {
+        let conditions = &self.plan.query().conditions;
+        let rows = self.target.statistics.as_ref().and_then(|statistics| {
+            statistics.rows_of_group(self.plan.schema(), conditions, fields)
+        });
+        rows.is_some_and(|rows| rows < LARGE_GROUP_ROWS)
+    }
+
     /// Returns the same scan of other ranges.
     pub(super) fn with_plan(&self, plan: Plan) -> Self {
         Self { plan: Arc::new(plan), ..self.clone() }
+    }
+
+    /// Returns parts of the scan with about as many regions each, at most `most`; none if it is not
+    /// worth it, or if the rows of the parts were not those of the whole: a limit, first rows of
+    /// groups.
+    pub(crate) fn parts(&self, most: usize) -> Vec<Arc<Self>> {
+        let whole = self.plan.query().limit.is_none() && self.first_of.is_none();
+        if most < 2 || !whole || self.plan.points().is_some() {
+            return Vec::new();
+        }
+        let is_read = |region: &&RegionInfo| {
+            self.plan.ranges().any(|range| range.touches(&region.start, &region.end))
+        };
+        let read: Vec<&RegionInfo> = self.target.regions.iter().filter(is_read).collect();
+        let count = most.min(read.len());
+        if count < 2 {
+            return Vec::new();
+        }
+        // Regions may split meanwhile: their ends are but keys between the parts.
+        let first_of = |part: usize| &read[part * read.len() / count].start;
+        let part = |at: usize| {
+            let start =
+                if at == 0 { Bound::Unbounded } else { Bound::Included(first_of(at).clone()) };
+            let end = match at + 1 {
+                next if next == count => Bound::Unbounded,
+                next => Bound::Excluded(first_of(next).clone()),
+            };
+            Arc::new(self.with_plan(self.plan.within(&RowRange { start, end })))
+        };
+        (0..count).map(part).collect()
     }
 
     /// Returns the same scan of the first rows of groups, in a direction.
@@ -240,12 +317,6 @@ impl ScanSpec {
 /// Refuses columns that a scan cannot read.
 fn check_columns(target: &Target, columns: &[usize]) -> Result<()> {
     let name = target.table.name();
-    if target.shape.has_dictionary() {
-        return Err(SqlError::unsupported(format!(
-            "table {name} numbers values by a dictionary (DICT), which SQL does not read yet; use \
-             the row-key API"
-        )));
-    }
     for column in columns.iter().filter_map(|at| target.shape.columns.get(*at)) {
         if let Source::Unread(ty) = &column.source {
             return Err(SqlError::unsupported(format!(

@@ -66,7 +66,7 @@ fn needed(kind: &Kind, text: &str) -> Access {
         | Kind::Explain(_) => Access::Read,
         Kind::Write(_) => Access::Write,
         Kind::Language if is_show_create(text) => Access::Read,
-        Kind::Language => Access::Admin,
+        Kind::Language | Kind::Analyze(_) => Access::Admin,
     }
 }
 

@@ -22,6 +22,7 @@ use super::query_shape::QueryShape;
 use super::recent::Recent;
 use super::settings::{Direct, Settings};
 use super::statement::StatementContext;
+use crate::catalog::analyze::analyze;
 use crate::catalog::listing::{TableInfo, list_tables};
 use crate::catalog::{DEFAULT, HaliteCatalog, ddl, describe, namespace_of};
 use crate::error::{Result, SqlError, SqlState};
@@ -217,6 +218,15 @@ impl SqlContext {
             Kind::Describe(name) => {
                 let descriptor = self.named(&name).await?;
                 Ok(Answer::known(describe::describe(&descriptor)?, statement))
+            }
+            Kind::Analyze(name) => {
+                let run = async {
+                    let descriptor = self.named(&name).await?;
+                    analyze(&self.catalog, &descriptor, &statement).await
+                };
+                within(deadline, run).await??;
+                self.block.add(1);
+                Ok(Answer::command("ANALYZE", statement))
             }
             Kind::Show(name) => Ok(Answer::known(self.shown(name.as_deref())?, statement)),
             Kind::Set { name, value } => {

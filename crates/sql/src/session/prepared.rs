@@ -129,6 +129,7 @@ impl SqlContext {
             }
             Kind::Language if crate::parse::is_show_create(text) => self.shape_by_run(text).await?,
             Kind::Language
+            | Kind::Analyze(_)
             | Kind::Nothing
             | Kind::Set { .. }
             | Kind::Reset(_)

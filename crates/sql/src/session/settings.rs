@@ -89,6 +89,9 @@ pub struct Settings {
     pub transactions: Transactions,
     /// `halite.direct`.
     pub direct: Direct,
+    /// `halite.partitions`: parts in which aggregates read a table at once; 0 for as many as there
+    /// are processors.
+    pub partitions: u64,
 }
 
 /// Setting as the system table shows it.
@@ -99,7 +102,7 @@ pub(crate) struct Described {
 }
 
 /// Names of the settings, and what they mean.
-const SETTINGS: [(&str, &str); 9] = [
+const SETTINGS: [(&str, &str); 10] = [
     ("statement_timeout", "milliseconds after which a statement ends; 0 for none"),
     ("halite.max_rows_examined", "rows examined after which a statement ends; 0 for no limit"),
     ("halite.unreadable_keys", "rows whose keys are not of the ROW KEY: count, null or fail"),
@@ -112,6 +115,10 @@ const SETTINGS: [(&str, &str); 9] = [
         "writes between BEGIN and COMMIT: refuse, or statement (each is final)",
     ),
     ("halite.direct", "statements on keys and ranges in key order bypass DataFusion: on or off"),
+    (
+        "halite.partitions",
+        "parts of a table that an aggregate reads at once; 0 for one a processor",
+    ),
 ];
 
 impl Settings {
@@ -135,6 +142,7 @@ impl Settings {
             }
             .to_owned(),
             "halite.max_rows_written" => self.max_rows_written.to_string(),
+            "halite.partitions" => self.partitions.to_string(),
             "halite.insert" => match self.insert {
                 InsertMode::Strict => "strict",
                 InsertMode::Upsert => "upsert",
@@ -184,6 +192,7 @@ impl Settings {
             ("halite.full_scan", "allow") => self.full_scan = FullScan::Allow,
             ("halite.full_scan", "refuse") => self.full_scan = FullScan::Refuse,
             ("halite.max_rows_written", _) => self.max_rows_written = number()?,
+            ("halite.partitions", _) => self.partitions = number()?,
             ("halite.insert", "strict") => self.insert = InsertMode::Strict,
             ("halite.insert", "upsert") => self.insert = InsertMode::Upsert,
             ("halite.transactions", "refuse") => self.transactions = Transactions::Refuse,
@@ -206,8 +215,8 @@ impl Settings {
 
     /// Returns `true` if both read the same of a table.
     pub(crate) fn reads_as(&self, other: &Self) -> bool {
-        (self.unreadable_keys, self.bad_cells, self.full_scan)
-            == (other.unreadable_keys, other.bad_cells, other.full_scan)
+        let read = |one: &Self| (one.unreadable_keys, one.bad_cells, one.full_scan, one.partitions);
+        read(self) == read(other)
     }
 
     pub(crate) fn described(&self) -> Vec<Described> {
@@ -249,6 +258,7 @@ mod tests {
             ("halite.insert", "upsert"),
             ("halite.transactions", "statement"),
             ("halite.direct", "off"),
+            ("halite.partitions", "3"),
         ] {
             settings.set(name, value).unwrap();
             assert_eq!(settings.get(name).unwrap(), value);

@@ -2,17 +2,19 @@
 //!
 //! `cells.rs` is the only place that knows the bytes of cells: it turns them into the values of
 //! `halite-rowkey`, which keys decode to as well, and back. `builder.rs` collects such values in
-//! Arrow arrays, `literals.rs` turns constants of a statement into them.
+//! Arrow arrays, `map.rs` those of a `MAP`, `literals.rs` turns constants of a statement into them.
 
 pub(crate) mod builder;
 pub(crate) mod cells;
 pub(crate) mod display;
 pub(crate) mod literals;
+pub(crate) mod map;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, Fields, TimeUnit as ArrowUnit};
+use halite_rowkey::language::{Column, ColumnType};
 use halite_rowkey::value::{FieldType, TimeUnit};
 
 /// Metadata of an Arrow field with the name of its type in the row-key language.
@@ -67,6 +69,22 @@ pub(crate) fn cells_type() -> DataType {
         Field::new("values", DataType::Binary, true),
     ]);
     DataType::Map(Arc::new(Field::new("entries", DataType::Struct(entries), false)), false)
+}
+
+/// Returns the Arrow field of a `MAP`. Text keys are plain strings, as those that statements name.
+pub(crate) fn map_field(column: &Column) -> Field {
+    let (key, value) = match column.ty {
+        ColumnType::Map { key, value } => (key, value),
+        _ => (FieldType::Bytes, FieldType::Bytes),
+    };
+    let mut keys = arrow_field("keys", key, false);
+    if key.is_text() {
+        keys.set_data_type(DataType::Utf8);
+    }
+    let entries = Fields::from(vec![keys, arrow_field("values", value, true)]);
+    let entries = Arc::new(Field::new("entries", DataType::Struct(entries), false));
+    let metadata = HashMap::from([(TYPE_KEY.to_owned(), column.ty.to_string())]);
+    Field::new(&column.name, DataType::Map(entries, false), false).with_metadata(metadata)
 }
 
 pub(crate) fn arrow_unit(unit: TimeUnit) -> ArrowUnit {

@@ -20,7 +20,7 @@ use super::syntax::ChangeStatement;
 use super::target::{WriteColumn, WriteTarget};
 use super::values::assign;
 use crate::catalog::HaliteCatalog;
-use crate::catalog::shape::{Pseudo, Source};
+use crate::catalog::shape::{Pseudo, ShapeColumn, Source};
 use crate::direct::Template;
 use crate::error::{Result, SqlError, SqlState};
 use crate::session::parameters::{fields_of, types_of};
@@ -50,6 +50,8 @@ impl ChangePlan {
         statement: ChangeStatement,
     ) -> Result<Self> {
         let target = WriteTarget::find(catalog, &statement.table, statement.alias.clone()).await?;
+        let verb = if statement.assignments.is_some() { "UPDATE" } else { "DELETE" };
+        target.check_changed(verb)?;
         check_key_is_kept(&target, &statement)?;
         let returning = match &statement.returning {
             Some(items) => Some(Returning::plan(session, catalog, &target, items.clone()).await?),
@@ -158,6 +160,16 @@ fn read_columns(
         }
     }
     let shape = &target.shape;
+    let is_map = |column: &&ShapeColumn| {
+        column.map_key.is_some() && names.0.contains(&column.name.to_lowercase())
+    };
+    if let Some(map) = shape.columns.iter().find(is_map) {
+        return Err(SqlError::unsupported(format!(
+            "the MAP {} in UPDATE or DELETE: nothing tells, when a row is written, that it still \
+             holds; select the keys, then change their rows",
+            map.name
+        )));
+    }
     let is_read = |at: &usize| {
         let column = &shape.columns[*at];
         let is_cell = matches!(column.source, Source::Cell { .. });

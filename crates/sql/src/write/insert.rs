@@ -43,7 +43,7 @@ impl InsertPlan {
         statement: InsertStatement,
     ) -> Result<Self> {
         let target = WriteTarget::find(catalog, &statement.table, statement.alias).await?;
-        if target.cells().next().is_none() {
+        if target.cells().next().is_none() && target.shape.series.is_empty() {
             let name = target.table.name();
             return Err(SqlError::unsupported(format!(
                 "table {name} declares no columns that SQL writes; CREATE TABLE .. (columns, ROW \
@@ -76,7 +76,17 @@ impl InsertPlan {
             Some(items) => Some(Returning::plan(session, catalog, &target, items).await?),
             None => None,
         };
-        let is_upsert = statement.is_upsert;
+        if target.shape.is_points()
+            && (returning.is_some() || !matches!(on_conflict, Conflict::Fail))
+        {
+            return Err(SqlError::unsupported(format!(
+                "points of the SERIES of table {} are written without looking; leave ON CONFLICT \
+                 and RETURNING out",
+                target.table.name()
+            )));
+        }
+        // A point is written over, whatever the verb.
+        let is_upsert = statement.is_upsert || target.shape.is_points();
         Ok(Self { target, columns, source, is_upsert, on_conflict, returning })
     }
 

@@ -57,6 +57,7 @@ impl<'r> InsertRun<'r> {
     pub(super) async fn push(&mut self, mut input: InputRow) -> Result<()> {
         let (plan, target) = (self.plan, &self.plan.target);
         plan.with_defaults(&mut input, self.looks);
+        target.assign_numbers(&input.values).await?;
         let row = target.key(&input.values)?;
         let at = self.sent;
         self.sent += 1;

@@ -33,6 +33,7 @@ impl MovePlan {
         statement: MoveStatement,
     ) -> Result<Self> {
         let target = WriteTarget::find(catalog, &statement.table, None).await?;
+        target.check_changed("MOVE ROW")?;
         let from = key_of(session, catalog, &target, statement.from).await?;
         let to = key_of(session, catalog, &target, statement.to).await?;
         Ok(Self { target, from, to })

@@ -35,17 +35,35 @@ impl WriteTarget {
     /// # Errors
     /// `NotNull`, `LimitExceeded`, `InvalidParameter`, `OutOfRange`.
     pub(super) fn key(&self, values: &[ColumnValue]) -> Result<Bytes> {
-        let key = &self.shape.key;
-        let mut fields = vec![Value::Null; key.fields().len()];
+        let (key, fields) = (&self.shape.key, self.fields(values));
+        let encoded = match &self.dictionary {
+            Some(dictionary) => key.encode_with(&fields, dictionary),
+            None => key.encode_with(&fields, &*SALTS),
+        };
+        match encoded {
+            Ok(key) => Ok(Bytes::copy_from_slice(&key)),
+            Err(error) => Err(self.key_error(&error)),
+        }
+    }
+
+    /// Returns the values of the fields of the key.
+    fn fields<'v>(&self, values: &'v [ColumnValue]) -> Vec<Value<'v>> {
+        let mut fields = vec![Value::Null; self.shape.key.fields().len()];
         for (at, value) in values {
             if let Source::Key(field) = self.shape.columns[*at].source {
                 fields[field] = value.borrowed();
             }
         }
-        match key.encode_with(&fields, &*SALTS) {
-            Ok(key) => Ok(Bytes::copy_from_slice(&key)),
-            Err(error) => Err(self.key_error(&error)),
-        }
+        fields
+    }
+
+    /// Gives the new values of fields with a dictionary their numbers.
+    ///
+    /// # Errors
+    /// Errors of the cluster; a dictionary without numbers left.
+    pub(super) async fn assign_numbers(&self, values: &[ColumnValue]) -> Result<()> {
+        let Some(dictionary) = &self.dictionary else { return Ok(()) };
+        Ok(dictionary.assign(&self.fields(values)).await?)
     }
 
     fn key_error(&self, error: &KeyError) -> SqlError {
@@ -85,6 +103,15 @@ impl WriteTarget {
         let (mut puts, mut deletes) = (0, 0);
         for (at, value) in values {
             let column = &self.shape.columns[*at];
+            if let Source::Series(series) = column.source {
+                let (family, qualifier, bytes) = self.point(series, value, values)?;
+                put = match times.ts {
+                    Some(ts) => put.add_at(family, qualifier, ts, bytes),
+                    None => put.add(family, qualifier, bytes),
+                };
+                puts += 1;
+                continue;
+            }
             let Source::Cell { family, qualifier } = &column.source else { continue };
             let Some(cell) = &column.cell else { continue };
             if value.is_null() {
@@ -120,6 +147,32 @@ impl WriteTarget {
         })
     }
 
+    /// Returns the cell of a point: its family, its qualifier, its value. Null takes the point away.
+    fn point(
+        &self,
+        series: usize,
+        value: &Value<'_>,
+        values: &[ColumnValue],
+    ) -> Result<(Bytes, Vec<u8>, Vec<u8>)> {
+        let column = &self.shape.series[series];
+        let time = match self.fields(values).get(column.field()) {
+            Some(Value::Signed(time)) => i128::from(*time),
+            Some(Value::Unsigned(time)) => i128::from(*time),
+            _ => {
+                let text = format!("column {column}: a point has a time");
+                return Err(SqlError::new(SqlState::NotNull, text));
+            }
+        };
+        let offset = u64::try_from(time.rem_euclid(column.width().into())).unwrap_or_default();
+        let bytes = match series_number(value) {
+            None => Vec::new(),
+            Some(number) => column.value_bytes(number).map_err(|why| {
+                SqlError::new(SqlState::OutOfRange, format!("column {column}: {why}"))
+            })?,
+        };
+        Ok((column.family().clone(), column.loose_qualifier(offset), bytes))
+    }
+
     /// Returns the error of null in a column that every row has.
     pub(super) fn null_error(&self, at: usize) -> SqlError {
         let column = &self.shape.columns[at].name;
@@ -138,7 +191,8 @@ impl WriteTarget {
         op: Option<RowOp>,
         times: CellTimes,
     ) -> Result<RowOp> {
-        let marker = self.shape.marker.as_ref();
+        // A row of a SERIES is one by its points.
+        let marker = self.shape.marker.as_ref().filter(|_| !self.shape.is_points());
         let Some(family) = marker else {
             return op.ok_or_else(|| self.no_cells(row));
         };
@@ -217,5 +271,17 @@ pub(super) fn position(column: WriteColumn) -> Option<usize> {
     match column {
         WriteColumn::Column(at) => Some(at),
         WriteColumn::Ts | WriteColumn::Ttl => None,
+    }
+}
+
+/// Returns the number of a point; `None` for null.
+#[expect(clippy::cast_precision_loss, reason = "a SERIES refuses numbers of more than 53 bits")]
+fn series_number(value: &Value<'_>) -> Option<f64> {
+    match value {
+        Value::F64(number) => Some(*number),
+        Value::F32(number) => Some(f64::from(*number)),
+        Value::Signed(number) => Some(*number as f64),
+        Value::Unsigned(number) => Some(*number as f64),
+        _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use datafusion::sql::sqlparser::ast::Ident;
+use halite_rowkey::Dictionary;
 use halite_rowkey::language::{ColumnType, TableDeclaration};
 use halite_types::suggest::closest_match;
 use halite_types::{Bytes, Table, TableDescriptor, TableName};
@@ -46,6 +47,8 @@ pub(super) struct WriteTarget {
     registrations: u64,
     pub(super) shape: Arc<TableShape>,
     pub(super) witness: Option<Witness>,
+    /// Dictionaries of its key.
+    pub(super) dictionary: Option<Dictionary>,
     /// Name of the table in the statement, as the catalog spells it.
     pub(super) name: Vec<Ident>,
     /// Name of its rows in expressions.
@@ -73,12 +76,12 @@ impl WriteTarget {
         let settings = catalog.settings.read().unwrap_or_else(PoisonError::into_inner).clone();
         let null_keys = settings.unreadable_keys == UnreadableKeys::Null;
         let shape = TableShape::of(&descriptor, null_keys)?;
-        if shape.has_dictionary() {
-            return Err(SqlError::unsupported(format!(
-                "table {name} numbers values by a dictionary (DICT), which SQL does not write yet; \
-                 use the row-key API"
-            )));
-        }
+        let dictionary = if shape.has_dictionary() {
+            let cluster = catalog.cluster.as_ref();
+            Some(Dictionary::open_lazily(cluster, &name, &shape.key).await?)
+        } else {
+            None
+        };
         let quoted = |text: &str| Ident::with_quote('"', text);
         let table_ident = quoted(&path.table);
         let name = match parts.len() {
@@ -91,6 +94,7 @@ impl WriteTarget {
             registrations: catalog.registrations(),
             witness: witness(&shape),
             shape: Arc::new(shape),
+            dictionary,
             name,
             alias: alias.unwrap_or(table_ident),
             descriptor,
@@ -140,16 +144,38 @@ impl WriteTarget {
     pub(super) fn check_written(&self, at: usize) -> Result<()> {
         let column = &self.shape.columns[at];
         let what = match &column.source {
+            Source::Map { .. } => "a MAP, whose cells halite key put writes, and",
             Source::Unread(ty) => ty.as_str(),
             Source::Pseudo(_) | Source::Part(_) => "a pseudo-column",
-            Source::Key(_) | Source::Cell { .. } => return Ok(()),
+            Source::Key(_) | Source::Cell { .. } | Source::Series(_) => return Ok(()),
         };
         let text = format!(
-            "column {} of table {} is {what}, which SQL does not write",
+            "column {} of table {} is {what} which SQL does not write",
             column.name,
             self.table.name()
         );
         Err(SqlError::unsupported(text))
+    }
+
+    /// Refuses a statement that changes rows as they are, for tables where SQL does not do it.
+    ///
+    /// # Errors
+    /// `NotSupported` for points of a `SERIES`, which are parts of rows, and for dictionaries.
+    pub(super) fn check_changed(&self, verb: &str) -> Result<()> {
+        let name = self.table.name();
+        if self.shape.is_points() {
+            return Err(SqlError::unsupported(format!(
+                "{verb} of table {name}: a row of it is a point of a SERIES, and points are only \
+                 written by INSERT and UPSERT; halite series removes them"
+            )));
+        }
+        if self.dictionary.is_some() {
+            return Err(SqlError::unsupported(format!(
+                "{verb} of table {name}, whose key numbers values by a dictionary (DICT), is not \
+                 done by SQL; INSERT and UPSERT are, and the row-key API does the rest"
+            )));
+        }
+        Ok(())
     }
 
     /// Returns the positions of the columns that are cells.

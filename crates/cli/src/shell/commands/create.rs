@@ -70,6 +70,7 @@ pub(crate) const TABLE_ATTRIBUTES: &[&str] = &[
     "ROW_KEY_STRICT",
     "ROW_MARKER",
     "ROW_SCHEMA",
+    "ROW_STATS",
 ];
 
 pub(super) const COMMANDS: &[ShellCommand] = &[

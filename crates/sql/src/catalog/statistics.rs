@@ -1,0 +1,211 @@
+//! Statistics of a table, as ANALYZE leaves them in its descriptor. They choose plans, and change no
+//! answer.
+
+use std::fmt;
+use std::str::FromStr;
+
+use halite_rowkey::language::ROW_STATS;
+use halite_rowkey::plan::{Condition, Predicate};
+use halite_rowkey::{FieldId, KeySchema};
+use halite_types::TableDescriptor;
+
+/// Bytes that the attribute may have.
+const MAX_BYTES: usize = 4096;
+/// A condition on a range of a field leaves one in so many rows.
+const RANGE_SHARE: u64 = 3;
+
+/// Statistics of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TableStatistics {
+    /// Rows.
+    pub(crate) rows: u64,
+    /// Rows of the sample.
+    pub(crate) sampled: u64,
+    /// Time of ANALYZE, in milliseconds since 1970.
+    pub(crate) analyzed_ms: i64,
+    /// Distinct values of the first field of the key, of the first two, and so on, in the order of
+    /// [`key_fields`].
+    pub(crate) distinct: Vec<u64>,
+    /// Rows of the sample that have a cell, by column, in the order of the table.
+    pub(crate) present: Vec<u64>,
+}
+
+impl TableStatistics {
+    /// Returns the statistics of a table; `None` if it was not analyzed, or its key has changed.
+    pub(crate) fn of(descriptor: &TableDescriptor, key: &KeySchema) -> Option<Self> {
+        let found: Self = descriptor.attributes.get(ROW_STATS)?.parse().ok()?;
+        (found.distinct.len() == key_fields(key).len()).then_some(found)
+    }
+
+    /// Returns about how many rows satisfy conditions on fields of the key.
+    pub(crate) fn rows_of(&self, key: &KeySchema, conditions: &[Condition]) -> u64 {
+        let (known, combinations) = leading(key, conditions);
+        let rows = match known.checked_sub(1) {
+            None => self.rows,
+            Some(last) => {
+                let each = self.rows.div_ceil(self.distinct[last].max(1));
+                each.saturating_mul(combinations)
+            }
+        };
+        let next = key_fields(key).get(known).copied();
+        let is_bounded =
+            next.is_some_and(|field| conditions.iter().any(|condition| condition.field == field));
+        let rows = if is_bounded { rows.div_ceil(RANGE_SHARE) } else { rows };
+        rows.min(self.rows)
+    }
+
+    /// Returns about how many rows of those that satisfy conditions have the same values of
+    /// `fields`; `None` if these are not the first of the key.
+    pub(crate) fn rows_of_group(
+        &self,
+        key: &KeySchema,
+        conditions: &[Condition],
+        fields: &[FieldId],
+    ) -> Option<u64> {
+        let order = key_fields(key);
+        let (known, _) = leading(key, conditions);
+        let last = order.iter().rposition(|field| fields.contains(field))?;
+        let is_given = |at: usize| at < known || fields.contains(&order[at]);
+        (0..last).all(is_given).then(|| self.rows / self.distinct[last].max(1))
+    }
+}
+
+/// Returns the fields of a key in the order in which it contains them.
+pub(crate) fn key_fields(key: &KeySchema) -> Vec<FieldId> {
+    let mut fields = Vec::new();
+    for field in key.segments().iter().filter_map(|segment| segment.kind.field()) {
+        if !fields.contains(&field) {
+            fields.push(field);
+        }
+    }
+    fields
+}
+
+/// Returns how many of the first fields have listed values, and how many combinations of them.
+fn leading(key: &KeySchema, conditions: &[Condition]) -> (usize, u64) {
+    let (mut known, mut combinations) = (0, 1u64);
+    for field in key_fields(key) {
+        let values = conditions.iter().filter(|condition| condition.field == field);
+        let counts = values.filter_map(|condition| match &condition.predicate {
+            Predicate::Equals(_) | Predicate::IsNull => Some(1),
+            Predicate::In(values) => Some(values.len() as u64),
+            _ => None,
+        });
+        let Some(count) = counts.min() else { break };
+        known += 1;
+        combinations = combinations.saturating_mul(count);
+    }
+    (known, combinations)
+}
+
+impl fmt::Display for TableStatistics {
+    /// Formats the attribute: as many columns as it has room for.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |numbers: &[u64]| -> String {
+            let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+            numbers.join(",")
+        };
+        let head = format!(
+            "rows={} sampled={} at={} distinct={}",
+            self.rows,
+            self.sampled,
+            self.analyzed_ms,
+            list(&self.distinct)
+        );
+        let mut present = list(&self.present);
+        let room = MAX_BYTES.saturating_sub(head.len() + " present=".len());
+        if present.len() > room {
+            present.truncate(present[..room].rfind(',').unwrap_or(0));
+        }
+        write!(out, "{head} present={present}")
+    }
+}
+
+impl FromStr for TableStatistics {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut found = Self::default();
+        let list = |text: &str| -> Result<Vec<u64>, ()> {
+            let numbers = text.split(',').filter(|number| !number.is_empty());
+            numbers.map(|number| number.parse().map_err(drop)).collect()
+        };
+        if text.len() > MAX_BYTES {
+            return Err(());
+        }
+        for part in text.split_ascii_whitespace() {
+            let (name, value) = part.split_once('=').ok_or(())?;
+            match name {
+                "rows" => found.rows = value.parse().map_err(drop)?,
+                "sampled" => found.sampled = value.parse().map_err(drop)?,
+                "at" => found.analyzed_ms = value.parse().map_err(drop)?,
+                "distinct" => found.distinct = list(value)?,
+                "present" => found.present = list(value)?,
+                // A later version knows more.
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_rowkey::value::Value;
+
+    use super::*;
+
+    fn key() -> KeySchema {
+        "ROW KEY (SALT(4 BY device), device STRING, ts TIMESTAMP, n I32)".parse().unwrap()
+    }
+
+    fn statistics() -> TableStatistics {
+        TableStatistics {
+            rows: 1000,
+            sampled: 100,
+            analyzed_ms: 7,
+            distinct: vec![10, 500, 1000],
+            present: vec![100, 40],
+        }
+    }
+
+    fn is(field: FieldId, value: i64) -> Condition {
+        Condition { field, predicate: Predicate::Equals(Value::Signed(value)) }
+    }
+
+    #[test]
+    fn the_attribute_is_read_back_and_has_few_bytes() {
+        let statistics = statistics();
+        assert_eq!(statistics.to_string().parse(), Ok(statistics.clone()));
+        let wide = TableStatistics { present: vec![12_345; 5000], ..statistics };
+        let text = wide.to_string();
+        assert!(text.len() <= MAX_BYTES, "{}", text.len());
+        let read: TableStatistics = text.parse().unwrap();
+        assert!(read.present.len() > 500 && read.present.iter().all(|count| *count == 12_345));
+        for damaged in ["rows=x", "rows", "distinct=1,,x", "rows=-1"] {
+            assert_eq!(damaged.parse::<TableStatistics>(), Err(()), "{damaged}");
+        }
+    }
+
+    #[test]
+    fn rows_follow_from_the_leading_fields() {
+        let (key, statistics) = (key(), statistics());
+        let list = Predicate::In(vec![Value::Signed(1), Value::Signed(2)]);
+        assert_eq!(statistics.rows_of(&key, &[]), 1000);
+        assert_eq!(statistics.rows_of(&key, &[is(0, 1)]), 100);
+        assert_eq!(statistics.rows_of(&key, &[is(0, 1), is(1, 1)]), 2);
+        assert_eq!(statistics.rows_of(&key, &[Condition { field: 0, predicate: list }]), 200);
+        assert_eq!(statistics.rows_of(&key, &[is(1, 1)]), 1000);
+        let after = Predicate::NotNull;
+        assert_eq!(statistics.rows_of(&key, &[Condition { field: 0, predicate: after }]), 334);
+    }
+
+    #[test]
+    fn groups_are_those_of_the_leading_fields() {
+        let (key, statistics) = (key(), statistics());
+        assert_eq!(statistics.rows_of_group(&key, &[], &[0]), Some(100));
+        assert_eq!(statistics.rows_of_group(&key, &[], &[1, 0]), Some(2));
+        assert_eq!(statistics.rows_of_group(&key, &[], &[1]), None);
+        assert_eq!(statistics.rows_of_group(&key, &[is(0, 1)], &[1]), Some(2));
+    }
+}

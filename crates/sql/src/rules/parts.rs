@@ -1,0 +1,106 @@
+//! Parts of a table that are read at once.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::error::Result as DataFusionResult;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode, AggregateMode};
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
+
+use crate::scan::exec::{ScanExec, as_scan};
+
+/// Parts of one scan, which share its memory and its reads in flight.
+const MAX_PARTS: usize = 16;
+/// Aggregates whose value depends on no order of the rows.
+const UNORDERED: [&str; 10] =
+    ["count", "sum", "min", "max", "avg", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"];
+
+/// Divides the scan below a partial aggregate into parts of its regions, where the aggregate needs
+/// no order of the rows. The rules behind it gather the parts.
+#[derive(Debug)]
+pub(crate) struct ScanParts;
+
+impl PhysicalOptimizerRule for ScanParts {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let processors = config.execution.target_partitions;
+        let changed = plan.transform_up(|node| {
+            let any: &dyn Any = node.as_ref();
+            let Some(aggregate) = any.downcast_ref::<AggregateExec>() else {
+                return Ok(Transformed::no(node));
+            };
+            if !needs_no_order(aggregate) {
+                return Ok(Transformed::no(node));
+            }
+            match in_parts(aggregate.input(), processors)? {
+                Some(input) => Ok(Transformed::yes(with_input(&node, input)?)),
+                None => Ok(Transformed::no(node)),
+            }
+        })?;
+        Ok(changed.data)
+    }
+
+    fn name(&self) -> &'static str {
+        "ScanParts"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// Returns `true` for the first half of an aggregate that hashes its groups. Groups in the order of
+/// the key need no memory as they are.
+fn needs_no_order(aggregate: &AggregateExec) -> bool {
+    let is_unordered = |name: &str| UNORDERED.contains(&name);
+    *aggregate.mode() == AggregateMode::Partial
+        && aggregate.mode().input_mode() == AggregateInputMode::Raw
+        && *aggregate.input_order_mode() == InputOrderMode::Linear
+        && aggregate
+            .aggr_expr()
+            .iter()
+            .all(|one| is_unordered(one.fun().name()) && one.order_bys().is_empty())
+}
+
+/// Returns the same rows in parts; `None` if they are not those of a scan, or not worth it.
+fn in_parts(
+    node: &Arc<dyn ExecutionPlan>,
+    processors: usize,
+) -> DataFusionResult<Option<Arc<dyn ExecutionPlan>>> {
+    if let Some(scan) = as_scan(node.as_ref()) {
+        let most = match scan.spec.max_parts {
+            0 => processors,
+            most => most,
+        };
+        let parts = scan.spec.parts(most.min(MAX_PARTS));
+        let divided = || {
+            let scan = ScanExec::in_parts(Arc::clone(&scan.spec), parts.clone());
+            Arc::new(scan) as Arc<dyn ExecutionPlan>
+        };
+        return Ok((!parts.is_empty()).then(divided));
+    }
+    let any: &dyn Any = node.as_ref();
+    let passes_rows = any.is::<FilterExec>() || any.is::<ProjectionExec>();
+    let [input] = node.children().into_iter().collect::<Vec<_>>()[..] else { return Ok(None) };
+    if !passes_rows {
+        return Ok(None);
+    }
+    in_parts(input, processors)?.map(|input| with_input(node, input)).transpose()
+}
+
+fn with_input(
+    node: &Arc<dyn ExecutionPlan>,
+    input: Arc<dyn ExecutionPlan>,
+) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    Arc::clone(node).replace_children(vec![input], options)
+}

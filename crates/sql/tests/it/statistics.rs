@@ -1,0 +1,160 @@
+//! Statistics by ANALYZE: they choose plans and change no answer, whatever they say.
+//! `HALITE_SQL_CASES` sets the number of queries, `HALITE_SQL_SEED` the first seed.
+
+use halite::rowkey::language::{ROW_STATS, TableDeclaration};
+use halite::rowkey::value::Value;
+use halite::{Put, RowOp};
+
+use crate::random::{KEYS, Seeded, number_of, tables};
+use crate::store::TestStore;
+
+/// Sets the statistics of a table as they are.
+fn set_statistics(store: &TestStore, table: &str, text: &str) {
+    let descriptor = store.store.descriptor(table).expect("a descriptor");
+    store.store.alter_table(descriptor.as_ref().clone().set(ROW_STATS, text)).expect("a change");
+}
+
+fn statistics(store: &TestStore, table: &str) -> String {
+    let descriptor = store.store.descriptor(table).expect("a descriptor");
+    descriptor.attributes.get(ROW_STATS).cloned().unwrap_or_default()
+}
+
+#[test]
+fn statistics_change_no_answer() {
+    let (cases, first) = (number_of("HALITE_SQL_CASES", 150), number_of("HALITE_SQL_SEED", 1));
+    let store = TestStore::new();
+    tables(&store);
+    let query = |seed: u64| {
+        let mut random = Seeded(seed);
+        let at = random.below(KEYS.len());
+        let (sql, is_ordered) = match seed % 3 {
+            0 => random.query(),
+            1 => random.aggregate(),
+            _ => random.join(),
+        };
+        (sql.replace("{}", &format!("t{at}")), is_ordered)
+    };
+    let queries: Vec<(String, bool)> = (first..first + cases).map(query).collect();
+    let answers = || -> Vec<Vec<String>> {
+        let answer = |(sql, is_ordered): &(String, bool)| {
+            let mut rows = store.rows(sql);
+            if !is_ordered {
+                rows.sort();
+            }
+            rows
+        };
+        queries.iter().map(answer).collect()
+    };
+    let before = answers();
+    let check = |what: &str| {
+        for ((after, before), (sql, _)) in answers().iter().zip(&before).zip(&queries) {
+            assert_eq!(after, before, "{what}: {sql}");
+        }
+    };
+    for at in 0..KEYS.len() {
+        store.run(&format!("ANALYZE t{at}")).expect("statistics");
+        assert!(statistics(&store, &format!("t{at}")).starts_with("rows="), "t{at}");
+    }
+    check("after ANALYZE");
+    for text in [
+        "rows=0 sampled=0 at=0 distinct=0,0,0 present=0,0,0",
+        "rows=1 sampled=1 at=0 distinct=900000,900000,900000 present=1,1,1",
+        "rows=18446744073709551615 sampled=1 at=0 distinct=1,1,1 present=1,1,1",
+        "no statistics",
+    ] {
+        (0..KEYS.len()).for_each(|at| set_statistics(&store, &format!("t{at}"), text));
+        check(text);
+    }
+}
+
+#[test]
+fn large_tables_are_sampled() {
+    const DEVICES: i64 = 40;
+    const ROWS: i64 = 24_000;
+    let store = TestStore::new();
+    store.run("CREATE TABLE r (v I64, w I64, ROW KEY (device I64, at I64))").expect("a table");
+    let descriptor = store.store.descriptor("r").expect("a descriptor");
+    let declaration = TableDeclaration::from_descriptor(&descriptor).expect("a key").expect("one");
+    let family = store.family("r");
+    let table = store.store.table("r").expect("a table");
+    let rows: Vec<Put> = (0..ROWS)
+        .map(|at| {
+            let key = [Value::Signed(at % DEVICES), Value::Signed(at)];
+            let key = declaration.key.encode(&key).expect("a key").to_vec();
+            let put = Put::new(key).add(&family, "v", at.to_be_bytes());
+            if at % 4 == 0 { put.add(&family, "w", at.to_be_bytes()) } else { put }
+        })
+        .collect();
+    for chunk in rows.chunks(4000) {
+        let puts = chunk.iter().cloned().map(RowOp::from).collect();
+        table.batch(puts).expect("rows");
+    }
+    store.store.flush("r").expect("a flush");
+    let answer = store.run("ANALYZE TABLE r").expect("statistics");
+    assert!(answer.notices[0].contains("from a sample of"), "{:?}", answer.notices);
+    let text = statistics(&store, "r");
+    let number = |name: &str| -> Vec<i64> {
+        let part = text.split(' ').find_map(|part| part.strip_prefix(name)).expect(name);
+        part.split(',').map(|one| one.parse().expect("a number")).collect()
+    };
+    let sampled = number("sampled=")[0];
+    assert!((8000..12_000).contains(&sampled), "{text}");
+    assert!((ROWS * 9 / 10..ROWS * 11 / 10).contains(&number("rows=")[0]), "{text}");
+    assert_eq!(number("distinct=")[0], DEVICES, "{text}");
+    assert!(number("distinct=")[1] > ROWS * 9 / 10, "{text}");
+    let present = number("present=");
+    assert!((sampled / 5..sampled / 3).contains(&present[3]), "{text}");
+    let plan = store.rows("EXPLAIN SELECT v FROM r WHERE device = 3").join("\n");
+    assert!(plan.contains("  expect   about "), "{plan}");
+}
+
+#[test]
+fn small_groups_are_not_sought() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE g (v I32, ROW KEY (a I32, b I32))").expect("a table");
+    store
+        .run("UPSERT INTO g (a, b, v) SELECT i / 3, i, i FROM generate_series(0, 299) AS s(i)")
+        .expect("rows");
+    let plan = || store.rows("EXPLAIN SELECT DISTINCT a FROM g").join("\n");
+    assert!(plan().contains("  seek     "), "{}", plan());
+    let before = store.rows("SELECT a, max(b) FROM g GROUP BY a ORDER BY a");
+    store.run("ANALYZE g").expect("statistics");
+    assert!(!plan().contains("  seek     "), "{}", plan());
+    assert_eq!(store.rows("SELECT a, max(b) FROM g GROUP BY a ORDER BY a"), before);
+}
+
+#[test]
+fn the_smaller_side_of_a_join_is_read_first() {
+    let store = TestStore::new();
+    for (table, rows) in [("few", 5), ("many", 400)] {
+        store
+            .run(&format!("CREATE TABLE {table} (v I32, ROW KEY (a I32, b I32))"))
+            .expect("a table");
+        store
+            .run(&format!(
+                "UPSERT INTO {table} (a, b, v) SELECT i, i, i FROM generate_series(1, {rows}) AS s(i)"
+            ))
+            .expect("rows");
+        store.run(&format!("ANALYZE {table}")).expect("statistics");
+    }
+    for sql in [
+        "SELECT few.a, many.v FROM few JOIN many ON few.a = many.a AND few.b = many.b",
+        "SELECT few.a, many.v FROM many JOIN few ON few.a = many.a AND few.b = many.b",
+    ] {
+        let before = store.examined("many");
+        assert_eq!(store.rows(sql).len(), 5, "{sql}");
+        assert_eq!(store.examined("many") - before, 5, "{sql}");
+    }
+}
+
+#[test]
+fn statistics_are_no_part_of_the_declaration() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE s (v I32, ROW KEY (a I32))").expect("a table");
+    let before = store.rows("SHOW CREATE TABLE s");
+    store.run("ANALYZE s").expect("statistics");
+    assert_eq!(store.rows("SHOW CREATE TABLE s"), before);
+    let error = store.run("ANALYZE nothing").expect_err("no table");
+    assert_eq!(error.state.code(), "42P01");
+    assert_eq!(store.run("ANALYZE").expect_err("no name").state.code(), "42601");
+}
