@@ -23,6 +23,7 @@ use super::HaliteCatalog;
 use super::shape::{Pseudo, Source, TableShape};
 use super::statistics::TableStatistics;
 use crate::error::{Result, SqlError, SqlState};
+use crate::names::MapEntry;
 use crate::pushdown::push;
 use crate::scan::exec::ScanExec;
 use crate::scan::history::History;
@@ -100,9 +101,13 @@ impl HaliteTable {
         })
     }
 
-    /// Returns the same table with pseudo-columns.
-    pub(crate) fn with_pseudo(&self, wanted: &BTreeSet<Pseudo>) -> Self {
-        let shape = self.shape.with_pseudo(wanted);
+    /// Returns the same table with pseudo-columns, and with entries of its `MAP` columns.
+    pub(crate) fn with_columns(
+        &self,
+        pseudo: &BTreeSet<Pseudo>,
+        entries: &BTreeSet<MapEntry>,
+    ) -> Self {
+        let shape = self.shape.with_pseudo(pseudo).with_entries(entries);
         Self { schema: shape.arrow(), shape: Arc::new(shape), ..self.clone() }
     }
 

@@ -13,6 +13,7 @@ use halite_rowkey::{FieldId, KeySchema, SegmentKind};
 use halite_types::{Bytes, TableDescriptor};
 
 use crate::error::{Result, SqlError, SqlState};
+use crate::names::MapEntry;
 use crate::types::{arrow_field, cells_type, map_field, timestamp_type};
 
 /// Key of tables that declare none: the row as it is.
@@ -316,6 +317,29 @@ impl TableShape {
             if !shape.columns.iter().any(|column| column.name == pseudo.name()) {
                 shape.columns.push(pseudo_column(*pseudo));
             }
+        }
+        shape
+    }
+
+    /// Returns the shape with entries of its `MAP` columns behind the others, each as a column.
+    pub(crate) fn with_entries(&self, wanted: &BTreeSet<MapEntry>) -> Self {
+        let mut shape = self.clone();
+        for entry in wanted {
+            let Some(map) = self.position(&entry.map).map(|at| &self.columns[at]) else { continue };
+            let (Source::Map { family, prefix }, Some(keys)) = (&map.source, &map.map_key) else {
+                continue;
+            };
+            let key = entry.key(keys.ty()).and_then(|key| keys.encode(&key).ok());
+            let Some(key) = key else { continue };
+            let (name, qualifier) = (entry.column(), Bytes::from([&prefix[..], &key].concat()));
+            shape.columns.push(ShapeColumn {
+                field: arrow_field(&name, map.ty, true),
+                name,
+                ty: map.ty,
+                source: Source::Cell { family: family.clone(), qualifier },
+                cell: map.cell.clone(),
+                map_key: None,
+            });
         }
         shape
     }

@@ -2,11 +2,12 @@
 //!
 //! A name without quotes means what is called exactly so, or else the only thing that is called so
 //! ignoring case. `tables.rs` finds the tables of a statement, `columns.rs` rewrites its names,
-//! `wildcard.rs` leaves pseudo-columns out of `*`, and `forms.rs` brings forms of PostgreSQL into those
+//! `wildcard.rs` leaves pseudo-columns out of `*`, `entries.rs` finds entries of a `MAP`, and `forms.rs` brings forms of PostgreSQL into those
 //! that are planned.
 
 mod cells;
 mod columns;
+mod entries;
 mod forms;
 mod tables;
 mod wildcard;
@@ -22,6 +23,7 @@ use crate::catalog::shape::Pseudo;
 use crate::error::{Result, SqlError, SqlState};
 
 pub(crate) use cells::{CELLS, cells_argument};
+pub(crate) use entries::MapEntry;
 pub(crate) use forms::{AGAIN, with_plain_names};
 pub(crate) use tables::resolve;
 
@@ -30,8 +32,21 @@ pub(crate) use tables::resolve;
 pub(crate) struct Named {
     /// Pseudo-columns.
     pub(crate) pseudo: BTreeSet<Pseudo>,
+    /// Entries of `MAP` columns.
+    pub(crate) entries: BTreeSet<MapEntry>,
     /// Tables of `cells(t)`, by the text of their names.
     pub(crate) cells: BTreeMap<String, HaliteTable>,
+}
+
+/// Rewrites the names of a query, and makes columns of the entries of a `MAP` that it names.
+///
+/// # Errors
+/// As [`rewrite`].
+pub(crate) async fn rewrite_query(
+    catalog: &HaliteCatalog,
+    statement: &mut DfStatement,
+) -> Result<Named> {
+    rewrite_names(catalog, statement, true).await
 }
 
 /// Rewrites the names of a query.
@@ -39,6 +54,14 @@ pub(crate) struct Named {
 /// # Errors
 /// `Ambiguous` for a name that fits several things by case; tables that do not exist.
 pub(crate) async fn rewrite(catalog: &HaliteCatalog, statement: &mut DfStatement) -> Result<Named> {
+    rewrite_names(catalog, statement, false).await
+}
+
+async fn rewrite_names(
+    catalog: &HaliteCatalog,
+    statement: &mut DfStatement,
+    reads: bool,
+) -> Result<Named> {
     let DfStatement::Statement(inner) = statement else {
         return Err(SqlError::unsupported("this statement is none of this dialect"));
     };
@@ -49,7 +72,8 @@ pub(crate) async fn rewrite(catalog: &HaliteCatalog, statement: &mut DfStatement
     if !pseudo.is_empty() {
         wildcard::rewrite(statement, &found, &pseudo)?;
     }
-    Ok(Named { pseudo, cells: found.cells })
+    let entries = if reads { entries::rewrite(statement, &found) } else { BTreeSet::new() };
+    Ok(Named { pseudo, entries, cells: found.cells })
 }
 
 /// Returns the name among `known` that an unquoted name means; `None` if it is none of them.

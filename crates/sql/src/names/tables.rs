@@ -8,6 +8,7 @@ use datafusion::sql::sqlparser::ast::{
     Ident, ObjectName, ObjectNamePart, Query, Statement, TableFactor, Visit, VisitMut, Visitor,
     VisitorMut,
 };
+use halite_rowkey::value::FieldType;
 use halite_types::TableName;
 use halite_types::suggest::closest_match;
 
@@ -39,6 +40,8 @@ pub(super) struct FoundTables {
     pub(super) ctes: Vec<String>,
     /// Tables with the pseudo-columns.
     pub(super) halite: Vec<TablePath>,
+    /// Columns of type `MAP`, with the types of their keys; `None` where tables differ.
+    pub(super) maps: BTreeMap<String, Option<FieldType>>,
     /// Tables of `cells(t)`, by the text of their rewritten names.
     pub(super) cells: BTreeMap<String, HaliteTable>,
 }
@@ -100,7 +103,13 @@ async fn describe(
         return Ok(());
     }
     if let Some(descriptor) = catalog.descriptor(&name).await? {
-        add(HaliteTable::new(catalog, &descriptor)?.schema());
+        let table = HaliteTable::new(catalog, &descriptor)?;
+        add(table.schema());
+        for column in &table.shape.columns {
+            let Some(keys) = &column.map_key else { continue };
+            let known = found.maps.entry(column.name.clone()).or_insert(Some(keys.ty()));
+            *known = known.filter(|known| *known == keys.ty());
+        }
         found.halite.push(path.clone());
     }
     Ok(())

@@ -58,8 +58,8 @@ pub(super) fn select(
         }
         (true, _) => Some(Filter::FirstKeyOnly),
         // Whatever else a row has is undeclared, and reading it costs no filter.
-        (false, true) => None,
-        (false, false) => Some(Filter::One(
+        (false, true) if shape.wide_families().next().is_none() => None,
+        (false, _) => Some(Filter::One(
             std::iter::once(Filter::FirstKeyOnly)
                 .chain(cells.into_iter().map(only_column))
                 .collect(),

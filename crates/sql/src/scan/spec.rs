@@ -143,6 +143,16 @@ impl ScanSpec {
                 "cells(t) has no _version: ts distinguishes its cells",
             ));
         }
+        let is_map = |at: &usize| matches!(shape.columns[*at].source, Source::Map { .. });
+        if history.versions.is_some()
+            && let Some(at) = columns.iter().find(|at| is_map(at))
+        {
+            let map = &shape.columns[*at].name;
+            return Err(SqlError::unsupported(format!(
+                "the MAP {map} has the newest cells only: with VERSIONS, name its entries, as in \
+                 {map}['key'], or use cells(t)"
+            )));
+        }
         if shape.is_points() && history != History::default() {
             let name = target.table.name();
             return Err(SqlError::unsupported(format!(

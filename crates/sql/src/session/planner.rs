@@ -193,7 +193,7 @@ async fn logical(
     if let (Some(rewrite), DfStatement::Statement(statement)) = (rewrite, &mut parsed) {
         rewrite(statement)?;
     }
-    let named = names::rewrite(catalog, &mut parsed).await?;
+    let named = names::rewrite_query(catalog, &mut parsed).await?;
     let statement = state.config().get_extension::<StatementContext>().unwrap_or_default();
     state.register_relation_planner(Arc::new(Relations { named, statement }))?;
     let logical: LogicalPlan = state.statement_to_plan(parsed).await?;

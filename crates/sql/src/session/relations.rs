@@ -64,7 +64,8 @@ impl RelationPlanner for Relations {
         if history.times.is_some() && history.versions.is_none() {
             table.past_notice().into_iter().for_each(|notice| self.statement.notice(notice));
         }
-        let table = table.with_pseudo(&self.named.pseudo).with_history(history);
+        let table = table.with_columns(&self.named.pseudo, &self.named.entries);
+        let table = table.with_history(history);
         let source = provider_as_source(Arc::new(table));
         let plan = LogicalPlanBuilder::scan(reference, source, None)?.build()?;
         let planned = PlannedRelation::new(plan, alias.clone());
@@ -80,7 +81,9 @@ impl Relations {
         history: History,
         context: &mut dyn RelationPlannerContext,
     ) -> Option<HaliteTable> {
-        if self.named.pseudo.is_empty() && history == History::default() {
+        let named = &self.named;
+        let is_plain = named.pseudo.is_empty() && named.entries.is_empty();
+        if is_plain && history == History::default() {
             return None;
         }
         // A common table expression is no table of the catalog.

@@ -95,6 +95,25 @@ fn b9_large_groups_are_sought_and_small_ones_are_read() {
 }
 
 #[test]
+fn small_groups_after_large_ones_are_read_after_another_sample() {
+    let schema = schema("ROW KEY (a STRING, b I64)");
+    let plan = Plan::new(&schema, &KeyQuery::all(), &PlanOptions::default()).expect("a plan");
+    let plan = Arc::new(plan);
+    let of = |group: i64| if group < 600 { 30 } else { 1 };
+    let keys = (0..4000_i64).flat_map(|group| (0..of(group)).map(move |at| (group, at)));
+    let table = Fake::new(keys.map(|(group, at)| {
+        let values = [Value::Text(format!("g{group:05}").into()), Value::Signed(at)];
+        schema.encode(&values).expect("a key").to_vec()
+    }));
+    let keys: Vec<Vec<u8>> =
+        first_rows(&table, &plan).iter().map(|row| row.key().to_vec()).collect();
+    assert_eq!(keys, expected(&table, &plan));
+    // Two rounds of seeks with their samples, and the rest in a few reads.
+    let scans = table.counts.scans.load(Ordering::Relaxed);
+    assert!((500..1100).contains(&scans), "{scans} scans");
+}
+
+#[test]
 fn other_fields_in_front_and_rows_to_check_make_no_groups() {
     let groups = |text: &str, query: &KeyQuery, fields: &[usize]| {
         let schema = schema(text);
