@@ -1,8 +1,8 @@
 //! First row of each group of adjacent rows: one seek for each group where groups are large, and a
 //! plain scan where they are small.
 //!
-//! How large they are is seen from a sample of the first groups, and again after some hundreds of them. Every read is finished in the call
-//! that began it, so a cancelled call loses no rows.
+//! How large they are is seen from a sample of the first groups, and again after some hundreds of
+//! them. Every read is finished in the call that began it, so a cancelled call loses no rows.
 
 use std::ops::Bound;
 use std::sync::Arc;

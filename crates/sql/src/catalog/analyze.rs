@@ -23,7 +23,7 @@ const SAMPLE_ROWS: usize = 10_000;
 const ROW_BYTES: u64 = 100;
 
 /// Samples a table and sets the statistics in its descriptor. A table of up to 10,000 rows is read
-/// as it is; of a larger one the regions return one in so many rows.
+/// as it is; of a larger one the regions return one row in n.
 ///
 /// # Errors
 /// Errors of the cluster; the guards of the statement.
@@ -40,12 +40,12 @@ pub(crate) async fn analyze(
     let mut rows = sample.rows;
     if sample.rows >= SAMPLE_ROWS as u64 {
         let about = known_rows(catalog, name).await?.max(sample.rows);
-        let share = SAMPLE_ROWS as f64 / about as f64;
+        let one_in = (about / SAMPLE_ROWS as u64).max(1);
         let mut spread = Sample::new(&shape);
-        spread.read(&table, &shape, Some(share as f32), statement).await?;
+        spread.read(&table, &shape, Some(share_of(one_in)), statement).await?;
         // A share of few rows may be none of them.
         if spread.rows > 0 {
-            rows = ((spread.rows as f64 / share) as u64).max(spread.rows);
+            rows = spread.rows.saturating_mul(one_in);
             sample = spread;
         } else {
             rows = about;
@@ -91,7 +91,7 @@ impl Sample {
         }
     }
 
-    /// Reads the first rows of the table, or one in so many of all.
+    /// Reads the first rows of the table, or this share of all.
     async fn read(
         &mut self,
         table: &Arc<dyn Table>,
@@ -141,8 +141,8 @@ impl Sample {
     }
 }
 
-/// Returns a hash of the first field of a key, of the first two, and so on; none of a key that is not
-/// of the schema.
+/// Returns a hash of the first field of a key, of the first two, and so on; none of a key that is
+/// not of the schema.
 fn leading_hashes(key: &KeySchema, row: &[u8]) -> impl Iterator<Item = u64> {
     let (mut hasher, mut seen, mut hashes) = (DefaultHasher::new(), Vec::new(), Vec::new());
     let bounds = key.split_segments(row).unwrap_or_default();
@@ -165,9 +165,14 @@ fn distinct_of(sampled: u64, rows: u64, values: u64, once: u64) -> u64 {
     if sampled >= rows || values == 0 {
         return values;
     }
-    let [sample, all, found, single] = [sampled, rows, values, once].map(|count| count as f64);
-    let estimate = sample * found / (sample - single + single * sample / all);
-    (estimate as u64).clamp(values, rows)
+    let [sample, all, found, single] = [sampled, rows, values, once].map(u128::from);
+    let estimate = sample * found * all / ((sample - single) * all + single * sample);
+    u64::try_from(estimate).unwrap_or(rows).clamp(values, rows)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a sample may have a few rows more or less")]
+fn share_of(one_in: u64) -> f32 {
+    1.0 / one_in as f32
 }
 
 #[cfg(test)]

@@ -23,12 +23,12 @@ use super::HaliteCatalog;
 use super::shape::{Pseudo, Source, TableShape};
 use super::statistics::TableStatistics;
 use crate::error::{Result, SqlError, SqlState};
-use crate::names::MapEntry;
 use crate::pushdown::push;
 use crate::scan::exec::ScanExec;
 use crate::scan::history::History;
 use crate::scan::spec::{Projection, ScanSpec, Target};
 use crate::session::settings::{BadCells, FullScan, Settings, UnreadableKeys};
+use crate::types::map_entry::MapEntry;
 
 /// Table of a cluster.
 #[derive(Clone)]

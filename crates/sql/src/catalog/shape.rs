@@ -13,7 +13,7 @@ use halite_rowkey::{FieldId, KeySchema, SegmentKind};
 use halite_types::{Bytes, TableDescriptor};
 
 use crate::error::{Result, SqlError, SqlState};
-use crate::names::MapEntry;
+use crate::types::map_entry::MapEntry;
 use crate::types::{arrow_field, cells_type, map_field, timestamp_type};
 
 /// Key of tables that declare none: the row as it is.

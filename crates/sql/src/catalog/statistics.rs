@@ -1,5 +1,5 @@
-//! Statistics of a table, as ANALYZE leaves them in its descriptor. They choose plans, and change no
-//! answer.
+//! Statistics of a table, as ANALYZE leaves them in its descriptor. They choose plans, and change
+//! no answer.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use halite_types::TableDescriptor;
 
 /// Bytes that the attribute may have.
 const MAX_BYTES: usize = 4096;
-/// A condition on a range of a field leaves one in so many rows.
+/// A condition on a range of a field leaves one row in this many.
 const RANGE_SHARE: u64 = 3;
 
 /// Statistics of a table.

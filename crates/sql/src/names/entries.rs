@@ -1,67 +1,29 @@
 //! Entries of a `MAP` that a statement names, as in `tags['color']`: each is read as a column of its
 //! own, so that only its cell is read, and conditions on it are those on a cell.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, Ident, Query, Select, SelectItem, Statement, Subscript, Value, Visit,
     VisitMut, Visitor, VisitorMut,
 };
-use halite_rowkey::value::{FieldType, Value as KeyValue};
 
-use super::tables::FoundTables;
+use halite_rowkey::value::FieldType;
 
-/// Entry of a `MAP`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct MapEntry {
-    /// Name of the column.
-    pub(crate) map: String,
-    /// Key, as the statement writes it.
-    key: EntryKey,
-}
+use crate::types::map_entry::{EntryKey, MapEntry};
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum EntryKey {
-    Text(String),
-    Number(i64),
-}
-
-impl MapEntry {
-    /// Returns the name of the column that the entry is.
-    pub(crate) fn column(&self) -> String {
-        match &self.key {
-            EntryKey::Text(text) => format!("{}['{text}']", self.map),
-            EntryKey::Number(number) => format!("{}[{number}]", self.map),
-        }
-    }
-
-    /// Returns the key as a value of its type; `None` if it is none.
-    pub(crate) fn key(&self, ty: FieldType) -> Option<KeyValue<'static>> {
-        match (&self.key, ty.integer_range()) {
-            (EntryKey::Text(text), _) if ty == FieldType::String => {
-                Some(KeyValue::Text(text.clone().into()))
-            }
-            (EntryKey::Number(number), Some((least, most))) if !ty.is_time() => {
-                let fits = (least..=most).contains(&i128::from(*number));
-                fits.then(|| match least {
-                    0 => KeyValue::Unsigned(number.unsigned_abs()),
-                    _ => KeyValue::Signed(*number),
-                })
-            }
-            _ => None,
-        }
-    }
-}
+/// Types of the keys of `MAP` columns, by name; `None` where tables differ.
+pub(super) type KeyTypes = BTreeMap<String, Option<FieldType>>;
 
 /// Replaces the entries in a statement of one SELECT by columns, and returns them. In others, a `MAP`
 /// may be one of a subquery, and `*` would have the columns too.
-pub(super) fn rewrite(statement: &mut Statement, found: &FoundTables) -> BTreeSet<MapEntry> {
+pub(super) fn rewrite(statement: &mut Statement, maps: &KeyTypes) -> BTreeSet<MapEntry> {
     let mut shape = StatementShape::default();
     let _ = Visit::visit(statement, &mut shape);
-    let is_one_select = shape.queries == 1 && !shape.has_star && found.ctes.is_empty();
-    let mut replace = Replace { found, entries: BTreeSet::new() };
-    if is_one_select && !found.maps.is_empty() {
+    let is_one_select = shape.queries == 1 && !shape.has_star;
+    let mut replace = Replace { maps, entries: BTreeSet::new() };
+    if is_one_select && !maps.is_empty() {
         let _ = VisitMut::visit(statement, &mut replace);
     }
     replace.entries
@@ -91,7 +53,7 @@ impl Visitor for StatementShape {
 }
 
 struct Replace<'f> {
-    found: &'f FoundTables,
+    maps: &'f KeyTypes,
     entries: BTreeSet<MapEntry>,
 }
 
@@ -101,7 +63,7 @@ impl VisitorMut for Replace<'_> {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if let Some((mut name, key)) = named_entry(expr)
             && let Some(last) = name.last_mut()
-            && let Some(ty) = self.found.maps.get(&last.value).copied().flatten()
+            && let Some(ty) = self.maps.get(&last.value).copied().flatten()
         {
             let entry = MapEntry { map: last.value.clone(), key };
             if entry.key(ty).is_some() {
@@ -126,7 +88,7 @@ fn named_entry(expr: &Expr) -> Option<(Vec<Ident>, EntryKey)> {
     };
     let key = match &value.value {
         Value::SingleQuotedString(text) => EntryKey::Text(text.clone()),
-        Value::Number(digits, _) => EntryKey::Number(digits.to_string().parse().ok()?),
+        Value::Number(digits, _) => EntryKey::Number(digits.parse().ok()?),
         _ => return None,
     };
     let mut name = match root.as_ref() {

@@ -21,9 +21,9 @@ use crate::catalog::HaliteCatalog;
 use crate::catalog::provider::HaliteTable;
 use crate::catalog::shape::Pseudo;
 use crate::error::{Result, SqlError, SqlState};
+use crate::types::map_entry::MapEntry;
 
 pub(crate) use cells::{CELLS, cells_argument};
-pub(crate) use entries::MapEntry;
 pub(crate) use forms::{AGAIN, with_plain_names};
 pub(crate) use tables::resolve;
 
@@ -72,7 +72,7 @@ async fn rewrite_names(
     if !pseudo.is_empty() {
         wildcard::rewrite(statement, &found, &pseudo)?;
     }
-    let entries = if reads { entries::rewrite(statement, &found) } else { BTreeSet::new() };
+    let entries = if reads { entries::rewrite(statement, &found.maps) } else { BTreeSet::new() };
     Ok(Named { pseudo, entries, cells: found.cells })
 }
 

@@ -8,12 +8,12 @@ use datafusion::sql::sqlparser::ast::{
     Ident, ObjectName, ObjectNamePart, Query, Statement, TableFactor, Visit, VisitMut, Visitor,
     VisitorMut,
 };
-use halite_rowkey::value::FieldType;
 use halite_types::TableName;
 use halite_types::suggest::closest_match;
 
 use super::by_case;
 use super::cells::{cells_argument, set_argument};
+use super::entries::KeyTypes;
 use crate::catalog::provider::HaliteTable;
 use crate::catalog::{
     CATALOG, DEFAULT, HaliteCatalog, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC, SYSTEM_SCHEMA,
@@ -40,8 +40,8 @@ pub(super) struct FoundTables {
     pub(super) ctes: Vec<String>,
     /// Tables with the pseudo-columns.
     pub(super) halite: Vec<TablePath>,
-    /// Columns of type `MAP`, with the types of their keys; `None` where tables differ.
-    pub(super) maps: BTreeMap<String, Option<FieldType>>,
+    /// Columns of type `MAP`.
+    pub(super) maps: KeyTypes,
     /// Tables of `cells(t)`, by the text of their rewritten names.
     pub(super) cells: BTreeMap<String, HaliteTable>,
 }

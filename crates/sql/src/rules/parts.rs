@@ -22,7 +22,7 @@ const UNORDERED: [&str; 10] =
     ["count", "sum", "min", "max", "avg", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"];
 
 /// Divides the scan below a partial aggregate into parts of its regions, where the aggregate needs
-/// no order of the rows. The rules behind it gather the parts.
+/// no order of the rows. Later rules gather the parts.
 #[derive(Debug)]
 pub(crate) struct ScanParts;
 

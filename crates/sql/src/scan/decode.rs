@@ -7,6 +7,7 @@ use datafusion::arrow::array::{
     UInt32Builder,
 };
 use halite_rowkey::cell::CellCodec;
+use halite_rowkey::series::SeriesColumn;
 use halite_rowkey::value::{FieldType, Value};
 use halite_rowkey::{DecodedKey, FieldId, SegmentKind};
 use halite_types::key::to_string_binary;
@@ -121,7 +122,7 @@ impl RowDecoder {
                 Ok(())
             }
         })?;
-        let is_descending = series.first().is_some_and(|one| one.is_descending());
+        let is_descending = series.first().is_some_and(SeriesColumn::is_descending);
         let is_descending = is_descending != spec.plan.query().reverse;
         let cells = RowCells::Newest(row);
         points

@@ -271,7 +271,7 @@ pub(crate) struct Reader {
     figures: Arc<ScanFigures>,
     /// Parts of the scan.
     parts: usize,
-    /// Rows so far that the figures know to be left out.
+    /// Rows left out so far.
     left_out: u64,
     statement: Arc<StatementContext>,
     scatter: Scatter,
@@ -286,8 +286,8 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Opens a scan, or one of so many parts of it: they share what one scan may hold and have in
-    /// flight.
+    /// Opens a scan, or one of the `parts` of a scan, which share what one scan may hold and have
+    /// in flight.
     ///
     /// # Errors
     /// None in practice: the plan is one of the table.

@@ -53,7 +53,7 @@ pub(super) fn properties(spec: &ScanSpec) -> EquivalenceProperties {
 }
 
 /// Returns `true` for the time of points in whose order the rows are: the points of a row are in
-/// order, and no two rows of a bucket differ behind it.
+/// order, and no later field distinguishes rows of one bucket.
 fn is_last_time(spec: &ScanSpec, term: &OrderTerm) -> bool {
     spec.target.shape.point_time() == Some(term.field)
         && term.by == OrderedBy::Part

@@ -36,7 +36,7 @@ impl PointRows {
         for (at, column) in series.iter().enumerate() {
             match column.points(row.iter()) {
                 Ok(of) => {
-                    found.extend(of.points.iter().map(|point| (point.offset, at, point.value)))
+                    found.extend(of.points.iter().map(|point| (point.offset, at, point.value)));
                 }
                 Err(error) => refuse(column, error)?,
             }

@@ -39,7 +39,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Returns what the planner of keys is told of the table.
+    /// Returns the options of the planner of keys.
     pub(super) fn plan_options(&self) -> PlanOptions {
         let dictionary = self.dictionary.clone();
         PlanOptions { resolver: dictionary.map(|one| one as _), ..PlanOptions::default() }
@@ -235,8 +235,8 @@ impl ScanSpec {
             && self.unreadable != UndecodableRows::Return
     }
 
-    /// Returns about how many rows the scan returns, for choices between plans. Without statistics a
-    /// range of a known beginning of the key is taken for [`RANGE_ROWS`].
+    /// Returns about how many rows the scan returns, for choices between plans. Without statistics
+    /// a range of a known beginning of the key is taken for [`RANGE_ROWS`].
     pub(crate) fn estimated_rows(&self) -> usize {
         let ranges = self.plan.ranges().count();
         let is_full = self.plan.notes().iter().any(|note| matches!(note, PlanNote::FullScan));

@@ -31,9 +31,10 @@ impl MapColumnBuilder {
             DataType::Map(entries, _) => Arc::clone(entries),
             _ => Arc::new(field.clone()),
         };
-        let keys = match key.is_text() {
-            true => Keys::Text(StringBuilder::new()),
-            false => Keys::Other(ColumnBuilder::new(key)),
+        let keys = if key.is_text() {
+            Keys::Text(StringBuilder::new())
+        } else {
+            Keys::Other(ColumnBuilder::new(key))
         };
         Self { entries, keys, values: ColumnBuilder::new(value), lengths: Vec::new(), open: 0 }
     }
@@ -41,8 +42,8 @@ impl MapColumnBuilder {
     /// Adds an entry to the map of the current row. A value that is none of its type becomes null.
     ///
     /// # Errors
-    /// What is wrong with the value or the key, as the end of a sentence; there is no entry of a key
-    /// that is none of its type.
+    /// What is wrong with the value or the key, as the end of a sentence; a key that is none of its
+    /// type has no entry.
     pub(crate) fn push(
         &mut self,
         key: &Value<'_>,

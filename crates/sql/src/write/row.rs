@@ -147,7 +147,8 @@ impl WriteTarget {
         })
     }
 
-    /// Returns the cell of a point: its family, its qualifier, its value. Null takes the point away.
+    /// Returns the family, the qualifier and the value of the cell of a point. Null takes the point
+    /// away.
     fn point(
         &self,
         series: usize,
