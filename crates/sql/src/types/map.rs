@@ -84,3 +84,36 @@ impl MapColumnBuilder {
         Arc::new(MapArray::new(Arc::clone(&self.entries), offsets, entries, None, false))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::AsArray as _;
+    use datafusion::arrow::datatypes::Int32Type;
+    use halite_rowkey::language::Statement;
+
+    use super::*;
+    use crate::types::map_field;
+
+    #[test]
+    fn maps_have_the_entries_of_their_rows() {
+        let text = "CREATE TABLE t (m MAP(I32, STRING) FAMILY f, ROW KEY (k STRING))";
+        let Ok(Statement::CreateTable(declared)) = text.parse() else { panic!("{text}") };
+        let field = map_field(&declared.columns[0]);
+        let mut maps = MapColumnBuilder::new(&field, FieldType::I32, FieldType::String);
+        maps.push(&Value::Signed(1), Ok("one".into())).unwrap();
+        maps.push(&Value::Signed(2), Err("damaged".to_owned())).unwrap_err();
+        maps.push(&Value::Signed(1 << 40), Ok("none".into())).unwrap_err();
+        maps.end_row();
+        maps.end_row();
+        maps.push(&Value::Signed(3), Ok("three".into())).unwrap();
+        maps.end_row();
+        let array = maps.finish();
+        assert_eq!(array.data_type(), field.data_type());
+        let maps = array.as_map();
+        let keys = maps.keys().as_primitive::<Int32Type>();
+        let lengths: Vec<i32> = (0..3).map(|at| maps.value_length(at)).collect();
+        assert_eq!((lengths.as_slice(), &keys.values()[..]), (&[2, 0, 1][..], &[1, 2, 3][..]));
+        let values = maps.values().as_string_view();
+        assert_eq!((values.value(0), values.is_null(1), values.value(2)), ("one", true, "three"));
+    }
+}
