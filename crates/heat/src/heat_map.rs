@@ -49,7 +49,8 @@ pub struct HeatMap {
     /// Largest amount per second over 10 seconds, as `mean`.
     pub max: Vec<f32>,
     /// `true` where an amount was recorded for more keys than the range has, and distributed
-    /// evenly; as `mean`. Empty if there is no such amount.
+    /// evenly; as `mean`. Amounts of less than a twentieth of a column do not count: none of their
+    /// keys is hot. Empty if there is no such amount.
     pub estimated: Vec<bool>,
     /// Columns of which nothing is recorded.
     pub gaps: Vec<Range<usize>>,
@@ -141,8 +142,9 @@ impl HeatMap {
                 (sum.from_ms, sum.column_ms, sum.columns),
                 "the maps have the same columns"
             );
+            let totals = map.totals();
             for (row, part) in parts(&map.bounds, &sum.bounds).into_iter().enumerate() {
-                sum.add_row(map, row, part);
+                sum.add_row(map, row, part, &totals);
             }
             sum.gaps.retain(|gap| map.gaps.contains(gap));
         }
@@ -183,9 +185,19 @@ impl HeatMap {
         grouped
     }
 
-    /// Distributes a row of another map evenly over rows of this one.
+    /// Returns the mean amount of each column.
+    fn totals(&self) -> Vec<f32> {
+        let mut totals = vec![0.0; self.columns];
+        for row in self.mean.chunks_exact(self.columns.max(1)) {
+            totals.iter_mut().zip(row).for_each(|(total, mean)| *total += mean);
+        }
+        totals
+    }
+
+    /// Distributes a row of another map, of which the columns have these totals, evenly over rows
+    /// of this one.
     #[expect(clippy::cast_precision_loss, reason = "a number of rows")]
-    fn add_row(&mut self, map: &Self, row: usize, part: Range<usize>) {
+    fn add_row(&mut self, map: &Self, row: usize, part: Range<usize>, totals: &[f32]) {
         let count = part.len() as f32;
         for own in part.clone() {
             for column in 0..self.columns {
@@ -193,13 +205,19 @@ impl HeatMap {
                 self.mean[to] += map.mean[from] / count;
                 self.max[to] += map.max[from] / count;
                 let is_estimated = map.estimated.get(from).copied().unwrap_or(false);
-                if map.mean[from] > 0.0 && (is_estimated || part.len() > 1) {
+                let is_divided = part.len() > 1 && is_notable(map.mean[from], totals[column]);
+                if map.mean[from] > 0.0 && (is_estimated || is_divided) {
                     self.estimated.resize(self.mean.len(), false);
                     self.estimated[to] = true;
                 }
             }
         }
     }
+}
+
+/// Returns `true` for an amount of a column in which one key can be hot.
+fn is_notable(amount: f32, total: f32) -> bool {
+    amount * 20.0 >= total
 }
 
 /// Returns the layer of the shortest columns that reaches back to a time, or the one that reaches
@@ -293,6 +311,7 @@ impl Picture {
         first: usize,
     ) {
         let (loads, peaks) = column.values(metric);
+        let total = loads.iter().sum::<u64>() as f32;
         let total_peak = column.total_peak(metric) as f32;
         // Peaks of the buckets of one row, before they meet those of other times: together at most
         // what the table had.
@@ -302,6 +321,7 @@ impl Picture {
                 continue;
             }
             let parts = part.len() as f32;
+            let is_estimated = part.len() > 1 && is_notable(load as f32, total);
             let (load, peak) = (load as f32 / parts, peak as f32 / parts);
             for outer in part.clone() {
                 let Some(row) = outer.checked_sub(first).filter(|row| *row < self.rows) else {
@@ -309,7 +329,7 @@ impl Picture {
                 };
                 let cell = row * self.columns + at;
                 self.mean[cell] += load;
-                if part.len() > 1 {
+                if is_estimated {
                     self.estimated.resize(self.mean.len(), false);
                     self.estimated[cell] = true;
                 }
