@@ -10,8 +10,17 @@ use crate::command::{cargo, command_output, run, target_dir};
 use crate::prerequisites::with_tools;
 use crate::steps::StepOutcome;
 
-const TARGETS: [&str; 8] =
-    ["frames", "zookeeper", "server", "rowkey", "disk", "codecs", "merged_cells", "hbase_wal"];
+const TARGETS: [&str; 9] = [
+    "frames",
+    "zookeeper",
+    "server",
+    "rowkey",
+    "disk",
+    "codecs",
+    "merged_cells",
+    "hbase_wal",
+    "pg",
+];
 
 const HELP: &str = "\
 Fuzz the decoders of network data, declarations and keys, of store files inside their checksums, and of
@@ -19,7 +28,7 @@ HBase's logs, guided by code coverage.
 
     cargo xtask fuzz                   fuzz every target for a minute, as `cargo xtask test` does
     cargo xtask fuzz TARGET SECONDS    fuzz one target: frames, zookeeper, server, rowkey, disk,
-                                       codecs, hbase_wal, merged_cells
+                                       codecs, hbase_wal, merged_cells, pg
     cargo xtask fuzz TARGET FILE       rerun a failed input
 
 The fuzzer needs a C++ compiler. Without one `cargo xtask test` skips it, or fails if CI=true is set.

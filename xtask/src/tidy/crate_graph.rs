@@ -135,6 +135,7 @@ const ALLOWED: &[Edges] = &[
             "halite-engine",
             "halite-hbase-dir",
             "halite-wire",
+            "halite-pg",
             "halite-rowkey",
             "halite-rowkey-tools",
             "halite-server",

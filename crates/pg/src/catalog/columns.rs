@@ -141,6 +141,7 @@ pub(super) const FILLED: &[&str] = &[
     "pg_namespace",
     "pg_roles",
     "pg_tables",
+    "pg_settings",
     "pg_tablespace",
     "pg_type",
     "pg_user",

@@ -12,7 +12,7 @@ use halite_sql::datafusion::logical_expr::{
     Volatility,
 };
 
-use super::names::{DATABASE, OWNER};
+use super::names::{CURRENT_SCHEMAS, DATABASE, OWNER};
 use crate::values::types;
 use crate::version::SERVER_VERSION;
 
@@ -183,7 +183,7 @@ pub(super) fn all(user: &str, connection: u32) -> Vec<ScalarUDF> {
 /// Schemas in which names are looked for.
 fn schemas() -> ScalarValue {
     let field = Arc::new(Field::new_list_field(DataType::Utf8, true));
-    let names = ["pg_catalog", "public"].map(|name| ScalarValue::Utf8(Some(name.to_owned())));
+    let names = CURRENT_SCHEMAS.map(|name| ScalarValue::Utf8(Some(name.to_owned())));
     ScalarValue::List(ScalarValue::new_list_from_iter(names.into_iter(), field.data_type(), true))
 }
 

@@ -6,3 +6,5 @@ pub(super) const SCHEMA: &str = "pg_catalog";
 pub(super) const DATABASE: &str = "halite";
 /// Name of the owner of everything.
 pub(super) const OWNER: &str = "halite";
+/// Schemas in which names are looked for.
+pub(super) const CURRENT_SCHEMAS: [&str; 2] = ["pg_catalog", "public"];

@@ -7,6 +7,7 @@ use super::columns;
 use super::names::{DATABASE, OWNER};
 use super::oids::{self, Oids, schema_of};
 use super::table::{Row, Value};
+use crate::session::settings::fixed as fixed_settings;
 use crate::values::types::{self, PgType};
 
 /// Row of names and values.
@@ -56,6 +57,9 @@ pub(super) fn of(name: &str, tables: &[TableInfo]) -> Vec<Row> {
                     hastriggers: false, rowsecurity: false,
                 )
             })
+            .collect(),
+        "pg_settings" => fixed_settings()
+            .map(|(name, value)| row!(name: name, setting: value, context: "internal"))
             .collect(),
         "pg_tablespace" => {
             vec![row!(oid: oids::TABLESPACE, spcname: "pg_default", spcowner: oids::OWNER)]

@@ -232,6 +232,8 @@ impl Binary {
         let length = if self.has_begun || self.begin()? { self.length() } else { None };
         let Some(length) = length else {
             return match self.bytes.len() {
+                // Some drivers, pgx among them, leave the mark out, and PostgreSQL takes that.
+                0 if is_end && self.has_begun => Ok(None),
                 _ if is_end => Err(SqlError::bad_copy(line, "the rows end without their mark")),
                 MAX_ROW_BYTES.. => Err(SqlError::bad_copy(line, "the row has more than 16 MiB")),
                 _ => Ok(None),

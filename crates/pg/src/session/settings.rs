@@ -89,6 +89,12 @@ const KNOWN: &[Known] = &[
     known(READ_ONLY, "off", Switch, false),
 ];
 
+/// Returns the settings that have one value in every session, with it, for the catalog.
+pub(crate) fn fixed() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let fixed = KNOWN.iter().filter(|known| matches!(known.values, ReadOnly | Only(_)));
+    fixed.filter(|known| !known.default.is_empty()).map(|known| (known.name, known.default))
+}
+
 /// Name under which a setting is reported, where that is not in lower case.
 fn reported_name(name: &'static str) -> &'static str {
     match name {

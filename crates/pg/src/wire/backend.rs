@@ -154,7 +154,9 @@ impl Backend {
     }
 
     pub(crate) fn complete(&mut self, tag: &str) {
-        self.message(b'C', |body| text(body, tag));
+        // psql reads a number behind MOVE, and no other word.
+        let tag = tag.strip_prefix("MOVE ROW").map_or(tag.into(), |rows| format!("MOVE{rows}"));
+        self.message(b'C', |body| text(body, &tag));
     }
 
     /// Rows of COPY follow: `H` to the client, `G` from it.

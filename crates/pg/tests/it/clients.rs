@@ -1,6 +1,6 @@
-//! Clients that others wrote: psql, and programs in Python. Where they are not installed, the tests
-//! say so and pass, except in CI.
+//! psql. Where it is not installed, the tests say so and pass, except in CI.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -10,13 +10,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::door::Door;
 
 #[expect(clippy::print_stderr, reason = "who runs the tests should know what did not run")]
-fn skipped(why: &str) {
+pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
 }
 
 /// Returns `true` if a program is there.
-fn has(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").stdout(Stdio::null()).status();
+pub(crate) fn has(program: &str) -> bool {
+    let version = if program == "go" { "version" } else { "--version" };
+    let found = Command::new(program).arg(version).stdout(Stdio::null()).status();
     let is_there = found.is_ok_and(|status| status.success());
     if !is_there {
         assert!(
@@ -36,7 +37,7 @@ fn psql(door: &Door, arguments: &[&str]) -> Command {
     command
 }
 
-fn text(output: &Output) -> String {
+pub(crate) fn text(output: &Output) -> String {
     let (out, err) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     format!("{out}{err}")
@@ -132,41 +133,58 @@ fn psql_cancels_by_an_interrupt() {
     assert!(shown.contains("the statement was cancelled by its user"), "{shown}");
 }
 
-/// Returns a Python with the clients, which pip installs once.
-fn python() -> Option<PathBuf> {
-    if !has("python3") {
-        return None;
-    }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pg-clients");
-    let (python, done) = (folder.join("bin/python"), folder.join("done"));
-    let wanted = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/requirements.txt");
-    let text = std::fs::read_to_string(&wanted).expect("the list of clients");
-    if std::fs::read_to_string(&done).is_ok_and(|installed| installed == text) {
-        return Some(python);
-    }
-    let run = |command: &mut Command| command.output().is_ok_and(|ran| ran.status.success());
-    let is_installed = run(Command::new("python3").args(["-m", "venv"]).arg(&folder))
-        && run(Command::new(&python).args(["-m", "pip", "install", "-q", "-r"]).arg(&wanted));
-    if !is_installed {
-        assert!(std::env::var_os("CI").is_none(), "pip cannot install {}", wanted.display());
-        skipped(&format!("pip cannot install {}", wanted.display()));
-        return None;
-    }
-    std::fs::write(done, text).expect("the mark that the clients are installed");
-    Some(python)
+/// Page of the documentation.
+fn page() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sql.md")
 }
 
+/// Returns the code blocks of the first section of the page: what is typed, and what psql answers.
+fn first_steps(page: &str) -> Vec<(&str, &str)> {
+    let (_, section) = page.split_once("\n## First steps\n").expect("the section");
+    let (section, _) = section.split_once("\n## ").expect("the next section");
+    let blocks = section.split("```sql\n").skip(1).map(|block| {
+        let (typed, rest) = block.split_once("```\n").expect("the end of the statements");
+        let (_, answer) = rest.split_once("```text\n").expect("an answer follows");
+        let (answer, _) = answer.split_once("```\n").expect("the end of the answer");
+        (typed, answer)
+    });
+    blocks.collect()
+}
+
+/// Types text into psql, and returns what it shows: its output, then its messages.
+fn typed_into_psql(door: &Door, typed: &str) -> String {
+    let mut command = psql(door, &[]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("psql runs");
+    let mut input = child.stdin.take().expect("its input");
+    input.write_all(typed.as_bytes()).expect("psql reads");
+    drop(input);
+    let shown = text(&child.wait_with_output().expect("psql ends"));
+    let lines = shown.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+/// `HALITE_UPDATE_GOLDEN` rewrites the answers on the page.
 #[test]
-fn programs_in_python_work() {
-    let Some(python) = python() else { return };
-    for program in ["psycopg_client.py", "sqlalchemy_client.py"] {
-        let door = Door::new();
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
-        let ran = Command::new(&python)
-            .arg(folder.join(program))
-            .arg(door.address.port().to_string())
-            .output()
-            .expect("python runs");
-        assert!(ran.status.success(), "{program}: {}", text(&ran));
+fn first_steps_of_the_page_are_typed_into_psql() {
+    let page_text = std::fs::read_to_string(page()).expect("the page");
+    let steps = first_steps(&page_text);
+    assert!(steps.len() >= 6, "{} blocks", steps.len());
+    if !has("psql") {
+        return;
+    }
+    let door = Door::new();
+    let shown = steps.iter().map(|(typed, _)| typed_into_psql(&door, typed)).collect::<Vec<_>>();
+    if std::env::var_os("HALITE_UPDATE_GOLDEN").is_some() {
+        let mut updated = page_text.clone();
+        for ((typed, answer), shown) in steps.iter().zip(&shown) {
+            let block = |answer: &str| format!("{typed}```\n\n```text\n{answer}```\n");
+            updated = updated.replacen(&block(answer), &block(shown), 1);
+        }
+        std::fs::write(page(), updated).expect("the page");
+        return;
+    }
+    for ((typed, answer), shown) in steps.iter().zip(&shown) {
+        assert_eq!(shown, answer, "{typed}");
     }
 }

@@ -1,8 +1,10 @@
 //! Tests of the port with a client of PostgreSQL, and with bytes that no client sends.
 
+mod bad_input;
 mod clients;
 mod copy;
 mod door;
+mod drivers;
 mod hostile;
 mod login;
 mod queries;

@@ -55,7 +55,7 @@ pub(crate) struct Explain {
 }
 
 /// Statements of SQL that this dialect does not have.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 13] = [
     "MERGE",
     "TRUNCATE",
     "COPY",
@@ -66,6 +66,9 @@ const OTHERS: [&str; 10] = [
     "REVOKE",
     "SAVEPOINT",
     "LISTEN",
+    "NOTIFY",
+    "UNLISTEN",
+    "LOCK",
 ];
 /// First words of statements.
 const FIRST_WORDS: [&str; 18] = [
@@ -190,6 +193,29 @@ fn unsupported(at: &TokenWithSpan, what: &str) -> SqlError {
              INSERT INTO t SELECT .. copies rows of a query"
         }
         "SAVEPOINT" => "there are no transactions: every statement is final",
+        "LISTEN" | "NOTIFY" | "UNLISTEN" => {
+            "rows are read again: keys that end in a time serve SELECT .. WHERE time > $1"
+        }
+        "LOCK" => {
+            "there are no locks of tables; conditions of UPDATE and DELETE hold when each row is \
+             written"
+        }
+        "CREATE SEQUENCE" => {
+            "numbers come from a COUNTER, INSERT .. ON CONFLICT (key) DO UPDATE SET n = t.n + 1 \
+             RETURNING n, and keys without an order from uuid()"
+        }
+        "CREATE TRIGGER" | "CREATE RULE" => {
+            "what follows a write is written by the program that wrote it"
+        }
+        "CREATE INDEX" | "CREATE UNIQUE" => {
+            "a table whose key begins with the columns of its questions is the index"
+        }
+        "CREATE FUNCTION" | "CREATE PROCEDURE" => {
+            "functions are registered in Rust, with SqlContext::session"
+        }
+        "CREATE USER" | "CREATE ROLE" | "GRANT" | "REVOKE" => {
+            "users and their roles are lines of the file of --pg-users, by halite pg-user"
+        }
         _ => {
             "tables are declared by CREATE TABLE .. ROW KEY (..), and altered and dropped by halite \
              shell, the API or the HBase port"

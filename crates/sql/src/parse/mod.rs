@@ -1,12 +1,14 @@
 //! From text to one statement: `split.rs` finds the ends of statements, `tokens.rs` reads the tokens
 //! of one and checks its limits, `kind.rs` tells what it is (`transaction.rs`: BEGIN, COMMIT, ROLLBACK),
 //! `history.rs` reads what follows a table in this dialect alone, `table.rs` reads `TABLE t`,
+//! `refused.rs` refuses what the parser reads and no plan keeps,
 //! `masked.rs` takes values out of a text, `place.rs` finds the byte at a line and a column.
 
 mod history;
 mod kind;
 mod masked;
 mod place;
+mod refused;
 mod split;
 mod table;
 mod tokens;

@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
 
 use super::history::hinted;
+use super::refused::check_statement;
 use super::table::selected;
 use crate::error::{Result, SqlError, SqlState};
 
@@ -90,16 +91,27 @@ fn comparison_and_sign(text: &str) -> Option<(Token, Token)> {
 /// Parses a query.
 ///
 /// # Errors
-/// `Syntax` with the place.
+/// `Syntax` with the place; what is refused before it is planned.
 pub(crate) fn parse_query(tokens: Vec<TokenWithSpan>) -> Result<Statement> {
     let dialect = PostgreSqlDialect {};
+    let end = tokens.last().map(|token| token.span.end);
     let mut parser = DFParserBuilder::new(hinted(selected(tokens))?)
         .with_dialect(&dialect)
         .with_recursion_limit(PARSER_DEPTH)
         .build()?;
-    let mut statements = parser.parse_statements()?;
+    // The parser gives no place where the text ends too soon.
+    let mut statements = parser.parse_statements().map_err(|error| {
+        let error = SqlError::from(error);
+        match (error.position, end) {
+            (None, Some(end)) => error.at(end.line, end.column),
+            _ => error,
+        }
+    })?;
     match (statements.pop_front(), statements.is_empty()) {
-        (Some(statement), true) => Ok(statement),
+        (Some(statement), true) => {
+            check_statement(&statement)?;
+            Ok(statement)
+        }
         _ => Err(SqlError::new(SqlState::Syntax, "one statement is expected here")),
     }
 }

@@ -154,7 +154,7 @@ impl RowDecoder {
                         let entry = key.map_err(|error| error.to_string());
                         match entry.and_then(|key| to.push(&key, value)) {
                             Err(what) if self.bad_cells == BadCells::Fail => {
-                                return Err(bad_cell(&spec, row, &cell, &what));
+                                return Err(bad_cell(&spec, row, &cell, *ty, &what));
                             }
                             Err(_) => self.bad += 1,
                             Ok(()) => {}
@@ -175,7 +175,7 @@ impl RowDecoder {
                     };
                     let appended = read_declared(*ty, declared.as_deref(), cell.value())
                         .and_then(|value| to.append(&value))
-                        .map_err(|what| bad_cell(&spec, row, &cell, &what));
+                        .map_err(|what| bad_cell(&spec, row, &cell, *ty, &what));
                     match appended {
                         Err(error) if self.bad_cells == BadCells::Fail => return Err(error),
                         Err(_) => {
@@ -309,13 +309,14 @@ fn bad_value(spec: &ScanSpec, row: &Row, name: &str, what: &str) -> SqlError {
     )
 }
 
-fn bad_cell(spec: &ScanSpec, row: &Row, cell: &CellRef<'_>, what: &str) -> SqlError {
+fn bad_cell(spec: &ScanSpec, row: &Row, cell: &CellRef<'_>, ty: FieldType, what: &str) -> SqlError {
     const SHOWN_BYTES: usize = 32;
     let value = cell.value();
     let shown = to_string_binary(&value[..value.len().min(SHOWN_BYTES)]);
     let more = if value.len() > SHOWN_BYTES { ".." } else { "" };
+    let is_encoding = ty.is_text() && std::str::from_utf8(value).is_err();
     SqlError::new(
-        SqlState::InvalidValue,
+        if is_encoding { SqlState::NotInEncoding } else { SqlState::InvalidValue },
         format!(
             "table {}, row {}, column {}:{}: {what}: {shown}{more}; SET halite.bad_cells = 'null' \
              shows such cells as NULL",

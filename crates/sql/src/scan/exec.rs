@@ -25,8 +25,8 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, SortOrderPushdownResult,
 };
 use futures::TryStreamExt as _;
-use halite_rowkey::{Scatter, ScatterOptions};
-use halite_types::Row;
+use halite_rowkey::scatter::{Scatter, ScatterOptions, UndecodableRows};
+use halite_types::{ErrorKind, Row};
 
 use super::decode::RowDecoder;
 use super::joined::{Narrowed, names_key, narrowed};
@@ -357,8 +357,20 @@ impl Reader {
         self.decoder.finish().map(Some)
     }
 
+    /// Returns the error of the scan; that of a key, which `halite.unreadable_keys` lets end it, as
+    /// a value that is none.
+    fn scan_error(&self, error: halite_types::Error) -> SqlError {
+        let is_of_key = self.spec.unreadable == UndecodableRows::Fail
+            && error.kind() == ErrorKind::InvalidRequest;
+        if !is_of_key {
+            return error.into();
+        }
+        let remedy = "SET halite.unreadable_keys = 'count' leaves such rows out";
+        SqlError::new(SqlState::InvalidValue, format!("{error}; {remedy}"))
+    }
+
     async fn receive(&mut self) -> crate::Result<()> {
-        let rows = self.scatter.next_rows().await?;
+        let rows = self.scatter.next_rows().await.map_err(|error| self.scan_error(error))?;
         let elapsed = micros(self.started.elapsed());
         if self.figures.received.load(Ordering::Relaxed) == 0 {
             self.figures.first_row_us.store(elapsed, Ordering::Relaxed);

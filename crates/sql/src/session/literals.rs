@@ -1,4 +1,4 @@
-//! Text that is compared with a UUID or an address is read as one, and `\x0aff` that is compared
+//! Text that is compared with a UUID, an address or a time is read as one, and `\x0aff` that is compared
 //! with bytes as those, before DataFusion would compare the bytes of the text.
 
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::scalar::ScalarValue;
-use halite_rowkey::value::FieldType;
+use halite_rowkey::value::{FieldType, TimeUnit, Value};
 
 use crate::error::{SqlError, SqlState};
 use crate::session::functions::read_bytes;
-use crate::types::TYPE_KEY;
 use crate::types::literals::{parsed, text_of};
+use crate::types::{TYPE_KEY, arrow_type};
 
 /// Rule that reads such text.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ fn is_comparison(op: Operator) -> bool {
     )
 }
 
-/// Returns the type of a column whose values are bytes with a text form.
+/// Returns the type of a column whose values have a text form of ours.
 fn type_of(expr: &Expr, schema: &DFSchema) -> Option<FieldType> {
     let Expr::Column(column) = expr else { return None };
     let field = schema.field_from_column(column).ok()?;
@@ -92,6 +92,9 @@ fn type_of(expr: &Expr, schema: &DFSchema) -> Option<FieldType> {
         Some("UUID") => Some(FieldType::Uuid),
         Some("IPV4") => Some(FieldType::Ipv4),
         Some("IPV6") => Some(FieldType::Ipv6),
+        Some("TIMESTAMP") => Some(FieldType::Timestamp(TimeUnit::Millis)),
+        Some("TIMESTAMP(us)") => Some(FieldType::Timestamp(TimeUnit::Micros)),
+        Some("TIMESTAMP(ns)") => Some(FieldType::Timestamp(TimeUnit::Nanos)),
         Some(bytes) if bytes == "BYTES" || bytes.starts_with("BYTES(") => Some(FieldType::Bytes),
         _ => None,
     }
@@ -109,6 +112,25 @@ fn read(expr: Expr, ty: FieldType) -> DataFusionResult<Expr> {
         let bytes = read_bytes(text).map_err(invalid)?;
         return Ok(Expr::Literal(ScalarValue::BinaryView(Some(bytes)), None));
     }
+    if let FieldType::Timestamp(unit) = ty {
+        return Ok(time(value, text, unit).map_or(expr, |value| Expr::Literal(value, None)));
+    }
     let value = parsed(ty, text).map_err(invalid)?;
     Ok(Expr::Literal(value, None))
+}
+
+/// Returns text as a time if rows are written by it and DataFusion cannot read it, such as a time
+/// without seconds.
+fn time(value: &ScalarValue, text: &str, unit: TimeUnit) -> Option<ScalarValue> {
+    let ty = FieldType::Timestamp(unit);
+    if value.cast_to(&arrow_type(ty)).is_ok() {
+        return None;
+    }
+    let Ok(Value::Signed(number)) = ty.parse(text) else { return None };
+    let zone = Some(Arc::from("UTC"));
+    Some(match unit {
+        TimeUnit::Millis => ScalarValue::TimestampMillisecond(Some(number), zone),
+        TimeUnit::Micros => ScalarValue::TimestampMicrosecond(Some(number), zone),
+        TimeUnit::Nanos => ScalarValue::TimestampNanosecond(Some(number), zone),
+    })
 }

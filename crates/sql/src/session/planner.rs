@@ -87,6 +87,8 @@ pub(super) fn session(
         // The row-key language tells case apart; `names/` finds what is meant.
         .set_bool("datafusion.sql_parser.enable_ident_normalization", false)
         .set_str("datafusion.sql_parser.dialect", "PostgreSQL")
+        // Errors have places.
+        .set_bool("datafusion.sql_parser.collect_spans", true)
         // The scan of a join waits for the values of the other side. Others change while it runs.
         .set_bool("datafusion.optimizer.enable_topk_dynamic_filter_pushdown", false)
         .set_bool("datafusion.optimizer.enable_aggregate_dynamic_filter_pushdown", false)

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use halite::{
-    Admin, BoxFuture, Cluster, Get, OpResult, RegionInfo, Result, Row, RowOp, RowStream, Scan,
-    Table, TableDescriptor, TableName,
+    Admin, BoxFuture, Cluster, Error, Get, OpResult, RegionInfo, Result, Row, RowOp, RowSource,
+    RowStream, Scan, Table, TableDescriptor, TableName,
 };
 use halite_sql::SqlContext;
 
@@ -20,6 +20,16 @@ pub(crate) trait Hook: Send + Sync {
         Box::pin(async {})
     }
 
+    /// Returns the error of reads, if they fail.
+    fn read_error(&self) -> Option<Error> {
+        None
+    }
+
+    /// Returns `true` if the batch does not reach the table.
+    fn is_lost(&self) -> bool {
+        false
+    }
+
     /// Returns the answers that the caller sees.
     fn answers(&self, answers: Vec<Result<OpResult>>) -> Answers {
         Ok(answers)
@@ -29,6 +39,16 @@ pub(crate) trait Hook: Send + Sync {
 struct Interposed {
     inner: Arc<dyn Cluster>,
     hook: Arc<dyn Hook>,
+}
+
+/// Rows whose first is an error.
+struct FailedSource(Error);
+
+impl RowSource for FailedSource {
+    fn next_rows(&mut self) -> BoxFuture<'_, Result<Vec<Row>>> {
+        let error = self.0.clone();
+        Box::pin(async { Err(error) })
+    }
 }
 
 struct InterposedTable {
@@ -60,18 +80,27 @@ impl Table for InterposedTable {
     }
 
     fn get_all(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
-        self.inner.get_all(gets)
+        match self.hook.read_error() {
+            Some(error) => Box::pin(async { Err(error) }),
+            None => self.inner.get_all(gets),
+        }
     }
 
     fn batch(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Answers> {
         Box::pin(async move {
             self.hook.before(self.inner.as_ref()).await;
+            if self.hook.is_lost() {
+                return self.hook.answers(Vec::new());
+            }
             self.hook.answers(self.inner.batch(ops).await?)
         })
     }
 
     fn scan(&self, scan: Scan) -> RowStream {
-        self.inner.scan(scan)
+        match self.hook.read_error() {
+            Some(error) => RowStream::new(FailedSource(error)),
+            None => self.inner.scan(scan),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of SQL on an embedded store: files of statements in `tests/slt`, and what they cannot say.
 
+mod bad_input;
 mod direct;
 mod faults;
 mod history;
@@ -15,9 +16,11 @@ mod prepared;
 mod prepared_writes;
 mod races;
 mod random;
+mod random_text;
 mod reads;
 mod shortened;
 mod slt;
 mod statistics;
 mod store;
+mod tutorials;
 mod writers;

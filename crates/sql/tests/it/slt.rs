@@ -60,6 +60,20 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
+/// Returns the statements of the files.
+pub(crate) fn statements_of_files() -> Vec<String> {
+    let records = files().into_iter().flat_map(|file| {
+        sqllogictest::parse_file::<DefaultColumnType>(&file).expect("records of a file")
+    });
+    let text = |record| match record {
+        sqllogictest::Record::Statement { sql, .. } | sqllogictest::Record::Query { sql, .. } => {
+            Some(sql)
+        }
+        _ => None,
+    };
+    records.filter_map(text).filter(|text| !crate::loader::is_load(text)).collect()
+}
+
 #[test]
 fn statements_give_their_answers() {
     let only = std::env::var("HALITE_SLT").unwrap_or_default();

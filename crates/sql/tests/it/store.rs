@@ -56,6 +56,11 @@ impl TestStore {
             let rows = loader::load(&self.store, text);
             return Ok(Rows { tag: Some(format!("{rows}")), ..Rows::default() });
         }
+        self.run_text(text)
+    }
+
+    /// Runs a statement.
+    pub(crate) fn run_text(&self, text: &str) -> Result<Rows, SqlError> {
         self.runtime.block_on(async {
             let mut answer = self.sql.run(text).await?;
             Rows::of(&mut answer).await

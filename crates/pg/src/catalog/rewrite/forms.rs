@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use halite_sql::datafusion::sql::sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, ObjectName,
-    Query, Select, SelectItem, SetExpr, Value, Visit, Visitor,
+    Query, Select, SelectItem, SetExpr, TableFactor, Value, Visit, Visitor,
 };
 
 use super::super::expand::EXPAND;
-use super::super::names::SCHEMA;
+use super::super::names::{CURRENT_SCHEMAS, SCHEMA};
 use crate::values::types;
 
 /// Changes one expression, whose parts have been changed.
@@ -35,6 +35,11 @@ pub(super) fn change(expr: &mut Expr) {
                 let length = cast(length, DataType::BigInt(None));
                 let positions = call("generate_series", vec![number(1), length]);
                 *expr = call("unnest", vec![positions]);
+            }
+        }
+        Expr::Function(function) if last(&function.name) == "array_upper" => {
+            if let Some(list) = arguments(function).first_mut() {
+                *expr = upper(take(list));
             }
         }
         Expr::Function(function) => without_schema(&mut function.name),
@@ -239,6 +244,25 @@ fn without_schema(name: &mut ObjectName) {
 pub(super) fn last(name: &ObjectName) -> String {
     let part = name.0.last().and_then(|part| part.as_ident());
     part.map_or_else(String::new, |ident| ident.value.to_ascii_lowercase())
+}
+
+/// Returns the last position of a list, as a number where the series of a table function has it.
+fn upper(list: Expr) -> Expr {
+    match &list {
+        Expr::Function(function) if last(&function.name) == "current_schemas" => {
+            number(i64::try_from(CURRENT_SCHEMAS.len()).unwrap_or(0))
+        }
+        _ => call("array_length", vec![list]),
+    }
+}
+
+/// Leaves the schema of the catalog out of the name of a table function.
+pub(super) fn change_table(factor: &mut TableFactor) {
+    if let TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } =
+        factor
+    {
+        without_schema(name);
+    }
 }
 
 /// Returns the text of a constant.

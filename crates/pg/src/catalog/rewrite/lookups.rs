@@ -13,9 +13,13 @@ use halite_sql::datafusion::sql::sqlparser::parser::Parser;
 
 /// Name in the queries below for what is looked up.
 const WANTED: &str = "halite_wanted";
+/// Name in them for a second value.
+const SECOND: &str = "halite_second";
 
 const INDEX_DEFINITION: &str =
     "SELECT max(x.indexdef) FROM pg_catalog.pg_index AS x WHERE x.indexrelid = halite_wanted";
+const INDEX_COLUMN: &str = "SELECT max(x.attname) FROM pg_catalog.pg_attribute AS x WHERE \
+     x.attrelid = halite_wanted AND x.attnum = halite_second";
 const CONSTRAINT_DEFINITION: &str =
     "SELECT max(x.consrc) FROM pg_catalog.pg_constraint AS x WHERE x.oid = halite_wanted";
 const TABLE_NAME: &str =
@@ -38,12 +42,16 @@ pub(super) fn change(expr: &mut Expr) {
         Expr::Function(function) => {
             let name = last(&function.name);
             let mut arguments = arguments(function);
-            match (name.as_str(), arguments.first_mut()) {
-                ("pg_get_indexdef", Some(oid)) => query(INDEX_DEFINITION, take(oid)),
-                ("pg_get_constraintdef", Some(oid)) => query(CONSTRAINT_DEFINITION, take(oid)),
-                ("to_regclass", Some(name)) => query(TABLE_NUMBER, take(name)),
-                ("to_regtype", Some(name)) => query(TYPE_NUMBER, take(name)),
-                ("pg_table_is_visible", Some(oid)) => {
+            match (name.as_str(), arguments.as_mut_slice()) {
+                // Of one column, unless its number is 0.
+                ("pg_get_indexdef", [oid, column, ..]) if column.to_string() != "0" => {
+                    query_of(INDEX_COLUMN, &take(oid), Some(&take(column)))
+                }
+                ("pg_get_indexdef", [oid, ..]) => query(INDEX_DEFINITION, &take(oid)),
+                ("pg_get_constraintdef", [oid, ..]) => query(CONSTRAINT_DEFINITION, &take(oid)),
+                ("to_regclass", [name, ..]) => query(TABLE_NUMBER, &take(name)),
+                ("to_regtype", [name, ..]) => query(TYPE_NUMBER, &take(name)),
+                ("pg_table_is_visible", [oid, ..]) => {
                     parsed(VISIBLE).map(|visible| Expr::InSubquery {
                         expr: Box::new(take(oid)),
                         subquery: Box::new(visible),
@@ -64,13 +72,13 @@ pub(super) fn change(expr: &mut Expr) {
                     let known = name.parse().ok().or_else(|| of_catalog(plain(&name)));
                     match known {
                         Some(oid) => Some(number(oid)),
-                        None => query(TABLE_NUMBER, text(plain(&name))),
+                        None => query(TABLE_NUMBER, &text(plain(&name))),
                     }
                 }
-                ("regclass", None) if is_text(inner) => query(TABLE_NUMBER, take(inner)),
-                ("regclass", None) => query(TABLE_NAME, take(inner)),
-                ("regnamespace", Some(name)) => query(SCHEMA_NUMBER, text(plain(&name))),
-                ("regnamespace", None) => query(SCHEMA_NAME, take(inner)),
+                ("regclass", None) if is_text(inner) => query(TABLE_NUMBER, &take(inner)),
+                ("regclass", None) => query(TABLE_NAME, &take(inner)),
+                ("regnamespace", Some(name)) => query(SCHEMA_NUMBER, &text(plain(&name))),
+                ("regnamespace", None) => query(SCHEMA_NAME, &take(inner)),
                 _ => None,
             }
         }
@@ -100,20 +108,32 @@ fn plain(name: &str) -> &str {
 }
 
 /// Returns a query with what is wanted in it.
-fn query(template: &str, wanted: Expr) -> Option<Expr> {
-    struct Fill(Expr);
-    impl VisitorMut for Fill {
+fn query(template: &str, wanted: &Expr) -> Option<Expr> {
+    query_of(template, wanted, None)
+}
+
+fn query_of(template: &str, wanted: &Expr, second: Option<&Expr>) -> Option<Expr> {
+    struct Fill<'e> {
+        wanted: &'e Expr,
+        second: Option<&'e Expr>,
+    }
+    impl VisitorMut for Fill<'_> {
         type Break = ();
 
         fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-            if matches!(expr, Expr::Identifier(Ident { value, .. }) if value == WANTED) {
-                expr.clone_from(&self.0);
+            let filled = match expr {
+                Expr::Identifier(Ident { value, .. }) if value == WANTED => Some(self.wanted),
+                Expr::Identifier(Ident { value, .. }) if value == SECOND => self.second,
+                _ => None,
+            };
+            if let Some(filled) = filled {
+                expr.clone_from(filled);
             }
             ControlFlow::Continue(())
         }
     }
     let mut query = parsed(template)?;
-    let _ = query.visit(&mut Fill(wanted));
+    let _ = query.visit(&mut Fill { wanted, second });
     Some(subquery(query))
 }
 
@@ -142,7 +162,7 @@ mod tests {
             SCHEMA_NAME,
             SCHEMA_NUMBER,
         ] {
-            let filled = query(template, number(5)).expect("a query").to_string();
+            let filled = query(template, &number(5)).expect("a query").to_string();
             assert!(filled.contains('5') && !filled.contains(WANTED), "{filled}");
         }
         assert!(matches!(parsed(VISIBLE).map(|query| *query.body), Some(SetExpr::Select(_))));

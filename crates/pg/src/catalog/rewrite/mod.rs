@@ -75,6 +75,11 @@ struct Forms {
 impl VisitorMut for Forms {
     type Break = ();
 
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        forms::change_table(factor);
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         forms::change(expr);
         lookups::change(expr);

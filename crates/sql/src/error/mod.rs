@@ -1,11 +1,9 @@
 //! Error of a statement: what failed, where in the text, and PostgreSQL's code for it.
 
+mod of_datafusion;
+
 use std::fmt;
 
-use datafusion::arrow::error::ArrowError;
-use datafusion::common::SchemaError;
-use datafusion::error::DataFusionError;
-use datafusion::sql::sqlparser::parser::ParserError;
 use halite_rowkey::{LanguageError, PlanError};
 use halite_types::ErrorKind;
 
@@ -72,6 +70,8 @@ pub enum SqlState {
     ReadOnly,
     /// `53200`: memory for statements is used up.
     OutOfMemory,
+    /// `53100`: the disk has no room for what memory cannot hold.
+    DiskFull,
     /// `55000`: the table is disabled.
     NotInState,
     /// `57014`: cancelled, or longer than `statement_timeout`.
@@ -118,6 +118,7 @@ impl SqlState {
             Self::LimitExceeded => "54000",
             Self::ReadOnly => "25006",
             Self::OutOfMemory => "53200",
+            Self::DiskFull => "53100",
             Self::NotInState => "55000",
             Self::Cancelled => "57014",
             Self::ConnectionFailure => "08006",
@@ -183,12 +184,6 @@ impl fmt::Display for SqlError {
 
 impl std::error::Error for SqlError {}
 
-impl From<SqlError> for DataFusionError {
-    fn from(error: SqlError) -> Self {
-        Self::External(Box::new(error))
-    }
-}
-
 impl From<PlanError> for SqlError {
     fn from(error: PlanError) -> Self {
         let state = match error {
@@ -216,150 +211,4 @@ impl From<halite_types::Error> for SqlError {
         };
         Self::new(state, error.to_string())
     }
-}
-
-impl From<DataFusionError> for SqlError {
-    fn from(error: DataFusionError) -> Self {
-        match error {
-            DataFusionError::External(inner) => match inner.downcast::<Self>() {
-                Ok(error) => *error,
-                Err(inner) => match inner.downcast::<halite_types::Error>() {
-                    Ok(error) => (*error).into(),
-                    Err(inner) => Self::new(SqlState::Internal, inner.to_string()),
-                },
-            },
-            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
-                (*inner).into()
-            }
-            DataFusionError::Shared(inner) => inner.as_ref().into(),
-            other => (&other).into(),
-        }
-    }
-}
-
-impl From<&DataFusionError> for SqlError {
-    fn from(error: &DataFusionError) -> Self {
-        let text = || first_line(&error.strip_backtrace());
-        match error {
-            DataFusionError::External(inner) => {
-                if let Some(error) = inner.downcast_ref::<Self>() {
-                    return error.clone();
-                }
-                match inner.downcast_ref::<halite_types::Error>() {
-                    Some(error) => error.clone().into(),
-                    None => Self::new(SqlState::Internal, inner.to_string()),
-                }
-            }
-            DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
-                inner.as_ref().into()
-            }
-            DataFusionError::Shared(inner) => inner.as_ref().into(),
-            DataFusionError::ArrowError(inner, _) => of_arrow(inner),
-            DataFusionError::SQL(inner, _) => of_parser(inner),
-            DataFusionError::NotImplemented(text) => Self::unsupported(text.clone()),
-            DataFusionError::ResourcesExhausted(text) => {
-                Self::new(SqlState::OutOfMemory, text.clone())
-            }
-            DataFusionError::SchemaError(inner, _) => {
-                let state = match inner.as_ref() {
-                    SchemaError::AmbiguousReference { .. } => SqlState::Ambiguous,
-                    _ => SqlState::UndefinedColumn,
-                };
-                Self::new(state, inner.to_string())
-            }
-            DataFusionError::Plan(text) => Self::new(of_plan_text(text), text.clone()),
-            DataFusionError::Execution(text) => Self::new(of_execution_text(text), text.clone()),
-            _ => Self::new(SqlState::Internal, text()),
-        }
-    }
-}
-
-fn of_arrow(error: &ArrowError) -> SqlError {
-    let state = match error {
-        ArrowError::DivideByZero => SqlState::DivisionByZero,
-        ArrowError::ArithmeticOverflow(_) => SqlState::OutOfRange,
-        // A number that its type cannot hold.
-        ArrowError::CastError(text) if text.contains("Can't cast value") => SqlState::OutOfRange,
-        ArrowError::NotYetImplemented(_) => SqlState::NotSupported,
-        ArrowError::ExternalError(inner) => {
-            if let Some(error) = inner.downcast_ref::<DataFusionError>() {
-                return error.into();
-            }
-            SqlState::Internal
-        }
-        ArrowError::CastError(text) => {
-            return SqlError::new(SqlState::InvalidValue, of_cast_text(text));
-        }
-        _ => SqlState::InvalidValue,
-    };
-    SqlError::new(state, error.to_string())
-}
-
-/// Arrow says `Cannot cast string 'abc' to value of Float64 type`, with its own names of types.
-fn of_cast_text(text: &str) -> String {
-    let parts = text
-        .strip_prefix("Cannot cast string '")
-        .and_then(|rest| rest.rsplit_once("' to value of "))
-        .and_then(|(value, ty)| Some((value, ty.strip_suffix(" type")?)));
-    let Some((value, ty)) = parts else { return text.to_owned() };
-    let ty = match ty {
-        "Boolean" => "BOOLEAN",
-        "Int8" | "Int16" | "UInt8" => "SMALLINT",
-        "Int32" | "UInt16" => "INTEGER",
-        "Int64" | "UInt32" | "UInt64" => "BIGINT",
-        "Float32" => "REAL",
-        "Float64" => "DOUBLE",
-        other => other,
-    };
-    let most: String = value.chars().take(100).collect();
-    format!("'{most}' is no {ty}; write a value of the type, or CAST the other side to text")
-}
-
-/// DataFusion's planner gives text only.
-fn of_plan_text(text: &str) -> SqlState {
-    if text.starts_with("table '") || text.contains("' not found") && text.contains("table") {
-        SqlState::UndefinedTable
-    } else if text.contains("Invalid function") || text.contains("No function matches") {
-        SqlState::UndefinedFunction
-    } else if text.contains("type") || text.contains("coerce") {
-        SqlState::WrongType
-    } else {
-        SqlState::Syntax
-    }
-}
-
-fn of_execution_text(text: &str) -> SqlState {
-    if text.contains("overflow") { SqlState::OutOfRange } else { SqlState::InvalidValue }
-}
-
-fn of_parser(error: &ParserError) -> SqlError {
-    match error {
-        ParserError::RecursionLimitExceeded => SqlError::new(
-            SqlState::LimitExceeded,
-            "the statement is nested too deeply; compute parts of it in WITH",
-        ),
-        ParserError::ParserError(text) | ParserError::TokenizerError(text) => {
-            let (text, position) = without_position(text);
-            let error = SqlError::new(SqlState::Syntax, text);
-            match position {
-                Some((line, column)) => error.at(line, column),
-                None => error,
-            }
-        }
-    }
-}
-
-/// The parser appends ` at Line: 1, Column: 8`.
-fn without_position(text: &str) -> (String, Option<(u64, u64)>) {
-    let Some((message, place)) = text.rsplit_once(" at Line: ") else {
-        return (text.to_owned(), None);
-    };
-    let numbers = place
-        .split_once(", Column: ")
-        .and_then(|(line, column)| Some((line.trim().parse().ok()?, column.trim().parse().ok()?)));
-    (message.to_owned(), numbers)
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
 }

@@ -1,0 +1,111 @@
+//! Parsed queries that are refused before they are planned: what DataFusion would drop without a
+//! word, and what takes too long to plan.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::parser::Statement as DfStatement;
+use datafusion::sql::sqlparser::ast::{Query, Select, Spanned as _, Visit, Visitor};
+use datafusion::sql::sqlparser::tokenizer::Span;
+
+use crate::error::{Result, SqlError, SqlState};
+
+/// Tables of one FROM.
+const MAX_TABLES: usize = 64;
+/// Expressions of one SELECT.
+const MAX_COLUMNS: usize = 1024;
+
+/// Checks a parsed statement.
+///
+/// # Errors
+/// `NotSupported` for FOR UPDATE and FOR SHARE, `LimitExceeded` for too many tables or columns.
+pub(super) fn check_statement(statement: &DfStatement) -> Result<()> {
+    let DfStatement::Statement(statement) = statement else { return Ok(()) };
+    match Visit::visit(statement.as_ref(), &mut Check) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+struct Check;
+
+impl Visitor for Check {
+    type Break = SqlError;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<SqlError> {
+        let Some(lock) = query.locks.first() else { return ControlFlow::Continue(()) };
+        let text = format!(
+            "{lock} is not part of this dialect: rows are not locked; a condition of UPDATE or DELETE \
+             holds when each row is written, so name in it what was read"
+        );
+        ControlFlow::Break(placed(SqlError::unsupported(text), query.span()))
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<SqlError> {
+        let tables: usize = select.from.iter().map(|from| 1 + from.joins.len()).sum();
+        let exceeded = |text: String| {
+            let error = SqlError::new(SqlState::LimitExceeded, text);
+            ControlFlow::Break(placed(error, select.span()))
+        };
+        if tables > MAX_TABLES {
+            return exceeded(format!(
+                "{tables} tables are joined, and the limit is {MAX_TABLES}; join some of them into a \
+                 table first"
+            ));
+        }
+        let columns = select.projection.len();
+        if columns > MAX_COLUMNS {
+            return exceeded(format!(
+                "{columns} columns are selected, and the limit is {MAX_COLUMNS}; select them by \
+                 several statements"
+            ));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn placed(error: SqlError, span: Span) -> SqlError {
+    error.at(span.start.line, span.start.column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::{parse_query, tokens_of};
+
+    fn error(text: &str) -> SqlError {
+        parse_query(tokens_of(text).expect("tokens")).expect_err(text)
+    }
+
+    fn list(number: usize, of: &str) -> String {
+        vec![of; number].join(", ")
+    }
+
+    #[test]
+    fn locks_are_refused_wherever_they_stand() {
+        for text in [
+            "SELECT k FROM t FOR UPDATE",
+            "SELECT k FROM t FOR SHARE",
+            "SELECT * FROM (SELECT k FROM t FOR UPDATE) AS t",
+        ] {
+            let error = error(text);
+            assert_eq!(error.state, SqlState::NotSupported, "{error}");
+            assert!(error.position.is_some(), "{error}");
+        }
+    }
+
+    #[test]
+    fn tables_and_columns_have_limits() {
+        for text in [
+            format!("SELECT 1 FROM {}", list(65, "t")),
+            format!("SELECT 1 FROM t{}", " JOIN t USING (k)".repeat(64)),
+            format!("SELECT {}", list(1025, "1")),
+            format!("SELECT 1 WHERE 1 IN (SELECT {} FROM t)", list(1025, "1")),
+        ] {
+            let error = error(&text);
+            assert_eq!(error.state, SqlState::LimitExceeded, "{error}");
+            assert_eq!(error.position.map(|(line, _)| line), Some(1), "{error}");
+        }
+        let text = format!("SELECT {} FROM {}", list(1024, "1"), list(64, "t"));
+        assert!(parse_query(tokens_of(&text).expect("tokens")).is_ok());
+    }
+}
