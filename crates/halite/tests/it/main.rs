@@ -30,6 +30,7 @@ mod repair;
 mod restart;
 mod row_keys;
 mod scatter;
+mod series;
 mod several_rows;
 mod snapshots;
 mod strict_keys;
