@@ -1,7 +1,7 @@
 //! Posts: written once, and pushed to the timelines of all followers in parts.
 //!
-//! A post is in the outbox until it has reached the last timeline, with where it came last. A repair
-//! continues there ([`Feed::repair`]).
+//! A post is in the outbox until it has reached the last timeline, with the place where it is. A
+//! repair continues there ([`Feed::repair`]).
 
 use halite::rowkey::typed::TsMillis;
 use halite::{CheckAndMutate, Delete, FanOutJob, Get, Put, Result, Row, RowOp, block_on};

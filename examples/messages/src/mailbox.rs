@@ -26,7 +26,7 @@ pub struct Mailbox {
 /// Part of a list: times, size, and where the page before ended.
 #[derive(Clone, Debug)]
 pub struct PageRequest {
-    /// Times of sending, from the first (inclusive) to the last (exclusive); the same for all pages.
+    /// Times of sending, from the first (inclusive) to the last (exclusive), the same in all pages.
     pub sent_ms: Range<i64>,
     /// Maximum messages of a page, above 0.
     pub limit: usize,

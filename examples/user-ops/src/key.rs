@@ -18,8 +18,7 @@ pub(crate) const DETAIL: &str = "d";
 pub const USER_CHARS: usize = 8;
 
 /// Key of `operations`: the user's id from its last digit to its first, and their operations newest
-/// first. Ids of users are numbered, so their last digits are spread evenly and their first ones are
-/// not.
+/// first. Ids of users are numbered, so their last digits are spread evenly, not their first ones.
 #[derive(Clone, Debug, PartialEq, RowKey)]
 #[row_key(
     table = "operations",

@@ -54,7 +54,7 @@ pub(crate) struct RecipeArgs {
     #[arg(long, value_name = "N", default_value_t = 32,
           value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: u64,
-    /// Print the measurements of bench as JSON lines, one for each kind of operation and one for all
+    /// Print the measurements of bench as JSON lines, one for each operation and one for all
     #[arg(long)]
     json: bool,
     /// Process of the server on this machine, whose processor time bench prints

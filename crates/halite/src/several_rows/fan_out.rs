@@ -19,8 +19,8 @@ const VERSION: u8 = 1;
 ///
 /// A job is a row of a table from its beginning to its end: column `p` is its payload, `c` its
 /// cursor. Its parts are pages of a query, the recipients. The cursor moves after a part is done,
-/// so a part may be repeated after a stop: doing a part twice must have the effect of doing it once,
-/// as puts of the same bytes have. Several programs may work on a job at once; all continue after
+/// so a part may be repeated after a stop: one that is done twice must have the effect of one, as
+/// puts of the same bytes have. Several programs may work on a job at once; all continue after
 /// the cursor that one of them stored.
 ///
 /// ```

@@ -27,7 +27,7 @@ type Derive = Box<dyn Fn(&Row) -> Result<Vec<Put>> + Send + Sync>;
 /// again, and repairing it while its writer continues, changes nothing.
 ///
 /// Rows are added and changed, not deleted: a delete marker in a copy would also hide what a repair
-/// writes there. They end by the time to live of the tables, or a cell says that they are withdrawn.
+/// writes there. They end by the time to live of the tables, or a cell marks them as withdrawn.
 ///
 /// ```
 /// # fn main() -> halite::Result<()> {

@@ -1,11 +1,12 @@
 //! Points of all series within a time: what is between is skipped where series have many rows.
 
+use std::ops::Bound;
+
 use halite::rowkey::dictionary::Dictionary;
 use halite::rowkey::series::{Measurement, Series};
-use halite::rowkey::{KeyQuery, Predicate, Value};
+use halite::rowkey::{KeyQuery, KeyResolver as _, Predicate, Value};
 use halite::{Store, TableName, block_on, declare_tables};
 use halite_engine::env::sim::SimEnv;
-use std::ops::Bound;
 
 use super::reopen;
 
@@ -102,7 +103,6 @@ fn dictionary_that_is_opened_lazily_can_be_refreshed() {
     block_on(dictionary.refresh()).unwrap();
     block_on(series.write(&[point(1, 1)])).unwrap();
     block_on(dictionary.refresh()).unwrap();
-    use halite::rowkey::KeyResolver as _;
     assert!(dictionary.dictionary_id(0, b"device 1").is_some());
     let of_names = Dictionary::table_for(&name).unwrap();
     store.disable_table(&of_names).unwrap();

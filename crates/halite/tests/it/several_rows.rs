@@ -108,7 +108,7 @@ fn outbox_is_complete_after_a_stop_at_each_write() {
         |store, client| {
             let outbox = outbox(tables(store, TABLES).map(|table| client.table(&table)));
             block_on(outbox.send(vec![message("ada>grace", 5, "hello"), message("a>b", 6, "x")]))?;
-            let edits = vec![edit("ada>grace", 7, "bye"), edit("nobody>grace", 8, "bye")];
+            let edits = vec![edit("ada>grace", 7, "bye"), edit("eve>grace", 8, "bye")];
             assert_eq!(block_on(outbox.send(edits))?, [true, false]);
             Ok(())
         },
@@ -268,7 +268,7 @@ fn two_programs_continue_one_job_after_the_same_cursor() {
     assert_eq!(keys(block_on(one.next()).unwrap()), keys(block_on(other.next()).unwrap()));
     let second = keys(block_on(one.next()).unwrap());
     let third = keys(block_on(one.next()).unwrap());
-    // The other one has not moved the cursor, and goes on where it is.
+    // The other one has not moved the cursor, and continues where it is.
     assert_eq!(keys(block_on(other.next()).unwrap()), third);
     assert_ne!(second, third);
     while block_on(one.next()).unwrap().is_some() {}

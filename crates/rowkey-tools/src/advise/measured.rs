@@ -1,4 +1,4 @@
-//! What was measured, for the advice: figures of the documents, which a test finds there.
+//! What was measured, for the advice: results in the documents, which a test finds there.
 
 use super::fit::Data;
 
@@ -55,7 +55,7 @@ static HISTORY: Measured = figure(
     "| history, 50 operations | 0.28, 1.01 |",
 );
 
-/// Returns the figures for a kind of data.
+/// Returns the results for a kind of data.
 pub(super) fn measured(data: Data) -> Vec<&'static Measured> {
     match data {
         Data::Rows => vec![&SYNCED_PUTS, &HISTORY],

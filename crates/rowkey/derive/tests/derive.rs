@@ -55,7 +55,7 @@ struct Hashed {
 #[row_key(crate = "halite_rowkey", table = "points", salt(16, by = "device"))]
 #[row_key(columns = "p SERIES(DOUBLE) FAMILY d OFFSET OF ts")]
 #[row_key(options = "WITH (TTL = 60) SPLIT BY SALT")]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "only its declaration is tested")]
 struct PointKey<'a> {
     device: &'a str,
     #[key(bucket = "1h", desc)]

@@ -130,7 +130,7 @@ fn changed_bytes_are_never_a_token() {
     }
 }
 
-/// A token that somebody made up has the right checksum, and may name any key: what it returns are
+/// A token that a caller made up has the right checksum, and may name any key: what it returns are
 /// rows of its query.
 #[test]
 fn forged_token_stays_in_the_ranges_of_the_query() {
@@ -142,7 +142,8 @@ fn forged_token_stays_in_the_ranges_of_the_query() {
     let mut chance = SeededRng::new(2);
     for _ in 0..500 {
         let mut noise = |most: usize| -> Vec<u8> {
-            (0..chance.below(most)).map(|_| chance.below(256) as u8).collect()
+            let byte = |byte: usize| u8::try_from(byte).expect("below 256");
+            (0..chance.below(most)).map(|_| byte(chance.below(256))).collect()
         };
         let (merge_key, key) = (noise(12), noise(12));
         let mut bytes = vec![2];
