@@ -196,7 +196,8 @@ impl RecipeArgs {
         let before = self.server_processor(backend)?;
         let report = run_bench(recipe, &*application, site, config)?;
         let after = self.server_processor(backend)?;
-        let server_processor = after.zip(before).map(|(after, before)| after - before);
+        let server_processor =
+            after.zip(before).map(|(after, before)| after.saturating_sub(before));
         if self.json {
             let (recipe, target) = (recipe.about().name, &*self.backend.name());
             let (items, server_processor) = (load.items, server_processor);
