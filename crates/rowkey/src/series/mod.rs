@@ -15,7 +15,6 @@
 mod bits;
 mod column;
 mod compaction_filter;
-mod points;
 mod table;
 mod times;
 mod values;
@@ -25,8 +24,7 @@ use std::fmt;
 use bits::{put_varint, take_varint};
 pub use column::{RowPoints, SeriesColumn};
 pub use compaction_filter::SeriesCompactionFilterFactory;
-pub use points::SeriesPoints;
-pub use table::{Measurement, PackResult, Series};
+pub use table::{Measurement, PackResult, Series, SeriesPoints};
 
 /// Maximum points of a packed cell: one for each second of 36 hours. Use shorter buckets instead of
 /// more points.
