@@ -112,7 +112,7 @@ fn decoded(schema: &KeySchema, key: &[u8]) {
     }
 }
 
-/// Checks a token that is damaged after its header, which identifies the schema.
+/// Checks a token that is damaged between its header, which identifies the query, and its checksum.
 fn page(schema: &KeySchema, damaged: &[u8]) {
     if let Ok(token) = PageToken::from_bytes(damaged) {
         assert_eq!(token.to_bytes(), damaged);
@@ -138,7 +138,7 @@ fn page(schema: &KeySchema, damaged: &[u8]) {
         let mut whole = scatter(None).expect("a plan is executable");
         let Some(first) = block_on(whole.next()).expect("the table is readable") else { return };
         let head: Vec<u8> = whole.token_of(&first).to_bytes()[..9].to_vec();
-        let Ok(token) = PageToken::from_bytes(&[&head, damaged].concat()) else { continue };
+        let Ok(token) = PageToken::from_bytes(&with_checksum(&head, damaged)) else { continue };
         let Ok(mut rest) = scatter(Some(&token)) else { continue };
         let mut rows = 0;
         while let Ok(Some(_)) = block_on(rest.next()) {
@@ -146,6 +146,15 @@ fn page(schema: &KeySchema, damaged: &[u8]) {
             assert!(rows <= Rows::COUNT, "a page returns more rows than the table");
         }
     }
+}
+
+/// Returns a token that a caller made up: with the checksum, FNV-1a, of its bytes.
+fn with_checksum(head: &[u8], rest: &[u8]) -> Vec<u8> {
+    let mut bytes = [head, rest].concat();
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    let checksum = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);
+    bytes.extend(checksum.to_be_bytes());
+    bytes
 }
 
 fn packed(cell: &[u8]) {

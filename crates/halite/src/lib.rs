@@ -133,9 +133,10 @@ mod declared_tables;
 #[cfg(feature = "heat")]
 pub mod heat;
 mod pool;
+mod several_rows;
 mod store;
 
-pub use blocking::{BlockingCluster, BlockingRows, BlockingTable, IntoTableName};
+pub use blocking::{BlockingCluster, BlockingRows, BlockingTable, IntoTableName, QueryRows};
 pub use declared_tables::{DeclaredTable, declare_tables};
 #[cfg(feature = "client")]
 pub use halite_client::{
@@ -155,6 +156,7 @@ pub use halite_rowkey_derive::RowKey;
 pub use halite_sql::{self as sql, SqlContext};
 pub use halite_types::key::{to_bytes_binary, to_string_binary};
 pub use halite_types::*;
+pub use several_rows::{FanOut, FanOutJob, FanOutParts, Outbox, OutboxRepair};
 pub use store::{Builder, Store};
 
 /// Opens the store in a directory, or creates one in an empty or new directory, with the default

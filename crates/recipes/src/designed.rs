@@ -35,7 +35,7 @@ pub enum NoFile {}
 /// Tests replace the design by one with a mistake ([`Self::with_design`]), to see the check fail.
 pub struct DesignedRecipe<D: ?Sized, F = NoFile> {
     pub(crate) about: About,
-    pub(crate) tables: &'static str,
+    pub(crate) tables: &'static [&'static str],
     pub(crate) design: fn(&Site) -> Result<Box<D>>,
     pub(crate) application: fn(Box<D>, Opened<F>) -> Box<dyn Application>,
     pub(crate) file: Option<Arc<F>>,
@@ -109,8 +109,8 @@ impl<D: ?Sized + 'static, F: DataFile> Recipe for DesignedRecipe<D, F> {
         self.file.as_ref().map_or(0, |file| file.digest())
     }
 
-    fn statements(&self) -> &'static str {
-        self.tables
+    fn statements(&self) -> String {
+        self.tables.concat()
     }
 
     fn open(&self, site: &Site, load: Load) -> Result<Box<dyn Application>> {

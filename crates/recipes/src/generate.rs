@@ -48,7 +48,7 @@ pub fn generate(
     load: Load,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Generated> {
-    let is_new = declare_tables(&site.cluster, &site.namespace, recipe.statements())?
+    let is_new = declare_tables(&site.cluster, &site.namespace, &recipe.statements())?
         .iter()
         .any(|table| table.created);
     let application = recipe.open(site, load)?;

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::ops::Range;
 
 use anyhow::{Result, ensure};
-use halite::rowkey::PageToken;
+use halite::rowkey::{Page, PageToken};
 
 use crate::recipe::Verified;
 
@@ -23,17 +23,6 @@ pub struct Position {
     pub after: Option<PageToken>,
     /// Number of items of all pages before.
     pub read: usize,
-}
-
-/// Page of a list.
-#[derive(Clone, Debug)]
-pub struct ListPage<T> {
-    /// Items, newest first.
-    pub items: Vec<T>,
-    /// Token for the next page; `None` after the last one.
-    pub next: Option<PageToken>,
-    /// Rows that the table returned for the page.
-    pub examined: u64,
 }
 
 /// Lists of items, newest first.
@@ -53,7 +42,7 @@ pub trait Lists {
         at_ms: Range<i64>,
         limit: usize,
         position: &Position,
-    ) -> Result<ListPage<Self::Item>>;
+    ) -> Result<Page<Self::Item>>;
 
     /// Returns the time of an item, and a number that no other item of the list with this time has.
     fn identity(&self, item: &Self::Item) -> (i64, u64);
@@ -65,7 +54,7 @@ pub type Model<L> = HashMap<<L as Lists>::List, Vec<<L as Lists>::Item>>;
 impl Position {
     /// Returns the position after a page.
     #[must_use]
-    pub fn after<T>(&self, page: &ListPage<T>) -> Self {
+    pub fn after<T>(&self, page: &Page<T>) -> Self {
         Self { after: page.next.clone(), read: self.read + page.items.len() }
     }
 }
@@ -161,7 +150,7 @@ fn read_all<L: Lists + ?Sized>(
 }
 
 /// A page reads the rows that it returns, and no others.
-fn check_cost<T>(list: &impl Debug, page: &ListPage<T>) -> Result<()> {
+fn check_cost<T>(list: &impl Debug, page: &Page<T>) -> Result<()> {
     let (returned, examined) = (page.items.len(), page.examined);
     ensure!(
         examined <= returned as u64,

@@ -99,7 +99,7 @@ pub trait Recipe: Send + Sync {
     fn data_digest(&self) -> u64;
 
     /// Returns the `CREATE TABLE` statements of its tables, without a namespace.
-    fn statements(&self) -> &'static str;
+    fn statements(&self) -> String;
 
     /// Opens the application on the tables of a namespace, and creates those that do not exist.
     ///

@@ -14,8 +14,9 @@ use crate::recipe::{Recipe, Site};
 /// A table that exists with another schema: then none is created. Errors of the cluster and of the
 /// output.
 pub fn init(recipe: &dyn Recipe, site: &Site, out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "{}", recipe.statements().trim())?;
-    let tables = declare_tables(&site.cluster, &site.namespace, recipe.statements())?;
+    let text = recipe.statements();
+    writeln!(out, "{}", text.trim())?;
+    let tables = declare_tables(&site.cluster, &site.namespace, &text)?;
     if tables.iter().any(|table| table.created) {
         // Another program may have dropped filled tables.
         crate::generate::clear(site)?;
@@ -81,7 +82,7 @@ pub fn reset(recipe: &dyn Recipe, site: &Site) -> Result<usize> {
 
 /// Returns the names of the tables of a recipe, without a namespace.
 pub(crate) fn declared_names(recipe: &dyn Recipe) -> Result<Vec<String>> {
-    let declared = statements(recipe.statements())
+    let declared = statements(&recipe.statements())
         .map_err(|error| anyhow!("the statements of {}: {error}", recipe.about().name))?;
     let name = |statement: &Statement| match statement {
         Statement::CreateTable(table) => Some(table.descriptor.name().qualifier().to_owned()),

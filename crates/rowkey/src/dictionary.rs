@@ -147,11 +147,23 @@ impl Dictionary {
         Ok(dictionary)
     }
 
-    /// Loads the entries added by others.
+    /// Loads the entries added by others. A table that does not exist yet has none.
     ///
     /// # Errors
-    /// Errors of the table.
+    /// Errors of the table; `NoSuchTable` if entries of it are known, so that it was dropped.
     pub async fn refresh(&self) -> Result<()> {
+        match self.load().await {
+            Err(error)
+                if error.kind() == ErrorKind::NoSuchTable
+                    && self.lock_state().values.is_empty() =>
+            {
+                Ok(())
+            }
+            loaded => loaded,
+        }
+    }
+
+    async fn load(&self) -> Result<()> {
         for field in 0..self.fields.len() {
             let Some(prefix) = self.row(b'b', field, b"") else { continue };
             let mut rows = self.table.scan(Scan::prefix(prefix.clone()));

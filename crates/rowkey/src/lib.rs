@@ -39,7 +39,7 @@ pub use dictionary::Dictionary;
 pub use error::{KeyError, KeyErrorKind};
 pub use language::LanguageError;
 pub use plan::{KeyQuery, Plan, PlanError, PlanOptions, Predicate};
-pub use scatter::{PageToken, Scatter, ScatterOptions, UndecodableRows};
+pub use scatter::{Page, PageToken, Scatter, ScatterOptions, UndecodableRows};
 pub use schema::{
     Field, FieldId, HashFunction, KeySchema, Order, Profile, SchemaError, Segment, SegmentKind,
 };

@@ -10,6 +10,7 @@ pub use halite_types::{Result, Table};
 
 use crate::error::{KeyError, KeyErrorKind};
 use crate::plan::{KeyQuery, Plan, PlanError, PlanOptions, Predicate};
+pub use crate::scatter::{Page, PageToken};
 use crate::scatter::{Scatter, ScatterOptions};
 use crate::schema::{FieldId, KeySchema};
 use crate::value::{Decimal, Value};
@@ -320,6 +321,19 @@ impl TypedScan {
     pub fn rows(&self, table: Arc<dyn Table>) -> Result<Scatter> {
         let plan = self.plan().map_err(Error::from)?;
         Scatter::new(table, Arc::new(plan), Scan::all(), &ScatterOptions::default(), None)
+    }
+
+    /// Reads the page of a table after the one that ended at `after`; its limit is the query's.
+    ///
+    /// # Errors
+    /// As [`Plan::new`] and [`Page::read`].
+    pub async fn read_page(
+        &self,
+        table: Arc<dyn Table>,
+        after: Option<&PageToken>,
+    ) -> Result<Page> {
+        let plan = Arc::new(self.plan().map_err(Error::from)?);
+        Page::read(table, plan, Scan::all(), &ScatterOptions::default(), after).await
     }
 }
 

@@ -1,6 +1,8 @@
 //! Row returned by a read: its cells in comparator order.
 
 use crate::cell::{CellIter, CellRef, Cells};
+use crate::error::{Error, Result};
+use crate::key::to_string_binary;
 
 /// Cells of one row, newest version of a column first; empty if the row does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,6 +70,33 @@ impl Row {
     /// Returns the newest returned value of a column.
     pub fn value(&self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>) -> Option<&[u8]> {
         self.cell(family, qualifier).map(|cell| cell.value())
+    }
+
+    /// Returns the newest returned value of a column as text, in which invalid UTF-8 is replaced.
+    pub fn text(&self, family: impl AsRef<[u8]>, qualifier: impl AsRef<[u8]>) -> Option<String> {
+        let value = self.value(family, qualifier)?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    }
+
+    /// Returns the newest returned value of a column of `N` bytes, as numbers have.
+    ///
+    /// # Errors
+    /// `Corrupt` for a value of another length.
+    pub fn array<const N: usize>(
+        &self,
+        family: impl AsRef<[u8]>,
+        qualifier: impl AsRef<[u8]>,
+    ) -> Result<Option<[u8; N]>> {
+        let Some(cell) = self.cell(family, qualifier) else { return Ok(None) };
+        cell.value().try_into().map(Some).map_err(|_| {
+            Error::corrupt(format!(
+                "row {}, column {}:{}: the value has {} bytes instead of {N}",
+                to_string_binary(cell.row()),
+                to_string_binary(cell.family()),
+                to_string_binary(cell.qualifier()),
+                cell.value().len()
+            ))
+        })
     }
 }
 

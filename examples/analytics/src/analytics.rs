@@ -27,11 +27,8 @@ pub struct Analytics {
 
 impl Analytics {
     /// Opens the tables of a namespace, and creates those that do not exist.
-    ///
-    /// # Errors
-    /// As [`declare_tables`].
     pub fn open(cluster: &BlockingCluster, namespace: &str) -> Result<Self> {
-        declare_tables(cluster, namespace, TABLES)?;
+        declare_tables(cluster, namespace, &TABLES.concat())?;
         let table = |name: &str| cluster.table(&format!("{namespace}:{name}"));
         Ok(Self {
             user_days: table(UserDayKey::TABLE)?,
@@ -51,11 +48,11 @@ impl Analytics {
     /// [`BlockingTable::batch`].
     pub fn record(&self, events: &[Event]) -> Result<Vec<bool>> {
         events.iter().try_for_each(Event::check)?;
-        let writes = events.iter().map(Event::once).collect::<Result<Vec<RowOp>>>()?;
+        let writes = events.iter().map(Event::once).collect::<Result<_>>()?;
         let (mut is_new, mut aggregates) =
             (Vec::with_capacity(events.len()), Aggregates::default());
-        for (event, result) in events.iter().zip(self.user_days.batch(writes)?) {
-            is_new.push(result?.processed);
+        for (event, result) in events.iter().zip(self.user_days.apply_all(writes)?) {
+            is_new.push(result.processed);
             if is_new.last() == Some(&true) {
                 aggregates.add(event);
             }
@@ -67,9 +64,6 @@ impl Analytics {
     }
 
     /// Returns `true` if an event was recorded.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::get`].
     pub fn is_recorded(&self, event: &Event) -> Result<bool> {
         let get = Get::new(event.user_day_key()?).column(EVENTS, event.column().to_vec());
         self.user_days.exists(get)
@@ -100,7 +94,7 @@ impl Analytics {
         let increment = |(kind, at_ms, number)| {
             Ok(self.counters.increment(&counter_name(kind, at_ms)?, number))
         };
-        write(&self.minutes, numbers.map(increment).collect::<Result<_>>()?)
+        self.minutes.apply_all(numbers.map(increment).collect::<Result<_>>()?).map(drop)
     }
 }
 
@@ -119,14 +113,7 @@ pub(crate) fn contribute(
             .try_for_each(|one| table.contribute(&one.column(), operator, &one.value));
     }
     let op = |one: &Contribution| one.column().contribution(operator, &one.value);
-    write(table, contributions.iter().map(op).collect::<Result<_>>()?)
-}
-
-fn write(table: &BlockingTable, ops: Vec<RowOp>) -> Result<()> {
-    if ops.is_empty() {
-        return Ok(());
-    }
-    table.batch(ops)?.into_iter().try_for_each(|result| result.map(drop))
+    table.apply_all(contributions.iter().map(op).collect::<Result<_>>()?).map(drop)
 }
 
 impl Event {

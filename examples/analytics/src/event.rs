@@ -16,7 +16,6 @@ pub struct Event {
     pub user: u32,
     /// Time in milliseconds since 1970, 0 or more.
     pub at_ms: i64,
-    /// Kind.
     pub kind: Kind,
 }
 
@@ -25,13 +24,9 @@ pub struct Event {
 pub enum Kind {
     /// The user signed up; the day is that of their cohort.
     Join,
-    /// The user came back.
     Login,
-    /// The user viewed an item.
     View,
-    /// The user put it into the cart.
     Cart,
-    /// The user paid.
     Pay,
 }
 

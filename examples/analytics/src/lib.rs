@@ -6,7 +6,6 @@
 //! reads, and `repair.rs` compares the aggregates with the events. The code uses the public API
 //! only.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 mod aggregates;
 mod analytics;

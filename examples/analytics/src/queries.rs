@@ -2,13 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use halite::rowkey::typed::{Days, TsMillis};
-use halite::rowkey::{Plan, Scatter, ScatterOptions};
-use halite::{
-    Bitmap, BlockingTable, Error, Filter, Get, Hll, Result, Row, Scan, block_on, to_string_binary,
-};
+use halite::{Bitmap, Filter, Get, Hll, Result, Row, Scan};
 
 use crate::Kind;
 use crate::aggregates::USERS;
@@ -51,15 +47,11 @@ pub struct Retention {
     pub joined: u64,
     /// Those of them who logged in on the other day.
     pub returned: u64,
-    /// Rows that were read.
     pub examined: u64,
 }
 
 impl Analytics {
     /// Returns the logins of a user on a day.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::get`].
     pub fn logins(&self, user: u32, day: Days) -> Result<Logins> {
         let row = self.user_days.get(Get::new(UserDayKey { day, user }.encode()?))?;
         let events = || row.iter().filter(|cell| cell.family() == EVENTS.as_bytes());
@@ -67,29 +59,20 @@ impl Analytics {
         Ok(Logins {
             counted: i64::try_from(logins.count()).unwrap_or(i64::MAX),
             examined: events().count() as u64,
-            aggregated: row.value(NUMBERS, LOGINS).map_or(Ok(0), number)?,
+            aggregated: number(&row, LOGINS)?,
         })
     }
 
     /// Returns the users of a day exactly: a row for each of them is read.
-    ///
-    /// # Errors
-    /// As [`Scatter::next`].
     pub fn exact_users(&self, day: Days) -> Result<ActiveUsers> {
         let scan = Scan::all().family(EVENTS).filter(Filter::FirstKeyOnly);
-        let (mut users, plan) = (0.0, UserDayKey::scan().day(day).plan()?);
-        let examined = read(&self.user_days, plan, scan, |_| {
-            users += 1.0;
-            Ok(())
-        })?;
-        Ok(ActiveUsers { users, examined })
+        let mut rows = self.user_days.query(UserDayKey::scan().day(day).plan()?, scan)?;
+        let users = rows.try_fold(0.0, |users, row| row.map(|_| users + 1.0))?;
+        Ok(ActiveUsers { users, examined: rows.examined() })
     }
 
     /// Returns the estimated users of each hour between two times (the second exclusive) that has
     /// any, by the start of the hour.
-    ///
-    /// # Errors
-    /// As [`Scatter::next`].
     pub fn hourly_users(&self, at_ms: Range<i64>) -> Result<BTreeMap<i64, f64>> {
         let (hours, _) = self.sketches(at_ms)?;
         Ok(hours.into_iter().map(|(hour, users)| (hour, users.estimate())).collect())
@@ -97,9 +80,6 @@ impl Analytics {
 
     /// Returns the estimated users between two whole hours (the second exclusive): those of a day
     /// are the union of its hours, and not their sum.
-    ///
-    /// # Errors
-    /// As [`Scatter::next`].
     pub fn estimated_users(&self, at_ms: Range<i64>) -> Result<ActiveUsers> {
         let (hours, examined) = self.sketches(at_ms)?;
         let mut all = Hll::default();
@@ -110,36 +90,31 @@ impl Analytics {
     fn sketches(&self, at_ms: Range<i64>) -> Result<(BTreeMap<i64, Hll>, u64)> {
         let plan = HourKey::scan().shard(shards()).ts(times(&at_ms)).unordered().plan()?;
         let mut hours: BTreeMap<i64, Hll> = BTreeMap::new();
-        let examined = read(&self.hours, plan, Scan::all(), |row| {
+        let mut rows = self.hours.query(plan, Scan::all())?;
+        for row in &mut rows {
+            let row = row?;
             let users = Hll::from_bytes(row.value(USERS, USERS).unwrap_or_default())?;
             hours.entry(HourKey::decode(row.key())?.ts.0).or_default().merge(&users);
-            Ok(())
-        })?;
-        Ok((hours, examined))
+        }
+        Ok((hours, rows.examined()))
     }
 
     /// Returns the number of events of each minute and kind between two times (the second
     /// exclusive).
-    ///
-    /// # Errors
-    /// As [`Scatter::next`].
     pub fn board(&self, at_ms: Range<i64>) -> Result<Board> {
         let plan = MinuteKey::scan().shard(shards()).ts(times(&at_ms)).unordered().plan()?;
         let mut counts = BTreeMap::new();
-        let examined = read(&self.minutes, plan, Scan::all(), |row| {
+        let mut rows = self.minutes.query(plan, Scan::all())?;
+        for row in &mut rows {
+            let row = row?;
             let key = MinuteKey::decode(row.key())?;
             let kind = Kind::from_name(key.kind.as_bytes())?;
-            *counts.entry((key.ts.0, kind)).or_default() +=
-                number(row.value(NUMBERS, NUMBERS).unwrap_or_default())?;
-            Ok(())
-        })?;
-        Ok(Board { counts, examined })
+            *counts.entry((key.ts.0, kind)).or_default() += number(&row, NUMBERS)?;
+        }
+        Ok(Board { counts, examined: rows.examined() })
     }
 
     /// Returns how many users who signed up on a day logged in on another one.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::get_all`].
     pub fn retention(&self, joined: Days, day: Days) -> Result<Retention> {
         let cohort = self.users(Kind::Join, joined)?;
         let active = self.users(Kind::Login, day)?;
@@ -152,9 +127,6 @@ impl Analytics {
 
     /// Returns how many users did the first step on a day, how many of them also the second, and so
     /// on.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::get_all`].
     pub fn funnel(&self, day: Days, steps: &[Kind]) -> Result<Vec<u64>> {
         let mut left: Option<Vec<Bitmap>> = None;
         let mut counts = Vec::with_capacity(steps.len());
@@ -186,24 +158,7 @@ fn times(at_ms: &Range<i64>) -> Range<TsMillis> {
     TsMillis(at_ms.start)..TsMillis(at_ms.end)
 }
 
-/// Reads the rows of a plan. Returns their number.
-pub(crate) fn read(
-    table: &BlockingTable,
-    plan: Plan,
-    scan: Scan,
-    mut visit: impl FnMut(&Row) -> Result<()>,
-) -> Result<u64> {
-    let (table, options) = (Arc::clone(table.inner()), ScatterOptions::default());
-    let mut rows = Scatter::new(table, Arc::new(plan), scan, &options, None)?;
-    while let Some(row) = block_on(rows.next())? {
-        visit(&row)?;
-    }
-    Ok(rows.examined())
-}
-
-fn number(value: &[u8]) -> Result<i64> {
-    value.try_into().map(i64::from_be_bytes).map_err(|_| {
-        let value = to_string_binary(value);
-        Error::corrupt(format!("a counter is {value}, and not a number of 8 bytes"))
-    })
+/// Returns the number in a column; 0 without one.
+fn number(row: &Row, column: &str) -> Result<i64> {
+    Ok(row.array(NUMBERS, column)?.map_or(0, i64::from_be_bytes))
 }

@@ -6,7 +6,6 @@ use halite::{BlockingTable, Get, MergeOperator, Result, Scan};
 use crate::aggregates::{Aggregates, Contribution, USERS};
 use crate::analytics::{Analytics, EVENTS, contribute};
 use crate::key::{UserDayKey, counter_name};
-use crate::queries::read;
 use crate::{Event, Kind};
 
 /// Rows compared at once.
@@ -17,19 +16,16 @@ impl Analytics {
     /// Returns the number of aggregated cells that were not right. Call it after a writer has
     /// stopped; others must not record events of these days meanwhile, since an event that is
     /// recorded and not counted yet would be counted twice.
-    ///
-    /// # Errors
-    /// As [`Self::record`].
     pub fn repair(&self, first: Days) -> Result<u64> {
         let mut expected = Aggregates::default();
         let plan = UserDayKey::scan().day(first..).unordered().plan()?;
-        read(&self.user_days, plan, Scan::all().family(EVENTS), |row| {
+        for row in self.user_days.query(plan, Scan::all().family(EVENTS))? {
+            let row = row?;
             let UserDayKey { day, user } = UserDayKey::decode(row.key())?;
-            for cell in row {
+            for cell in &row {
                 expected.add(&Event::from_cell(user, day, cell.qualifier(), cell.value())?);
             }
-            Ok(())
-        })?;
+        }
         Ok(self.repair_minutes(&expected)?
             + repair_users(&self.hours, MergeOperator::Hll, &expected.hours()?)?
             + repair_users(&self.days, MergeOperator::Bitmap, &expected.days()?)?)

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use halite::rowkey::KeyBuf;
 use halite::rowkey::typed::TsMillis;
 use halite::{
-    BlockingCluster, BlockingTable, CheckAndMutate, Error, Get, MergeOperator, MergedColumn, Put,
-    Result, RowOp, declare_tables,
+    BlockingCluster, BlockingTable, CheckAndMutate, Get, MergeOperator, MergedColumn, Put, Result,
+    RowOp, declare_tables,
 };
 
 use crate::key::{EventKey, ItemKey, ModelKey, TABLES, UserKey};
@@ -31,9 +31,7 @@ const DAY_MS: i64 = 86_400_000;
 pub struct Behavior {
     /// Number that no other event of the user in this millisecond has.
     pub id: u64,
-    /// User.
     pub user: u64,
-    /// Item.
     pub item: u64,
     /// Time in milliseconds since 1970, 0 or more.
     pub at_ms: i64,
@@ -52,11 +50,8 @@ pub struct Features {
 
 impl Features {
     /// Opens the tables of a namespace, and creates those that do not exist.
-    ///
-    /// # Errors
-    /// As [`declare_tables`].
     pub fn open(cluster: &BlockingCluster, namespace: &str) -> Result<Self> {
-        declare_tables(cluster, namespace, TABLES)?;
+        declare_tables(cluster, namespace, &TABLES.concat())?;
         let table = |name: &str| cluster.table(&format!("{namespace}:{name}"));
         Ok(Self {
             users: table(UserKey::TABLE)?,
@@ -68,14 +63,12 @@ impl Features {
 
     /// Writes vectors of a version, beside those that readers use. Versions count up by one from 1.
     /// Writing vectors again has no effect.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::batch`].
     pub fn write_vectors(&self, version: u32, vectors: &[Vector]) -> Result<()> {
         let is_user = |vector: &&Vector| matches!(vector.of, Entity::User(_));
         let write_all = |table: &BlockingTable, is_wanted: &dyn Fn(&&Vector) -> bool| {
             let wanted = vectors.iter().filter(|vector| is_wanted(vector));
-            write(table, wanted.map(|vector| vector.write(version)).collect::<Result<_>>()?)
+            let ops = wanted.map(|vector| vector.write(version)).collect::<Result<_>>()?;
+            table.apply_all(ops).map(drop)
         };
         write_all(&self.users, &|vector| is_user(vector))?;
         write_all(&self.items, &|vector| !is_user(vector))
@@ -83,9 +76,6 @@ impl Features {
 
     /// Makes readers use a version, when all of its vectors have been written. From then on every
     /// reader finds these. A version that is not newer than the one in use has no effect.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::check_and_mutate`].
     pub fn switch_to(&self, version: u32) -> Result<()> {
         let row = ModelKey { name: NAME }.encode()?.to_vec();
         let put = Put::new(row.clone()).add(MODEL, VERSION, version.to_be_bytes());
@@ -107,28 +97,19 @@ impl Features {
     }
 
     /// Returns the version that readers use; 0 before the first.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::get`].
     pub fn version(&self) -> Result<u32> {
         let row = self.models.get(Get::new(ModelKey { name: NAME }.encode()?))?;
-        let Some(value) = row.value(MODEL, VERSION) else { return Ok(0) };
-        value.try_into().map(u32::from_be_bytes).map_err(|_| {
-            Error::corrupt(format!("the version of the vectors has {} bytes, not 4", value.len()))
-        })
+        Ok(row.array(MODEL, VERSION)?.map_or(0, u32::from_be_bytes))
     }
 
     /// Records behavior, and counts the clicks of items. One that was recorded before counts once.
     /// A writer that stops between the two leaves clicks that are not counted, which
     /// [`Self::repair`] completes.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::batch`].
     pub fn record(&self, behavior: &[Behavior]) -> Result<()> {
-        let writes = behavior.iter().map(Behavior::once).collect::<Result<Vec<RowOp>>>()?;
+        let writes = behavior.iter().map(Behavior::once).collect::<Result<_>>()?;
         let mut clicks = BTreeMap::new();
-        for (one, result) in behavior.iter().zip(self.events.batch(writes)?) {
-            if result?.processed && one.kind == CLICK {
+        for (one, result) in behavior.iter().zip(self.events.apply_all(writes)?) {
+            if result.processed && one.kind == CLICK {
                 *clicks.entry((one.item, one.day())).or_default() += 1;
             }
         }
@@ -136,9 +117,6 @@ impl Features {
     }
 
     /// Returns `true` if an event was recorded.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::get`].
     pub fn is_recorded(&self, behavior: &Behavior) -> Result<bool> {
         self.events.exists(Get::new(behavior.key()?))
     }
@@ -150,15 +128,8 @@ impl Features {
             let column = MergedColumn::new(row, CLICKS, day.to_be_bytes().to_vec());
             column.contribution(MergeOperator::Sum, &number.to_be_bytes())
         };
-        write(&self.items, clicks.iter().map(add).collect::<Result<_>>()?)
+        self.items.apply_all(clicks.iter().map(add).collect::<Result<_>>()?).map(drop)
     }
-}
-
-fn write(table: &BlockingTable, ops: Vec<RowOp>) -> Result<()> {
-    if ops.is_empty() {
-        return Ok(());
-    }
-    table.batch(ops)?.into_iter().try_for_each(|result| result.map(drop))
 }
 
 impl Behavior {

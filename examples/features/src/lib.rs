@@ -5,7 +5,6 @@
 //! `queries.rs` reads, and `repair.rs` compares the clicks with the events. The code uses the
 //! public API only.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 mod features;
 mod key;
@@ -15,5 +14,5 @@ mod vector;
 
 pub use features::{Behavior, Features};
 pub use key::{EventKey, ItemKey, ModelKey, TABLES, UserKey};
-pub use queries::{ItemFeatures, Ranking, Recent};
+pub use queries::{ItemFeatures, Ranking};
 pub use vector::{Entity, Vector};

@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let recent = features.recent(USER, 3)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "last behavior, from {} rows", recent.examined)?;
-    for Behavior { item, at_ms, kind, .. } in recent.behavior {
+    for Behavior { item, at_ms, kind, .. } in recent.items {
         writeln!(out, "  second {:>2}  {kind} of item {item}", (at_ms - T0) / 1_000)?;
     }
     Ok(store.close()?)

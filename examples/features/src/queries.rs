@@ -1,9 +1,7 @@
 //! Reads: everything that a ranking needs, and what a user did last.
 
-use std::sync::Arc;
-
-use halite::rowkey::{Plan, Scatter, ScatterOptions};
-use halite::{BlockingTable, Error, Get, Result, Row, Scan, block_on};
+use halite::rowkey::Page;
+use halite::{Error, Get, Result, Row};
 
 use crate::features::{Behavior, CLICKS, EVENTS, Features, ITEM, KIND};
 use crate::key::EventKey;
@@ -15,7 +13,6 @@ const MAX_ATTEMPTS: usize = 10;
 /// Features of a user and of the items to rank for them, all of one version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ranking {
-    /// Version of the vectors.
     pub version: u32,
     /// Vector of the user; `None` for one without, as a new one.
     pub user: Option<Vec<f32>>,
@@ -26,7 +23,6 @@ pub struct Ranking {
 /// Features of an item.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ItemFeatures {
-    /// Item.
     pub item: u64,
     /// Vector; `None` for an item without, as a new one.
     pub vector: Option<Vec<f32>>,
@@ -34,21 +30,9 @@ pub struct ItemFeatures {
     pub clicks: Vec<(i32, i64)>,
 }
 
-/// What a user did last, newest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recent {
-    /// Events.
-    pub behavior: Vec<Behavior>,
-    /// Rows that the table returned for them.
-    pub examined: u64,
-}
-
 impl Features {
     /// Returns what is needed to rank items for a user: one row of the user and one of each item,
     /// in one request for each server.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::get_all`].
     pub fn ranking(&self, user: u64, items: &[u64]) -> Result<Ranking> {
         let mut version = self.version()?;
         for _ in 0..MAX_ATTEMPTS {
@@ -85,32 +69,10 @@ impl Features {
     }
 
     /// Returns what a user did last: one range, of as many rows as are returned.
-    ///
-    /// # Errors
-    /// As [`Scatter::next`].
-    pub fn recent(&self, user: u64, limit: usize) -> Result<Recent> {
-        let mut recent = Recent::default();
-        let plan = EventKey::scan().user(user).limit(limit).plan()?;
-        recent.examined = read(&self.events, plan, |row| {
-            recent.behavior.push(behavior(row)?);
-            Ok(())
-        })?;
-        Ok(recent)
+    pub fn recent(&self, user: u64, limit: usize) -> Result<Page<Behavior>> {
+        let newest = EventKey::scan().user(user).limit(limit);
+        self.events.page(newest.plan()?, None)?.try_map(|row| behavior(&row))
     }
-}
-
-/// Reads the rows of a plan. Returns their number.
-pub(crate) fn read(
-    table: &BlockingTable,
-    plan: Plan,
-    mut visit: impl FnMut(&Row) -> Result<()>,
-) -> Result<u64> {
-    let (table, options) = (Arc::clone(table.inner()), ScatterOptions::default());
-    let mut rows = Scatter::new(table, Arc::new(plan), Scan::all(), &options, None)?;
-    while let Some(row) = block_on(rows.next())? {
-        visit(&row)?;
-    }
-    Ok(rows.examined())
 }
 
 /// Returns the clicks in a row of `item_features`.
@@ -126,10 +88,7 @@ pub(crate) fn clicks(row: &Row) -> Result<Vec<(i32, i64)>> {
 /// Returns the event of a row.
 pub(crate) fn behavior(row: &Row) -> Result<Behavior> {
     let EventKey { user, ts, id } = EventKey::decode(row.key())?;
-    let item = row.value(EVENTS, ITEM).unwrap_or_default();
-    let item = item.try_into().map(u64::from_be_bytes).map_err(|_| {
-        Error::corrupt(format!("the item of an event has {} bytes, not 8", item.len()))
-    })?;
-    let kind = String::from_utf8_lossy(row.value(EVENTS, KIND).unwrap_or_default()).into_owned();
+    let item = row.array(EVENTS, ITEM)?.map(u64::from_be_bytes).unwrap_or_default();
+    let kind = row.text(EVENTS, KIND).unwrap_or_default();
     Ok(Behavior { id, user, item, at_ms: ts.0, kind })
 }

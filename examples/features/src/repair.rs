@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use halite::rowkey::typed::TsMillis;
-use halite::{Get, Result};
+use halite::{Get, Result, Scan};
 
 use crate::features::{CLICK, CLICKS, Features};
 use crate::key::EventKey;
-use crate::queries::{behavior, clicks, read};
+use crate::queries::{behavior, clicks};
 use crate::vector::Entity;
 
 /// Milliseconds of a day.
@@ -18,20 +18,16 @@ impl Features {
     /// what is missing. Returns the number of counters that were not right. Call it after a writer
     /// has stopped; others must not record clicks of these days meanwhile, since a click that is
     /// recorded and not counted yet would be counted twice. The scan reads the whole table.
-    ///
-    /// # Errors
-    /// As [`Self::record`].
     pub fn repair(&self, first_day: i32) -> Result<u64> {
         let mut expected: BTreeMap<(u64, i32), i64> = BTreeMap::new();
         let first = TsMillis(i64::from(first_day) * DAY_MS);
         let plan = EventKey::scan().ts(first..).unordered().plan()?;
-        read(&self.events, plan, |row| {
-            let event = behavior(row)?;
+        for row in self.events.query(plan, Scan::all())? {
+            let event = behavior(&row?)?;
             if event.kind == CLICK {
                 *expected.entry((event.item, event.day())).or_default() += 1;
             }
-            Ok(())
-        })?;
+        }
         let mut missing = BTreeMap::new();
         let items: BTreeSet<u64> = expected.keys().map(|(item, _)| *item).collect();
         for item in items {

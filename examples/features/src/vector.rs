@@ -22,9 +22,7 @@ pub enum Entity {
 /// Vector of a user or an item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vector {
-    /// Whose it is.
     pub of: Entity,
-    /// Its numbers.
     pub values: Vec<f32>,
 }
 

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use halite::rowkey::{Plan, Scatter, ScatterOptions};
 use halite::{
-    BlockingCluster, BlockingTable, Delete, Get, Put, Result, Row, RowOp, Scan, ShardedCounters,
-    block_on, declare_tables,
+    BlockingCluster, BlockingTable, Delete, FanOut, Get, Put, Result, RowOp, Scan, ShardedCounters,
+    declare_tables,
 };
 
 use crate::key::{
@@ -14,6 +13,8 @@ use crate::key::{
     TABLES, TimelineKey,
 };
 
+/// Family of posts.
+pub(crate) const POSTS: &str = "p";
 /// Family of the rows of `follows` and `followers`, and of celebrities; their column says whether
 /// posts are pulled.
 pub(crate) const FOLLOWS: &str = "f";
@@ -35,7 +36,8 @@ pub struct Options {
 #[derive(Clone)]
 pub struct Feed {
     pub(crate) posts: BlockingTable,
-    pub(crate) outbox: BlockingTable,
+    /// Posts that have not reached all timelines yet.
+    pub(crate) outbox: FanOut,
     pub(crate) follows: BlockingTable,
     pub(crate) followers: BlockingTable,
     pub(crate) timeline: BlockingTable,
@@ -54,15 +56,12 @@ impl Default for Options {
 
 impl Feed {
     /// Opens the tables of a namespace, and creates those that do not exist.
-    ///
-    /// # Errors
-    /// As [`declare_tables`].
     pub fn open(cluster: &BlockingCluster, namespace: &str, options: Options) -> Result<Self> {
-        declare_tables(cluster, namespace, TABLES)?;
+        declare_tables(cluster, namespace, &TABLES.concat())?;
         let table = |name: &str| cluster.table(&format!("{namespace}:{name}"));
         Ok(Self {
             posts: table(PostKey::TABLE)?,
-            outbox: table(OutboxKey::TABLE)?,
+            outbox: FanOut::new(table(OutboxKey::TABLE)?.inner().clone(), POSTS),
             follows: table(FollowKey::TABLE)?,
             followers: table(FollowerKey::TABLE)?,
             timeline: table(TimelineKey::TABLE)?,
@@ -76,9 +75,6 @@ impl Feed {
 
     /// Makes a user follow an author, and puts the author's newest posts into the timeline. The
     /// user follows when that is done: a writer that stops before leaves one who does not follow.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::put`].
     pub fn follow(&self, follower: u64, author: u64) -> Result<()> {
         let row = FollowerKey { author, follower }.encode()?;
         self.followers.put(Put::new(row).add(FOLLOWS, PULLED, flag(false)))?;
@@ -99,26 +95,20 @@ impl Feed {
 
     /// Ends that a user follows an author. The posts remain in the timeline, where readers leave
     /// them out.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::delete`].
     pub fn unfollow(&self, follower: u64, author: u64) -> Result<()> {
         self.follows.delete(Delete::new(FollowKey { follower, author }.encode()?))?;
         self.followers.delete(Delete::new(FollowerKey { author, follower }.encode()?))
     }
 
     /// Returns whom a user follows, and whether their posts are pulled.
-    ///
-    /// # Errors
-    /// As [`Scatter::next`].
     pub fn follows(&self, follower: u64) -> Result<BTreeMap<u64, bool>> {
-        let mut authors = BTreeMap::new();
-        read(&self.follows, FollowKey::scan().follower(follower).plan()?, |row| {
+        let plan = FollowKey::scan().follower(follower).plan()?;
+        let author = |row: Result<halite::Row>| {
+            let row = row?;
             let is_pulled = row.value(FOLLOWS, PULLED) == Some(&flag(true));
-            authors.insert(FollowKey::decode(row.key())?.author, is_pulled);
-            Ok(())
-        })?;
-        Ok(authors)
+            Ok((FollowKey::decode(row.key())?.author, is_pulled))
+        };
+        self.follows.query(plan, Scan::all())?.map(author).collect()
     }
 
     /// Returns whether all followers of an author pull their posts; `None` for one who is no
@@ -131,12 +121,9 @@ impl Feed {
     /// Puts the newest posts of an author into a timeline.
     fn backfill(&self, owner: u64, author: u64) -> Result<()> {
         let plan = PostKey::scan().author(author).limit(self.options.backfill).plan()?;
-        let mut puts = Vec::new();
-        read(&self.posts, plan, |row| {
-            puts.push(pushed(owner, &PostKey::decode(row.key())?)?);
-            Ok(())
-        })?;
-        write(&self.timeline, puts)
+        let posts = self.posts.query(plan, Scan::all())?;
+        let puts = posts.map(|row| pushed(owner, &PostKey::decode(row?.key())?));
+        self.timeline.apply_all(puts.collect::<Result<_>>()?).map(drop)
     }
 }
 
@@ -149,25 +136,4 @@ pub(crate) fn flag(is_set: bool) -> [u8; 1] {
 pub(crate) fn pushed(owner: u64, post: &PostKey) -> Result<RowOp> {
     let row = TimelineKey { owner, ts: post.ts, id: post.id }.encode()?;
     Ok(Put::new(row).add("t", "a", post.author.to_be_bytes()).into())
-}
-
-pub(crate) fn write(table: &BlockingTable, ops: Vec<RowOp>) -> Result<()> {
-    if ops.is_empty() {
-        return Ok(());
-    }
-    table.batch(ops)?.into_iter().try_for_each(|result| result.map(drop))
-}
-
-/// Reads the rows of a plan. Returns their number.
-pub(crate) fn read(
-    table: &BlockingTable,
-    plan: Plan,
-    mut visit: impl FnMut(&Row) -> Result<()>,
-) -> Result<u64> {
-    let (table, options) = (Arc::clone(table.inner()), ScatterOptions::default());
-    let mut rows = Scatter::new(table, Arc::new(plan), Scan::all(), &options, None)?;
-    while let Some(row) = block_on(rows.next())? {
-        visit(&row)?;
-    }
-    Ok(rows.examined())
 }

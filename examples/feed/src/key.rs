@@ -7,69 +7,28 @@ use halite::rowkey::typed::TsMillis;
 pub(crate) const SHARDS: u8 = 8;
 
 /// The tables. Who follows whom is stored in both directions: readers ask whom a user follows, and
-/// writers by whom they are followed. `like_counts` has the rows of sharded counters.
-pub const TABLES: &str = "
-CREATE TABLE posts (
-  text STRING FAMILY p QUALIFIER t NOT NULL,
-  ROW KEY (SALT(16 BY author), author U64, ts TIMESTAMP DESC, id U64)
-) WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
-  WITH QUERIES (of_author: author = ? ORDER BY ts DESC LIMIT 20)
-  SPLIT BY SALT;
-
-CREATE TABLE outbox (
-  text STRING FAMILY p QUALIFIER t NOT NULL,
-  reached U64 FAMILY p QUALIFIER r,
-  ROW KEY (SALT(16 BY author), author U64, ts TIMESTAMP DESC, id U64)
-) WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
-  SPLIT BY SALT;
-
-CREATE TABLE follows (
-  pulled BOOL FAMILY f QUALIFIER p NOT NULL,
-  ROW KEY (SALT(16 BY follower), follower U64, author U64)
-) WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
-  WITH QUERIES (of_user: follower = ?)
-  SPLIT BY SALT;
-
-CREATE TABLE followers (
-  pulled BOOL FAMILY f QUALIFIER p NOT NULL,
-  ROW KEY (SALT(16 BY author), author U64, follower U64)
-) WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
-  WITH QUERIES (of_author: author = ?)
-  SPLIT BY SALT;
-
-CREATE TABLE timeline (
-  author U64 FAMILY t QUALIFIER a NOT NULL,
-  ROW KEY (SALT(16 BY owner), owner U64, ts TIMESTAMP DESC, id U64)
-) WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF', TTL = 7776000)
-  WITH QUERIES (page: owner = ? ORDER BY ts DESC LIMIT 20)
-  SPLIT BY SALT;
-
-CREATE TABLE likes (
-  at TIMESTAMP FAMILY l QUALIFIER a NOT NULL,
-  ROW KEY (SALT(16 BY post), post U64, user U64)
-) WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
-  WITH QUERIES (of_post: post = ?)
-  SPLIT BY SALT;
-
-CREATE TABLE like_counts (
-  count I64 COUNTER FAMILY n QUALIFIER n,
-  ROW KEY (shard U8, post U64)
-) WITH (MERGE = 'SUM', DATA_BLOCK_ENCODING = 'FAST_DIFF')
-  WITH QUERIES (of_post: shard = ? AND post = ?)
-  SPLIT AT (x'01', x'02', x'03', x'04', x'05', x'06', x'07');
-
-CREATE TABLE celebrities (
-  pulled BOOL FAMILY c QUALIFIER p NOT NULL,
-  ROW KEY (SALT(16 BY author), author U64)
-) WITH QUERIES (of_author: author = ?)
-  SPLIT BY SALT;
-";
+/// writers by whom they are followed.
+pub const TABLES: &[&str] = &[
+    PostKey::CREATE_TABLE,
+    OutboxKey::CREATE_TABLE,
+    FollowKey::CREATE_TABLE,
+    FollowerKey::CREATE_TABLE,
+    TimelineKey::CREATE_TABLE,
+    LikeKey::CREATE_TABLE,
+    LikeCountKey::CREATE_TABLE,
+    CelebrityKey::CREATE_TABLE,
+];
 
 /// Key of `posts`: an author and their posts, newest first.
 #[derive(Clone, Debug, PartialEq, RowKey)]
-#[row_key(table = "posts", salt(16, by = "author"))]
+#[row_key(
+    table = "posts",
+    salt(16, by = "author"),
+    columns = "text STRING FAMILY p QUALIFIER t NOT NULL",
+    options = "WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
+      WITH QUERIES (of_author: author = ? ORDER BY ts DESC LIMIT 20) SPLIT BY SALT"
+)]
 pub struct PostKey {
-    /// Author.
     pub author: u64,
     /// Time.
     #[key(desc)]
@@ -78,108 +37,104 @@ pub struct PostKey {
     pub id: u64,
 }
 
-/// Key of `outbox`: posts that have not reached all timelines yet.
+/// Key of `outbox`: posts that have not reached all timelines yet, as the jobs of a
+/// [`halite::FanOut`].
 #[derive(Clone, Debug, PartialEq, RowKey)]
-#[row_key(table = "outbox", salt(16, by = "author"))]
+#[row_key(
+    table = "outbox",
+    salt(16, by = "author"),
+    columns = "text STRING FAMILY p QUALIFIER p NOT NULL, reached BYTES FAMILY p QUALIFIER c",
+    options = "WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF') SPLIT BY SALT"
+)]
 pub struct OutboxKey {
-    /// Author.
     pub author: u64,
     /// Time.
     #[key(desc)]
     pub ts: TsMillis,
-    /// Post.
     pub id: u64,
 }
 
 /// Key of `follows`: a user and whom they follow.
 #[derive(Clone, Debug, PartialEq, RowKey)]
-#[row_key(table = "follows", salt(16, by = "follower"))]
+#[row_key(
+    table = "follows",
+    salt(16, by = "follower"),
+    columns = "pulled BOOL FAMILY f QUALIFIER p NOT NULL",
+    options = "WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
+      WITH QUERIES (of_user: follower = ?) SPLIT BY SALT"
+)]
 pub struct FollowKey {
-    /// User who follows.
     pub follower: u64,
-    /// User who is followed.
     pub author: u64,
 }
 
 /// Key of `followers`: a user and who follows them.
 #[derive(Clone, Debug, PartialEq, RowKey)]
-#[row_key(table = "followers", salt(16, by = "author"))]
+#[row_key(
+    table = "followers",
+    salt(16, by = "author"),
+    columns = "pulled BOOL FAMILY f QUALIFIER p NOT NULL",
+    options = "WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
+      WITH QUERIES (of_author: author = ?) SPLIT BY SALT"
+)]
 pub struct FollowerKey {
-    /// User who is followed.
     pub author: u64,
-    /// User who follows.
     pub follower: u64,
 }
 
 /// Key of `timeline`: a user and the posts that were pushed to them, newest first.
 #[derive(Clone, Debug, PartialEq, RowKey)]
-#[row_key(table = "timeline", salt(16, by = "owner"))]
+#[row_key(
+    table = "timeline",
+    salt(16, by = "owner"),
+    columns = "author U64 FAMILY t QUALIFIER a NOT NULL",
+    options = "WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF', TTL = 7776000)
+      WITH QUERIES (page: owner = ? ORDER BY ts DESC LIMIT 20) SPLIT BY SALT"
+)]
 pub struct TimelineKey {
-    /// User who reads.
     pub owner: u64,
     /// Time of the post.
     #[key(desc)]
     pub ts: TsMillis,
-    /// Post.
     pub id: u64,
 }
 
 /// Key of `likes`: a post and who likes it.
 #[derive(Clone, Debug, PartialEq, RowKey)]
-#[row_key(table = "likes", salt(16, by = "post"))]
+#[row_key(
+    table = "likes",
+    salt(16, by = "post"),
+    columns = "at TIMESTAMP FAMILY l QUALIFIER a NOT NULL",
+    options = "WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
+      WITH QUERIES (of_post: post = ?) SPLIT BY SALT"
+)]
 pub struct LikeKey {
-    /// Post.
     pub post: u64,
-    /// User.
     pub user: u64,
 }
 
 /// Key of `celebrities`.
 #[derive(Clone, Debug, PartialEq, RowKey)]
-#[row_key(table = "celebrities", salt(16, by = "author"))]
+#[row_key(
+    table = "celebrities",
+    salt(16, by = "author"),
+    columns = "pulled BOOL FAMILY c QUALIFIER p NOT NULL",
+    options = "WITH QUERIES (of_author: author = ?) SPLIT BY SALT"
+)]
 pub(crate) struct CelebrityKey {
-    /// Author.
     pub(crate) author: u64,
 }
 
-/// Key of `like_counts`.
+/// Key of `like_counts`: the rows of sharded counters.
 #[derive(Clone, Debug, PartialEq, RowKey)]
-#[row_key(table = "like_counts")]
+#[row_key(
+    table = "like_counts",
+    columns = "count I64 COUNTER FAMILY n QUALIFIER n",
+    options = "WITH (MERGE = 'SUM', DATA_BLOCK_ENCODING = 'FAST_DIFF')
+      WITH QUERIES (of_post: shard = ? AND post = ?)
+      SPLIT AT (x'01', x'02', x'03', x'04', x'05', x'06', x'07')"
+)]
 pub(crate) struct LikeCountKey {
-    /// Shard of the counter.
     pub(crate) shard: u8,
-    /// Post.
     pub(crate) post: u64,
-}
-
-#[cfg(test)]
-mod tests {
-    use halite::rowkey::language::{Statement, statements};
-
-    use super::*;
-
-    #[test]
-    fn derived_keys_are_those_of_the_tables() {
-        let keys: Vec<_> = statements(TABLES)
-            .unwrap()
-            .into_iter()
-            .map(|statement| match statement {
-                Statement::CreateTable(table) => {
-                    (table.descriptor.name().to_string(), table.key.to_string())
-                }
-                other => panic!("{other:?}"),
-            })
-            .collect();
-        let expected = [
-            (PostKey::TABLE, PostKey::SCHEMA),
-            (OutboxKey::TABLE, OutboxKey::SCHEMA),
-            (FollowKey::TABLE, FollowKey::SCHEMA),
-            (FollowerKey::TABLE, FollowerKey::SCHEMA),
-            (TimelineKey::TABLE, TimelineKey::SCHEMA),
-            (LikeKey::TABLE, LikeKey::SCHEMA),
-            (LikeCountKey::TABLE, LikeCountKey::SCHEMA),
-            (CelebrityKey::TABLE, CelebrityKey::SCHEMA),
-        ];
-        assert_eq!(keys, expected.map(|(table, key)| (table.to_owned(), key.to_owned())));
-    }
 }

@@ -4,7 +4,6 @@
 //! `key.rs` contains the tables, [`Feed`] follows and likes, `publish.rs` posts, `timeline.rs` reads,
 //! and `repair.rs` completes what a stopped writer left. The code uses the public API only.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 mod feed;
 mod key;
@@ -20,12 +19,9 @@ pub use timeline::{Page, Position};
 /// Post of a user.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Post {
-    /// User who wrote it.
     pub author: u64,
     /// Time in milliseconds since 1970, 0 or more.
     pub at_ms: i64,
-    /// Number that no other post has.
     pub id: u64,
-    /// Text.
     pub text: String,
 }

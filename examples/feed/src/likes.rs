@@ -11,9 +11,6 @@ const AT: &str = "a";
 
 impl Feed {
     /// Likes a post. Returns `false` if the user liked it before.
-    ///
-    /// # Errors
-    /// As [`halite::BlockingTable::mutate`].
     pub fn like(&self, user: u64, post: u64, at_ms: i64) -> Result<bool> {
         let row = LikeKey { post, user }.encode()?.to_vec();
         let put = Put::new(row.clone()).add(LIKES, AT, at_ms.to_be_bytes());
@@ -26,17 +23,11 @@ impl Feed {
     }
 
     /// Returns `true` if a user likes a post.
-    ///
-    /// # Errors
-    /// As [`halite::BlockingTable::get`].
     pub fn has_liked(&self, user: u64, post: u64) -> Result<bool> {
         self.likes.exists(Get::new(LikeKey { post, user }.encode()?))
     }
 
     /// Returns the number of likes of a post.
-    ///
-    /// # Errors
-    /// As [`halite::BlockingTable::counter`].
     pub fn likes(&self, post: u64) -> Result<i64> {
         self.like_counts.counter(&self.counters, &counter_name(post)?)
     }

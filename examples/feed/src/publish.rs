@@ -1,21 +1,19 @@
 //! Posts: written once, and pushed to the timelines of all followers in parts.
 //!
-//! A post is in the outbox until it has reached the last timeline, with the follower that it
-//! reached last. A repair continues from that one ([`Feed::repair`]).
+//! A post is in the outbox until it has reached the last timeline, with the place where it is. A
+//! repair continues there ([`Feed::repair`]).
 
 use halite::rowkey::typed::TsMillis;
-use halite::{Delete, Get, Put, Result, RowOp};
+use halite::{CheckAndMutate, Delete, FanOutJob, Get, Put, Result, Row, RowOp, block_on};
 
 use crate::Post;
-use crate::feed::{CELEBRITIES, FOLLOWS, Feed, PULLED, flag, pushed, read, write};
+use crate::feed::{CELEBRITIES, FOLLOWS, Feed, POSTS, PULLED, flag, pushed};
 use crate::key::{CelebrityKey, FollowKey, FollowerKey, OutboxKey, PostKey};
 
-/// Family and columns of posts.
-pub(crate) const POSTS: &str = "p";
+/// Column of the text of a post.
 pub(crate) const TEXT: &str = "t";
-pub(crate) const REACHED: &str = "r";
-/// Timelines written at once.
-const PUSHED_ROWS: usize = 500;
+/// Rows of followers changed at once.
+const CHANGED_ROWS: usize = 500;
 
 impl Post {
     pub(crate) fn key(&self) -> PostKey {
@@ -30,47 +28,27 @@ impl Post {
 impl Feed {
     /// Publishes a post, and pushes it to the timelines of the author's followers unless they pull.
     /// Publishing it again has no effect.
-    ///
-    /// # Errors
-    /// As [`halite::BlockingTable::batch`].
     pub fn publish(&self, post: &Post) -> Result<()> {
         let row = post.outbox_key().encode()?;
-        self.outbox.put(Put::new(row).add(POSTS, TEXT, &post.text))?;
-        self.deliver(post, None)
+        self.deliver(post, &block_on(self.outbox.begin(row, post.text.clone()))?)
     }
 
-    /// Writes a post that is in the outbox, and pushes it to the followers after `reached`.
-    pub(crate) fn deliver(&self, post: &Post, mut reached: Option<u64>) -> Result<()> {
+    /// Writes a post that is in the outbox, and pushes it to the followers who are left.
+    pub(crate) fn deliver(&self, post: &Post, job: &FanOutJob) -> Result<()> {
         self.posts.put(Put::new(post.key().encode()?).add(POSTS, TEXT, &post.text))?;
-        let outbox_row = post.outbox_key().encode()?.to_vec();
+        let followers = FollowerKey::scan().author(post.author).plan()?;
+        let mut parts = self.outbox.parts(job, self.followers.inner().clone(), followers)?;
         let mut count = 0;
         while self.celebrity(post.author)? != Some(true) {
-            let followers = self.followers_after(post.author, reached)?;
-            count += followers.len();
-            let push = |owner: &u64| pushed(*owner, &post.key());
-            write(&self.timeline, followers.iter().map(push).collect::<Result<_>>()?)?;
-            reached = followers.last().copied();
-            let Some(last) = reached.filter(|_| followers.len() == PUSHED_ROWS) else { break };
-            let put = Put::new(outbox_row.clone()).add(POSTS, REACHED, last.to_be_bytes());
-            self.outbox.put(put)?;
+            let Some(rows) = block_on(parts.next())? else { break };
+            count += rows.len();
+            let push = |row: &Row| pushed(FollowerKey::decode(row.key())?.follower, &post.key());
+            self.timeline.apply_all(rows.iter().map(push).collect::<Result<_>>()?)?;
         }
         if count > self.options.max_pushed {
             self.promote(post.author)?;
         }
-        self.outbox.delete(Delete::new(outbox_row))
-    }
-
-    /// Returns some followers of an author, after one of them.
-    fn followers_after(&self, author: u64, after: Option<u64>) -> Result<Vec<u64>> {
-        let first = after.map_or(0, |after| after.saturating_add(1));
-        let plan =
-            FollowerKey::scan().author(author).follower(first..).limit(PUSHED_ROWS).plan()?;
-        let mut followers = Vec::new();
-        read(&self.followers, plan, |row| {
-            followers.push(FollowerKey::decode(row.key())?.follower);
-            Ok(())
-        })?;
-        Ok(followers)
+        block_on(self.outbox.finish(job.row.clone()))
     }
 
     /// Makes all followers of an author pull. Posts are pushed until the last of them does, so that
@@ -79,20 +57,21 @@ impl Feed {
         let row = CelebrityKey { author }.encode()?.to_vec();
         let put = |all: bool| Put::new(row.clone()).add(CELEBRITIES, PULLED, flag(all));
         self.celebrities.put(put(false))?;
+        let followers = FollowerKey::scan().author(author).limit(CHANGED_ROWS);
         let mut after = None;
         loop {
-            let followers = self.followers_after(author, after)?;
-            let pull = |follower: &u64| -> Result<RowOp> {
-                let row = FollowKey { follower: *follower, author }.encode()?.to_vec();
+            let page = self.followers.page(followers.plan()?, after.as_ref())?;
+            let pull = |row: &Row| -> Result<RowOp> {
+                let FollowerKey { author, follower } = FollowerKey::decode(row.key())?;
+                let row = FollowKey { follower, author }.encode()?.to_vec();
                 // A user who does not follow any more must not begin again.
                 let put = Put::new(row.clone()).add(FOLLOWS, PULLED, flag(true));
                 let old = flag(false).to_vec();
-                let check = halite::CheckAndMutate::if_equals(row, FOLLOWS, PULLED, old, put);
-                Ok(check.into())
+                Ok(CheckAndMutate::if_equals(row, FOLLOWS, PULLED, old, put).into())
             };
-            write(&self.follows, followers.iter().map(pull).collect::<Result<_>>()?)?;
-            after = followers.last().copied();
-            if followers.len() < PUSHED_ROWS {
+            self.follows.apply_all(page.items.iter().map(pull).collect::<Result<_>>()?)?;
+            after = page.next;
+            if after.is_none() {
                 break;
             }
         }
@@ -100,18 +79,12 @@ impl Feed {
     }
 
     /// Deletes a post. Timelines that contain it remain; readers do not find its text.
-    ///
-    /// # Errors
-    /// As [`halite::BlockingTable::delete`].
     pub fn delete(&self, post: &Post) -> Result<()> {
-        self.outbox.delete(Delete::new(post.outbox_key().encode()?))?;
+        block_on(self.outbox.finish(post.outbox_key().encode()?))?;
         self.posts.delete(Delete::new(post.key().encode()?))
     }
 
     /// Returns `true` if a post exists.
-    ///
-    /// # Errors
-    /// As [`halite::BlockingTable::get`].
     pub fn exists(&self, post: &Post) -> Result<bool> {
         self.posts.exists(Get::new(post.key().encode()?))
     }

@@ -2,21 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use halite::{Delete, Get, Result, Row, Scan};
+use halite::{Delete, Get, Result, Scan, block_on};
 
 use crate::Post;
 use crate::feed::Feed;
 use crate::key::{CelebrityKey, FollowKey, FollowerKey, LikeKey, OutboxKey};
-use crate::publish::{POSTS, REACHED, TEXT};
+
+/// Posts that are read at once.
+const JOBS: usize = 100;
 
 impl Feed {
     /// Completes posts that have not reached all timelines, removes followers who do not follow,
     /// completes celebrities whose followers do not pull yet, and counts likes. Returns the number
     /// of rows that were not right. The scans read the tables of followers and likes; others must
     /// not like or follow meanwhile: a like that is not counted yet would be counted twice.
-    ///
-    /// # Errors
-    /// As [`Self::publish`].
     pub fn repair(&self) -> Result<u64> {
         Ok(self.repair_outbox()?
             + self.repair_follows()?
@@ -25,15 +24,20 @@ impl Feed {
     }
 
     fn repair_outbox(&self) -> Result<u64> {
-        let rows = self.outbox.scan(Scan::all()).collect::<Result<Vec<Row>>>()?;
-        for row in &rows {
-            let OutboxKey { author, ts, id } = OutboxKey::decode(row.key())?;
-            let text = String::from_utf8_lossy(row.value(POSTS, TEXT).unwrap_or_default());
-            let post = Post { author, at_ms: ts.0, id, text: text.into_owned() };
-            let reached = row.value(POSTS, REACHED).and_then(|last| last.try_into().ok());
-            self.deliver(&post, reached.map(u64::from_be_bytes))?;
+        let mut repaired = 0;
+        loop {
+            // Those that are delivered leave the outbox.
+            let jobs = block_on(self.outbox.unfinished(None, JOBS))?;
+            for job in &jobs {
+                let OutboxKey { author, ts, id } = OutboxKey::decode(&job.row)?;
+                let text = String::from_utf8_lossy(&job.payload).into_owned();
+                self.deliver(&Post { author, at_ms: ts.0, id, text }, job)?;
+            }
+            if jobs.is_empty() {
+                return Ok(repaired);
+            }
+            repaired += jobs.len() as u64;
         }
-        Ok(rows.len() as u64)
     }
 
     /// Removes followers who do not follow: `follows` is written last and deleted first.

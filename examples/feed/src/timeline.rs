@@ -1,30 +1,26 @@
 //! Pages of a feed: posts that were pushed, merged with those that are pulled.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use halite::rowkey::typed::TsMillis;
-use halite::rowkey::{PageToken, Plan, Scatter, ScatterOptions};
-use halite::{BlockingTable, Get, Result, Row, Scan, block_on};
+use halite::rowkey::{Page as Rows, PageToken, Plan};
+use halite::{BlockingTable, Get, Result, Row};
 
 use crate::Post;
-use crate::feed::Feed;
+use crate::feed::{Feed, POSTS};
 use crate::key::{PostKey, TimelineKey};
-use crate::publish::{POSTS, TEXT};
+use crate::publish::TEXT;
 
 /// Last post of the page before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Its time.
     pub at_ms: i64,
-    /// Its id.
     pub id: u64,
 }
 
 /// Posts, newest first; those of one time by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Posts.
     pub posts: Vec<Post>,
     /// Where the next page begins; `None` after the last one.
     pub next: Option<Position>,
@@ -35,10 +31,9 @@ pub struct Page {
 /// Posts of a timeline, or of an author, in the order of a page, without their texts.
 struct Source<'a> {
     table: &'a BlockingTable,
-    plan: Arc<Plan>,
+    /// Its limit is that of the rows that are read at once.
+    plan: Plan,
     decode: fn(&Row) -> Result<Post>,
-    /// Rows that are read at once.
-    rows: usize,
     read: VecDeque<Post>,
     after: Option<PageToken>,
     is_done: bool,
@@ -48,9 +43,6 @@ struct Source<'a> {
 impl Feed {
     /// Returns posts of those whom a user follows. What follows from the limit: one range of the
     /// timeline, and one of each celebrity whom the user follows, of at most as many rows.
-    ///
-    /// # Errors
-    /// As [`Scatter::next`].
     pub fn page(&self, owner: u64, limit: usize, after: Option<Position>) -> Result<Page> {
         let follows = self.follows(owner)?;
         let mut sources = self.sources(owner, &follows, limit, after)?;
@@ -86,7 +78,7 @@ impl Feed {
     ) -> Result<Vec<Source<'_>>> {
         let until = TsMillis(after.map_or(i64::MAX, |after| after.at_ms));
         let pushed = TimelineKey::scan().owner(owner).ts(..=until).limit(rows).plan()?;
-        let mut sources = vec![Source::new(&self.timeline, pushed, rows, |row| {
+        let mut sources = vec![Source::new(&self.timeline, pushed, |row| {
             let TimelineKey { ts, id, .. } = TimelineKey::decode(row.key())?;
             let author = row.value("t", "a").unwrap_or_default().try_into();
             // No user follows a damaged author.
@@ -95,7 +87,7 @@ impl Feed {
         })];
         for (author, _) in follows.iter().filter(|(_, is_pulled)| **is_pulled) {
             let pulled = PostKey::scan().author(*author).ts(..=until).limit(rows).plan()?;
-            sources.push(Source::new(&self.posts, pulled, rows, |row| {
+            sources.push(Source::new(&self.posts, pulled, |row| {
                 let PostKey { author, ts, id } = PostKey::decode(row.key())?;
                 Ok(Post { author, at_ms: ts.0, id, text: String::new() })
             }));
@@ -107,10 +99,8 @@ impl Feed {
     fn with_texts(&self, posts: Vec<Post>) -> Result<Vec<Post>> {
         let get = |post: &Post| Ok(Get::new(post.key().encode()?));
         let rows = self.posts.get_all(posts.iter().map(get).collect::<Result<_>>()?)?;
-        let with_text = |(post, row): (Post, Row)| {
-            let text = String::from_utf8_lossy(row.value(POSTS, TEXT)?).into_owned();
-            Some(Post { text, ..post })
-        };
+        let with_text =
+            |(post, row): (Post, Row)| Some(Post { text: row.text(POSTS, TEXT)?, ..post });
         Ok(posts.into_iter().zip(rows).filter_map(with_text).collect())
     }
 }
@@ -136,30 +126,19 @@ fn next(sources: &mut [Source<'_>], after: Option<Position>) -> Result<Option<Po
 }
 
 impl<'a> Source<'a> {
-    fn new(
-        table: &'a BlockingTable,
-        plan: Plan,
-        rows: usize,
-        decode: fn(&Row) -> Result<Post>,
-    ) -> Self {
-        let (read, plan) = (VecDeque::new(), Arc::new(plan));
-        Self { table, plan, decode, rows, read, after: None, is_done: false, examined: 0 }
+    fn new(table: &'a BlockingTable, plan: Plan, decode: fn(&Row) -> Result<Post>) -> Self {
+        let read = VecDeque::new();
+        Self { table, plan, decode, read, after: None, is_done: false, examined: 0 }
     }
 
     /// Returns the next post, and reads further ones if there is none.
     fn peek(&mut self) -> Result<Option<&Post>> {
-        while self.read.is_empty() && !self.is_done {
-            let (table, plan) = (Arc::clone(self.table.inner()), Arc::clone(&self.plan));
-            let options = ScatterOptions::default();
-            let mut rows = Scatter::new(table, plan, Scan::all(), &options, self.after.as_ref())?;
-            let mut last = None;
-            while let Some(row) = block_on(rows.next())? {
-                self.read.push_back((self.decode)(&row)?);
-                last = Some(row);
-            }
-            self.examined += rows.examined();
-            self.is_done = self.read.len() < self.rows;
-            self.after = last.map(|row| rows.token_of(&row)).or(self.after.take());
+        if self.read.is_empty() && !self.is_done {
+            let page = self.table.page(self.plan.clone(), self.after.as_ref())?;
+            let Rows { items, next, examined } = page.try_map(|row| (self.decode)(&row))?;
+            self.read.extend(items);
+            self.is_done = next.is_none();
+            (self.after, self.examined) = (next, self.examined + examined);
         }
         Ok(self.read.front())
     }

@@ -21,11 +21,8 @@ pub struct Files {
 
 impl Files {
     /// Opens the tables of a namespace, and creates those that do not exist.
-    ///
-    /// # Errors
-    /// As [`declare_tables`].
     pub fn open(cluster: &BlockingCluster, namespace: &str) -> Result<Self> {
-        declare_tables(cluster, namespace, TABLES)?;
+        declare_tables(cluster, namespace, &TABLES.concat())?;
         let table = |name: &str| cluster.table(&format!("{namespace}:{name}"));
         Ok(Self {
             nodes: table(NodeKey::TABLE)?,
@@ -125,9 +122,6 @@ impl Files {
     }
 
     /// Returns a node by its id.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::get`].
     pub fn node(&self, id: u64) -> Result<Option<Node>> {
         Node::from_row(&self.nodes.get(Get::new(Node::row(id)?))?)
     }
@@ -141,8 +135,5 @@ impl Files {
 
 /// Applies operations with conditions, and returns for each whether its condition held.
 pub(crate) fn batch(table: &BlockingTable, ops: Vec<RowOp>) -> Result<Vec<bool>> {
-    if ops.is_empty() {
-        return Ok(Vec::new());
-    }
-    table.batch(ops)?.into_iter().map(|result| Ok(result?.processed)).collect()
+    Ok(table.apply_all(ops)?.iter().map(|result| result.processed).collect())
 }

@@ -5,7 +5,6 @@
 //! `queries.rs` reads, and `repair.rs` completes what a stopped writer left. The code uses the
 //! public API only.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 mod files;
 mod key;
@@ -17,4 +16,4 @@ mod repair;
 pub use files::Files;
 pub use key::{EntryKey, MoveKey, NodeKey, OwnerKey, TABLES};
 pub use node::{Kind, Node, ROOT};
-pub use queries::{Entry, Found, Page};
+pub use queries::{Entry, Found};

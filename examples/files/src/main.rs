@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     writeln!(out, "{} bytes in all", found.size)?;
     let page = files.of_owner("ada", None, 10, None)?;
-    let names: Vec<&str> = page.entries.iter().map(|entry| &entry.name[..]).collect();
+    let names: Vec<&str> = page.items.iter().map(|entry| &entry.name[..]).collect();
     writeln!(out, "files of ada: {names:?}")?;
     Ok(store.close()?)
 }

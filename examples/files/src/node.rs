@@ -17,9 +17,7 @@ pub(crate) const CHILD: &str = "c";
 /// Kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Directory.
     Directory,
-    /// File.
     File,
 }
 
@@ -28,13 +26,10 @@ pub enum Kind {
 pub struct Node {
     /// Id, unique and never used again.
     pub id: u64,
-    /// Id of its directory.
     pub parent: u64,
     /// Name, unique in its directory.
     pub name: String,
-    /// Kind.
     pub kind: Kind,
-    /// User to whom it belongs.
     pub owner: String,
     /// Bytes of a file; 0 for a directory.
     pub size: u64,
@@ -97,9 +92,7 @@ impl Node {
         if row.is_empty() {
             return Ok(None);
         }
-        let text = |column: &str| {
-            String::from_utf8_lossy(row.value(NODE, column).unwrap_or_default()).into_owned()
-        };
+        let text = |column: &str| row.text(NODE, column).unwrap_or_default();
         Ok(Some(Self {
             id: NodeKey::decode(row.key())?.id,
             parent: number(row, NODE, "p")?,
@@ -150,9 +143,5 @@ impl Node {
 
 /// Returns the number in a column.
 pub(crate) fn number(row: &Row, family: &str, column: &str) -> Result<u64> {
-    let value = row.value(family, column).unwrap_or_default();
-    value.try_into().map(u64::from_be_bytes).map_err(|_| {
-        let bytes = value.len();
-        Error::corrupt(format!("column {family}:{column} has {bytes} bytes, not 8"))
-    })
+    Ok(row.array(family, column)?.map(u64::from_be_bytes).unwrap_or_default())
 }

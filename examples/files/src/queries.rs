@@ -1,9 +1,7 @@
 //! Lists of directories and of owners, paths, and subtrees.
 
-use std::sync::Arc;
-
-use halite::rowkey::{PageToken, Plan, Scatter, ScatterOptions};
-use halite::{BlockingTable, Get, Result, Row, Scan, block_on};
+use halite::rowkey::{Page, PageToken};
+use halite::{Get, Result, Row};
 
 use crate::files::Files;
 use crate::key::{EntryKey, OwnerKey};
@@ -15,27 +13,11 @@ const WALK_ENTRIES: usize = 1_000;
 /// Node in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Id of its directory.
     pub parent: u64,
-    /// Name.
     pub name: String,
-    /// Id.
     pub id: u64,
-    /// Kind.
     pub kind: Kind,
-    /// Bytes of a file.
     pub size: u64,
-}
-
-/// Part of a list.
-#[derive(Clone, Debug)]
-pub struct Page {
-    /// Entries in the order of the table.
-    pub entries: Vec<Entry>,
-    /// Token for the next page; `None` if this one is not full, so that none follows.
-    pub next: Option<PageToken>,
-    /// Rows that the table returned for it.
-    pub examined: u64,
 }
 
 /// Subtree.
@@ -43,49 +25,44 @@ pub struct Page {
 pub struct Found {
     /// Entries with their depth, each directory followed by what is in it.
     pub entries: Vec<(usize, Entry)>,
-    /// Bytes of all files.
     pub size: u64,
 }
 
 impl Files {
     /// Returns the entries of a directory by name.
-    ///
-    /// # Errors
-    /// As [`Scatter::next`].
-    pub fn list(&self, directory: u64, limit: usize, after: Option<&PageToken>) -> Result<Page> {
+    pub fn list(
+        &self,
+        directory: u64,
+        limit: usize,
+        after: Option<&PageToken>,
+    ) -> Result<Page<Entry>> {
         let plan = EntryKey::scan().parent(directory).limit(limit).plan()?;
-        page(&self.entries, plan, limit, after, |row| {
+        self.entries.page(plan, after)?.try_map(|row| {
             let EntryKey { parent, name } = EntryKey::decode(row.key())?;
-            entry(row, parent, name)
+            entry(&row, parent, name)
         })
     }
 
     /// Returns the files of a user, by directory and name; those of one directory if it is given.
-    ///
-    /// # Errors
-    /// As [`Scatter::next`].
     pub fn of_owner(
         &self,
         owner: &str,
         directory: Option<u64>,
         limit: usize,
         after: Option<&PageToken>,
-    ) -> Result<Page> {
+    ) -> Result<Page<Entry>> {
         let scan = OwnerKey::scan().owner(owner);
         let plan = match directory {
             Some(directory) => scan.parent(directory).limit(limit).plan()?,
             None => scan.limit(limit).plan()?,
         };
-        page(&self.by_owner, plan, limit, after, |row| {
+        self.by_owner.page(plan, after)?.try_map(|row| {
             let OwnerKey { parent, name, .. } = OwnerKey::decode(row.key())?;
-            entry(row, parent, name)
+            entry(&row, parent, name)
         })
     }
 
     /// Returns the id of a path such as `/photos/2024/cat.jpg`: a get for each of its names.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::get`].
     pub fn find(&self, path: &str) -> Result<Option<u64>> {
         let mut id = ROOT;
         for name in path.split('/').filter(|name| !name.is_empty()) {
@@ -99,9 +76,6 @@ impl Files {
     }
 
     /// Returns everything below a directory, in the order of names, and its bytes.
-    ///
-    /// # Errors
-    /// As [`Self::list`].
     pub fn walk(&self, directory: u64) -> Result<Found> {
         let mut found = Found::default();
         let mut pending =
@@ -123,7 +97,7 @@ impl Files {
         let (mut entries, mut after) = (Vec::new(), None);
         loop {
             let page = self.list(directory, WALK_ENTRIES, after.as_ref())?;
-            entries.extend(page.entries);
+            entries.extend(page.items);
             after = page.next;
             if after.is_none() {
                 return Ok(entries);
@@ -140,22 +114,4 @@ pub(crate) fn entry(row: &Row, parent: u64, name: &str) -> Result<Entry> {
         kind: Kind::from_name(row.value(ENTRY, "k").unwrap_or_default())?,
         size: number(row, ENTRY, "s")?,
     })
-}
-
-fn page(
-    table: &BlockingTable,
-    plan: Plan,
-    limit: usize,
-    after: Option<&PageToken>,
-    entry: impl Fn(&Row) -> Result<Entry>,
-) -> Result<Page> {
-    let (table, options) = (Arc::clone(table.inner()), ScatterOptions::default());
-    let mut rows = Scatter::new(table, Arc::new(plan), Scan::all(), &options, after)?;
-    let (mut entries, mut last) = (Vec::with_capacity(limit.min(1_000)), None);
-    while let Some(row) = block_on(rows.next())? {
-        entries.push(entry(&row)?);
-        last = Some(row);
-    }
-    let next = last.filter(|_| entries.len() == limit).map(|row| rows.token_of(&row));
-    Ok(Page { entries, next, examined: rows.examined() })
 }

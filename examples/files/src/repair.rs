@@ -14,9 +14,6 @@ impl Files {
     /// Completes what stopped writers left: a move of a directory, nodes without entries, and
     /// entries without nodes. Returns the number of rows that were not right. The scans read all
     /// tables; others may read and write meanwhile.
-    ///
-    /// # Errors
-    /// As [`Self::create`].
     pub fn repair(&self) -> Result<u64> {
         let mut repaired = u64::from(self.complete_move()?);
         repaired += self.remove_stale(&self.entries, |row| {

@@ -4,7 +4,6 @@
 //! them by the same code, since a key is known by its declaration. The code uses the public API
 //! only.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 mod key;
 mod logs;
@@ -25,7 +24,6 @@ pub struct Line {
     pub at_ms: i64,
     /// Number that no other line of the host, event and time has.
     pub sequence: u32,
-    /// Text.
     pub message: String,
 }
 

@@ -5,8 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use halite::rowkey::{
-    Dictionary, FieldId, KeyQuery, KeyResolver, KeySchema, NoResolver, Plan, PlanOptions, Scatter,
-    ScatterOptions, Value,
+    Dictionary, FieldId, KeyQuery, KeyResolver, KeySchema, NoResolver, Plan, PlanOptions, Value,
 };
 use halite::{
     BlockingCluster, BlockingTable, Bytes, Error, Put, Result, Row, RowOp, Scan, block_on,
@@ -73,7 +72,7 @@ impl Place {
             puts.insert(row, put.add(FAMILY, qualifier, line.message.clone()));
         }
         let puts: Vec<RowOp> = puts.into_values().map(RowOp::from).collect();
-        self.table.batch(puts)?.into_iter().try_for_each(|result| result.map(drop))
+        self.table.apply_all(puts).map(drop)
     }
 
     /// Answers a question. Names that another program has assigned numbers since are loaded.
@@ -101,12 +100,10 @@ impl Place {
         let options = PlanOptions { resolver, ..PlanOptions::default() };
         let plan = Plan::new(&self.key, &self.query(question)?, &options)
             .map_err(|error| Error::invalid(error.to_string()))?;
-        let (table, options) = (Arc::clone(self.table.inner()), ScatterOptions::default());
-        let scan = Scan::all().family(FAMILY);
-        let mut rows = Scatter::new(table, Arc::new(plan), scan, &options, None)?;
+        let mut rows = self.table.query(plan, Scan::all().family(FAMILY))?;
         let mut lines = Vec::new();
-        while let Some(row) = block_on(rows.next())? {
-            self.add_lines(&row, &mut lines)?;
+        for row in &mut rows {
+            self.add_lines(&row?, &mut lines)?;
         }
         // A quarter may begin before the range, and end after it.
         lines.retain(|line| question.at_ms.contains(&line.at_ms));

@@ -13,9 +13,6 @@ impl Logs {
     /// Adds the lines between two times that are in `by_time` and not in the other tables. Returns
     /// the number of added ones. Call it after a writer has stopped, for the times since it last
     /// wrote; the lines of these times are in memory meanwhile.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
     pub fn repair(&self, at_ms: Range<i64>) -> Result<u64> {
         let question = Question { at_ms, ..Question::default() };
         let complete = self.read(Layout::Time, &question)?.lines;

@@ -2,7 +2,8 @@
 
 use std::io::Write as _;
 
-use messages::{Edit, Mailbox, Message, Page, PageRequest};
+use halite::rowkey::Page;
+use messages::{Edit, Mailbox, Message, PageRequest};
 
 /// 2024-03-15T00:00:00Z.
 const T0: i64 = 1_710_460_800_000;
@@ -51,10 +52,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(store.close()?)
 }
 
-fn print(title: &str, page: &Page) -> std::io::Result<()> {
+fn print(title: &str, page: &Page<Message>) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{title} ({} rows examined)", page.examined)?;
-    for Message { sender, receiver, sent_ms, id, body, edited_ms } in &page.messages {
+    for Message { sender, receiver, sent_ms, id, body, edited_ms } in &page.items {
         let edited = if edited_ms.is_some() { ", edited" } else { "" };
         let minute = (sent_ms - T0) / MINUTE_MS;
         writeln!(out, "  minute {minute}: {sender} to {receiver}, message {id}: {body}{edited}")?;

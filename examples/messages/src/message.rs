@@ -15,7 +15,6 @@ pub struct Message {
     pub sent_ms: i64,
     /// Number that no other message between these users in this millisecond has.
     pub id: u64,
-    /// Text.
     pub body: String,
     /// Time of the last edit in milliseconds since 1970; `None` for a message as it was sent.
     pub edited_ms: Option<i64>,
@@ -24,12 +23,10 @@ pub struct Message {
 /// New text of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The message.
     pub message: Message,
     /// Time in milliseconds since 1970, after sending; each version of a message has a time of its
     /// own.
     pub at_ms: i64,
-    /// New text.
     pub body: String,
 }
 
@@ -38,7 +35,6 @@ pub struct Edit {
 pub struct Version {
     /// Time of sending or of the edit, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Text.
     pub body: String,
 }
 

@@ -29,11 +29,8 @@ pub struct Found {
 
 impl Monitor {
     /// Opens the tables of a namespace, and creates those that do not exist.
-    ///
-    /// # Errors
-    /// As [`declare_tables`].
     pub fn open(cluster: &BlockingCluster, namespace: &str) -> Result<Self> {
-        declare_tables(cluster, namespace, TABLES)?;
+        declare_tables(cluster, namespace, &TABLES.concat())?;
         let series = |table: &str| -> Result<Arc<Series>> {
             let name = TableName::new(namespace, table)?;
             Ok(Arc::new(block_on(Series::for_table(&**cluster.cluster(), &name, None))?))
@@ -44,9 +41,6 @@ impl Monitor {
     /// Writes samples, in order, to `by_host` first: what a writer that stops leaves incomplete is
     /// only missing in `by_metric`, where [`Self::repair`] adds it. Of two samples of a host and a
     /// metric with one time the later one counts.
-    ///
-    /// # Errors
-    /// As [`Series::write`].
     pub fn write(&self, samples: &[Sample]) -> Result<()> {
         let by_host: Vec<_> = samples
             .iter()
@@ -66,9 +60,6 @@ impl Monitor {
 
     /// Returns the samples of a host between two times (the second exclusive), by metric, each
     /// newest first.
-    ///
-    /// # Errors
-    /// As [`Series::read`].
     pub fn host(&self, host: &str, at_ms: Range<i64>) -> Result<Found> {
         let query = HostKey::scan().host(host).ts(times(&at_ms));
         read_hosts(&self.by_host, query.query())
@@ -76,9 +67,6 @@ impl Monitor {
 
     /// Returns the samples of a metric of a host between two times (the second exclusive), newest
     /// first.
-    ///
-    /// # Errors
-    /// As [`Series::read`].
     pub fn host_metric(&self, host: &str, metric: &str, at_ms: Range<i64>) -> Result<Found> {
         let query = HostKey::scan().host(host).metric(metric).ts(times(&at_ms));
         read_hosts(&self.by_host, query.query())
@@ -87,9 +75,6 @@ impl Monitor {
     /// Returns the samples of a metric of all hosts between two times (the second exclusive),
     /// newest first, those of one time by host. It is read from `by_metric`, where they are one
     /// range for each salt.
-    ///
-    /// # Errors
-    /// As [`Series::read`].
     pub fn metric(&self, metric: &str, at_ms: Range<i64>) -> Result<Found> {
         let query = MetricKey::scan().metric(metric).ts(times(&at_ms));
         Ok(by_time(read_metrics(&self.by_metric, query.query())?))
@@ -97,9 +82,6 @@ impl Monitor {
 
     /// Returns what [`Self::metric`] returns, from `by_host` alone: no condition is known in front
     /// of the key, so all rows are read and checked.
-    ///
-    /// # Errors
-    /// As [`Series::read`].
     pub fn metric_by_host(&self, metric: &str, at_ms: Range<i64>) -> Result<Found> {
         let query = HostKey::scan().metric(metric).ts(times(&at_ms));
         Ok(by_time(read_hosts(&self.by_host, query.query())?))

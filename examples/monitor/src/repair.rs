@@ -18,9 +18,6 @@ impl Monitor {
     /// Adds the samples between two times that are in `by_host` and not, or with another value, in
     /// `by_metric`. Returns their number. Call it after a writer has stopped, for the times since it
     /// last wrote; other writers should not change samples of these times meanwhile.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
     pub fn repair(&self, at_ms: Range<i64>) -> Result<u64> {
         let query = HostKey::scan().ts(TsMillis(at_ms.start)..TsMillis(at_ms.end));
         let mut points = self.by_host.read(query.query())?;

@@ -3,7 +3,6 @@
 //! [`SensorKey`] declares the key and [`Sensors`] writes and reads the table. [`PointRows`] is the
 //! tutorial's table of one row for each point, for comparison. The code uses the public API only.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 mod key;
 mod point_rows;
@@ -20,6 +19,5 @@ pub struct Reading {
     pub device: String,
     /// Time of the measurement in milliseconds since 1970, 0 or more.
     pub at_ms: i64,
-    /// Measured value.
     pub value: f64,
 }

@@ -25,9 +25,6 @@ pub struct PointRows {
 
 impl PointRows {
     /// Opens the table of a namespace, and creates it if it does not exist.
-    ///
-    /// # Errors
-    /// As [`declare_tables`].
     pub fn open(cluster: &BlockingCluster, namespace: &str) -> Result<Self> {
         let declared = declare_tables(cluster, namespace, POINT_TABLES)?.pop();
         let declared = declared.ok_or_else(|| Error::invalid("one statement is one table"))?;

@@ -38,17 +38,13 @@ pub struct Average {
     pub at_ms: i64,
     /// Number of readings, at least 1.
     pub readings: u64,
-    /// Mean of their values.
     pub mean: f64,
 }
 
 impl Sensors {
     /// Opens the table of a namespace, and creates it if it does not exist.
-    ///
-    /// # Errors
-    /// As [`declare_tables`].
     pub fn open(cluster: &BlockingCluster, namespace: &str) -> Result<Self> {
-        declare_tables(cluster, namespace, TABLES)?;
+        declare_tables(cluster, namespace, &TABLES.concat())?;
         let name = TableName::new(namespace, SensorKey::TABLE)?;
         let series = block_on(Series::for_table(&**cluster.cluster(), &name, None))?;
         Ok(Self { series: Arc::new(series), table: cluster.table(&name)? })
@@ -56,9 +52,6 @@ impl Sensors {
 
     /// Writes readings, in order: of two readings of a device with one time the later one counts,
     /// here and in later calls.
-    ///
-    /// # Errors
-    /// As [`Series::write`].
     pub fn write(&self, readings: &[Reading]) -> Result<()> {
         let points: Vec<Measurement> = readings
             .iter()
@@ -71,9 +64,6 @@ impl Sensors {
     }
 
     /// Returns readings of a device between two times (the second exclusive), newest first.
-    ///
-    /// # Errors
-    /// As [`Series::read`].
     pub fn range(&self, device: &str, at_ms: Range<i64>, limit: usize) -> Result<Found> {
         let query =
             SensorKey::scan().device_id(device).ts(TsMillis(at_ms.start)..TsMillis(at_ms.end));
@@ -82,9 +72,6 @@ impl Sensors {
 
     /// Returns the readings of the last days before `now_ms` (inclusive), newest first. The number
     /// of days is multiplied in 64 bits; 25 days of milliseconds do not fit into 32.
-    ///
-    /// # Errors
-    /// As [`Series::read`].
     pub fn recent(&self, device: &str, days: u32, now_ms: i64) -> Result<Found> {
         let first_ms = now_ms - i64::from(days) * 24 * 3_600_000;
         self.range(device, first_ms.max(0)..now_ms + 1, usize::MAX)
@@ -92,9 +79,6 @@ impl Sensors {
 
     /// Returns the readings of a device that are not older than [`RETENTION_MS`], newest first. The
     /// store removes whole hours at some time after that, so the exact end is here.
-    ///
-    /// # Errors
-    /// As [`Series::read`].
     pub fn retained(&self, device: &str, now_ms: i64) -> Result<Found> {
         self.range(device, (now_ms - RETENTION_MS).max(0)..now_ms + 1, usize::MAX)
     }
@@ -123,9 +107,6 @@ impl Sensors {
     /// Returns the readings of all devices between two times (the second exclusive), newest first,
     /// those of one time by device. The ranges of the 16 salts are read at once; the key has the
     /// device before the time, so the readings are put in the order of time here.
-    ///
-    /// # Errors
-    /// As [`Series::read`].
     pub fn fleet(&self, at_ms: Range<i64>) -> Result<Found> {
         let query = SensorKey::scan().ts(TsMillis(at_ms.start)..TsMillis(at_ms.end));
         let mut found = self.read(query.query())?;
@@ -158,9 +139,6 @@ impl Sensors {
 
     /// Packs the points written so far, and returns how many. A Halite store does it at major
     /// compactions; on other clusters call it periodically.
-    ///
-    /// # Errors
-    /// As [`Series::pack`].
     pub fn pack(&self) -> Result<u64> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);

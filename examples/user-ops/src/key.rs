@@ -17,25 +17,19 @@ pub(crate) const DETAIL: &str = "d";
 /// Characters of a user in the key.
 pub const USER_CHARS: usize = 8;
 
-/// The table. Ids of users are numbered, so their last digits are spread evenly and their first
-/// ones are not: the key begins with the last digit.
-pub const TABLES: &str = "
-CREATE TABLE operations (
-  kind STRING FAMILY o QUALIFIER k NOT NULL,
-  detail STRING FAMILY o QUALIFIER d,
-  ROW KEY (REVERSE(user_id) CHAR(8), ts TIMESTAMP DESC, sequence U32)
-) WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
-  WITH QUERIES (
-    history: user_id = ? ORDER BY ts DESC LIMIT 50,
-    between: user_id = ? AND ts IN RANGE ORDER BY ts DESC
-  )
-  SPLIT AT ('1', '2', '3', '4', '5', '6', '7', '8', '9');
-";
-
 /// Key of `operations`: the user's id from its last digit to its first, and their operations newest
-/// first.
+/// first. Ids of users are numbered, so their last digits are spread evenly, not their first ones.
 #[derive(Clone, Debug, PartialEq, RowKey)]
-#[row_key(table = "operations")]
+#[row_key(
+    table = "operations",
+    columns = "kind STRING FAMILY o QUALIFIER k NOT NULL, detail STRING FAMILY o QUALIFIER d",
+    options = "WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
+      WITH QUERIES (
+        history: user_id = ? ORDER BY ts DESC LIMIT 50,
+        between: user_id = ? AND ts IN RANGE ORDER BY ts DESC
+      )
+      SPLIT AT ('1', '2', '3', '4', '5', '6', '7', '8', '9')"
+)]
 pub struct OperationKey<'a> {
     /// User.
     #[key(reverse, type = "CHAR(8)")]
@@ -65,44 +59,5 @@ impl Operation {
     pub(crate) fn key(&self) -> Result<KeyBuf> {
         let user_id = Cow::Borrowed(&self.user[..]);
         Ok(OperationKey { user_id, ts: TsMillis(self.at_ms), sequence: self.sequence }.encode()?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use halite::rowkey::language::{Statement, statements};
-
-    use super::*;
-
-    #[test]
-    fn derived_key_is_that_of_the_table() {
-        let parsed = statements(TABLES).unwrap();
-        let [Statement::CreateTable(table)] = &parsed[..] else { panic!("{parsed:?}") };
-        assert_eq!(
-            (table.descriptor.name().to_string(), table.key.to_string()),
-            (OperationKey::TABLE.to_owned(), OperationKey::SCHEMA.to_owned())
-        );
-    }
-
-    #[test]
-    fn ids_have_one_length() {
-        assert_eq!(user_id("12345").unwrap(), "00012345");
-        assert_eq!(user_id("N14228").unwrap(), "00N14228");
-        for name in ["", "123456789", "\u{e9}"] {
-            assert!(user_id(name).is_err(), "{name}");
-        }
-    }
-
-    #[test]
-    fn k25_key_begins_with_reversed_user() {
-        let operation = Operation {
-            user: user_id("12345").unwrap(),
-            at_ms: 1_710_460_800_000,
-            sequence: 7,
-            kind: String::new(),
-            detail: String::new(),
-        };
-        let expected = b"54321000\x7f\xff\xfe\x71\xc0\x97\x73\xff\x00\x00\x00\x07";
-        assert_eq!(&operation.key().unwrap()[..], expected);
     }
 }

@@ -3,13 +3,12 @@
 //! [`OperationKey`] declares the key, [`History`] writes and reads the table. The code uses the
 //! public API only.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 mod history;
 mod key;
 
-pub use history::{History, Page, PageRequest};
-pub use key::{OperationKey, TABLES, USER_CHARS, user_id};
+pub use history::{History, PageRequest};
+pub use key::{OperationKey, USER_CHARS, user_id};
 
 /// What a user did.
 #[derive(Clone, Debug, PartialEq, Eq)]

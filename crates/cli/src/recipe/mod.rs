@@ -1,5 +1,10 @@
-//! The process that a check of a recipe kills.
+//! Steps of a recipe that need more than the recipe itself: the process that a check kills,
+//! measurements as JSON, and processor time of the server.
 
+mod bench_json;
 mod killed_writer;
+mod processor_time;
 
+pub(crate) use bench_json::{BenchContext, micros_per_operation};
 pub(crate) use killed_writer::KilledWriter;
+pub(crate) use processor_time::processor_time;

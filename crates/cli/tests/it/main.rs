@@ -8,6 +8,7 @@ mod damage;
 mod demo;
 mod diagnosis;
 mod directory;
+mod explain;
 mod export;
 mod import;
 mod key;

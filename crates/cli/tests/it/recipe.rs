@@ -91,3 +91,32 @@ fn tables_of_recipes_have_no_lint_warnings() {
         assert!(lint.status.success(), "{found}");
     }
 }
+
+#[test]
+fn measurements_are_json_lines_with_processor_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    assert_eq!(step(data, &["user-ops", "gen", "--scale", "500"]).0, Some(0));
+    let load = ["user-ops", "bench", "--rate", "500", "--duration", "400ms"];
+    let (code, out, error) = step(data, &[&load[..], &["--json"]].concat());
+    assert_eq!(code, Some(0), "{error}");
+    let lines: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (all, operations) = lines.split_last().unwrap();
+    assert!(!operations.is_empty(), "{out}");
+    for line in &lines {
+        assert_eq!((&line["recipe"], &line["items"]), (&"user-ops".into(), &500.into()), "{line}");
+    }
+    for line in operations {
+        let [p50, p99] = ["p50_ms", "p99_ms"].map(|name| line[name].as_f64().unwrap());
+        assert!(0.0 < p50 && p50 <= p99, "{line}");
+    }
+    let counted: u64 = operations.iter().map(|line| line["count"].as_u64().unwrap()).sum();
+    assert_eq!((&all["operation"], all["count"].as_u64()), (&"all".into(), Some(counted)));
+    assert!(all["server_cpu_us_per_operation"].as_f64() > Some(0.0), "{all}");
+
+    let (code, out, _) = step(data, &load);
+    assert!(code == Some(0) && out.contains(" s of processor time of this process"), "{out}");
+    let (code, _, error) = step(data, &[&load[..], &["--server-pid", "1"]].concat());
+    assert!(code == Some(2) && error.contains("--connect"), "{error}");
+}

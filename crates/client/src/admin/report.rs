@@ -52,7 +52,11 @@ pub(crate) async fn read(shared: &Arc<ClientInner>) -> Result<ClusterReport> {
 pub(super) async fn merges_cells(shared: &Arc<ClientInner>) -> Result<bool> {
     let request = pb::GetClusterStatusRequest { options: vec![pb::Option::HbaseVersion.into()] };
     let status = master::call::<MasterGetClusterStatus>(shared, &request).await?.cluster_status;
-    Ok(status.hbase_version.is_some_and(|known| known.version.contains("-halite-")))
+    Ok(status.hbase_version.is_some_and(|known| is_of_halite(&known.version)))
+}
+
+fn is_of_halite(version: &str) -> bool {
+    version.contains("-halite-")
 }
 
 fn of_server(live: &pb::LiveServerInfo) -> Result<ServerReport> {
@@ -66,4 +70,17 @@ fn of_region(load: &pb::RegionLoad) -> Option<RegionReport> {
         encoded_name: RegionInfo::encoded_name_in(&load.region_specifier.value)?.to_owned(),
         locality: load.data_locality.filter(|part| (0.0..=1.0).contains(part)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_hbase_merge_no_cells() {
+        assert!(is_of_halite("2.6.4-halite-0.1.0"));
+        for hbase in ["2.6.4", "3.0.0-beta-1", "2.5.11-hadoop3", "2.4.17-SNAPSHOT", ""] {
+            assert!(!is_of_halite(hbase), "{hbase}");
+        }
+    }
 }

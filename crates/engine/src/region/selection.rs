@@ -6,7 +6,9 @@ use halite_types::{Error, Result, Scan, Selection};
 use super::snapshot::{Family, RegionSnapshot};
 use crate::env::Rng;
 use crate::scan::filter::FilterState;
-use crate::scan::{CellSource, CellStream, Matcher, StoreLimits, StoreScanner, UserQuery};
+use crate::scan::{
+    CellSource, CellStream, Matcher, MergeRule, StoreLimits, StoreScanner, UserQuery,
+};
 
 /// Verifies that a scan is valid.
 pub(crate) fn check_scan(scan: &Scan) -> Result<()> {
@@ -94,6 +96,7 @@ impl UserRead<'_> {
         };
         let retention = self.family.retention(self.now);
         let rule = retention.merge_rule().filter(|_| !self.raw);
+        let rule = rule.map(|rule| MergeRule { is_bounded: true, ..rule });
         StoreScanner::new(
             CellStream::new(sources, rule),
             Matcher::for_read(query, retention),

@@ -50,10 +50,10 @@ pub(crate) struct Retention {
 }
 
 impl Retention {
-    /// Returns the rule by which cells are merged, if they are.
+    /// Returns the rule by which flushes and compactions merge cells, if they are merged.
     pub(crate) fn merge_rule(&self) -> Option<MergeRule> {
         let oldest_unexpired = self.oldest_unexpired;
-        self.merge.map(|operator| MergeRule { operator, oldest_unexpired })
+        self.merge.map(|operator| MergeRule { operator, oldest_unexpired, is_bounded: false })
     }
 }
 

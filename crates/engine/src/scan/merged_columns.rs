@@ -24,6 +24,16 @@ pub(crate) struct MergeRule {
     pub(crate) operator: MergeOperator,
     /// Older contributions have expired, and are not merged with others.
     pub(crate) oldest_unexpired: i64,
+    /// `true` for reads, which refuse a value of any size. A flush or compaction that did so would
+    /// never succeed.
+    pub(crate) is_bounded: bool,
+}
+
+impl MergeRule {
+    fn begin(&self, value: &[u8]) -> Result<Merge> {
+        let begin = if self.is_bounded { Merge::new } else { Merge::unbounded };
+        begin(self.operator, value)
+    }
 }
 
 /// Merged sources of a store, with merged columns if the family has them.
@@ -164,7 +174,7 @@ impl MergedColumns {
             }
             let mut merged = match merge.take() {
                 Some(merged) => merged,
-                None => Merge::new(self.rule.operator, &value).map_err(|error| at(next, &error))?,
+                None => self.rule.begin(&value).map_err(|error| at(next, &error))?,
             };
             merged.add(next.value()).map_err(|error| at(next, &error))?;
             merge = Some(merged);

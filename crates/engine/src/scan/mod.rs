@@ -26,7 +26,7 @@ mod store_scanner;
 
 pub use limits::{MAX_MEMORY_BYTES, MAX_MEMORY_CELLS, ScanBatch, ScanLimits, StopReason};
 pub(crate) use matcher::{Matcher, Retention, UserQuery};
-pub(crate) use merged_columns::CellStream;
+pub(crate) use merged_columns::{CellStream, MergeRule};
 pub use region_scanner::RegionScanner;
 pub(crate) use region_scanner::{ScanPlan, filter_finished_row};
 pub(crate) use rows::{RowCursor, StoreRowCursor};

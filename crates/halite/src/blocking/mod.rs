@@ -12,4 +12,4 @@ mod table;
 
 pub use cluster::BlockingCluster;
 pub use into_table_name::IntoTableName;
-pub use table::{BlockingRows, BlockingTable};
+pub use table::{BlockingRows, BlockingTable, QueryRows};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use halite_rowkey::move_row::{MoveResult, move_row};
+use halite_rowkey::{Page, PageToken, Plan, Scatter, ScatterOptions};
 use halite_types::table::only_result;
 use halite_types::{
     Append, Bytes, CheckAndMutate, Delete, Get, Increment, MergeOperator, MergedColumn, OpResult,
@@ -84,6 +85,65 @@ impl BlockingTable {
         BlockingRows { stream: self.table.scan(scan), rows: Vec::new().into_iter() }
     }
 
+    /// Reads the rows of a query on a declared key, in its order. Columns, versions, times and
+    /// filter are those of `template`.
+    ///
+    /// # Errors
+    /// As [`Scatter::new`].
+    pub fn query(&self, plan: Plan, template: Scan) -> Result<QueryRows> {
+        let (table, options) = (Arc::clone(&self.table), ScatterOptions::default());
+        let scatter = Scatter::new(table, Arc::new(plan), template, &options, None)?;
+        Ok(QueryRows { scatter })
+    }
+
+    /// Reads a page of a query on a declared key, after the page that ended at `after`. The limit
+    /// of the query is its maximum number of rows.
+    ///
+    /// ```
+    /// # #[cfg(feature = "derive")]
+    /// # fn main() -> halite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// use halite::rowkey::PageToken;
+    /// use halite::{FamilyDescriptor, Put, RowKey, TableDescriptor};
+    ///
+    /// #[derive(RowKey)]
+    /// struct VisitKey<'a> {
+    ///     page: &'a str,
+    ///     visitor: u64,
+    /// }
+    ///
+    /// let store = halite::open(directory.path())?;
+    /// store.create_table(TableDescriptor::new("visits".parse()?).family(FamilyDescriptor::new("v")), &[])?;
+    /// let visits = store.table("visits")?;
+    /// for visitor in 0..3 {
+    ///     visits.put(Put::new(VisitKey { page: "home", visitor }.encode()?).add("v", "n", "1"))?;
+    /// }
+    /// let home = VisitKey::scan().page("home").limit(2);
+    /// let first = visits.page(home.plan()?, None)?;
+    /// assert_eq!((first.items.len(), first.examined), (2, 2));
+    ///
+    /// // The token goes to a browser as text, and comes back.
+    /// let text = first.next.expect("the page is full").to_string();
+    /// let last = visits.page(home.plan()?, Some(&text.parse()?))?;
+    /// assert_eq!((last.items.len(), last.next), (1, None));
+    ///
+    /// // It continues its own query only, and damage is noticed.
+    /// let other = VisitKey::scan().page("contact").limit(2);
+    /// assert!(visits.page(other.plan()?, Some(&text.parse()?)).is_err());
+    /// assert!(text[2..].parse::<PageToken>().is_err());
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "derive"))]
+    /// # fn main() {}
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Page::read`].
+    pub fn page(&self, plan: Plan, after: Option<&PageToken>) -> Result<Page> {
+        let (table, options) = (Arc::clone(&self.table), ScatterOptions::default());
+        block_on(Page::read(table, Arc::new(plan), Scan::all(), &options, after))
+    }
+
     /// Applies operations and returns one result for each, in order. Operations on one row keep
     /// their order; rows are not atomic together.
     ///
@@ -92,6 +152,17 @@ impl BlockingTable {
     /// results.
     pub fn batch(&self, ops: Vec<RowOp>) -> Result<Vec<Result<OpResult>>> {
         block_on(self.table.batch(ops))
+    }
+
+    /// Applies operations as [`Self::batch`], of which none may fail; does nothing without any.
+    ///
+    /// # Errors
+    /// The first error of an operation; others are applied.
+    pub fn apply_all(&self, ops: Vec<RowOp>) -> Result<Vec<OpResult>> {
+        if ops.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.batch(ops)?.into_iter().collect()
     }
 
     /// Applies one operation of any kind.
@@ -200,6 +271,26 @@ impl BlockingTable {
     /// As [`ShardedCounters::sum`].
     pub fn counter(&self, counters: &ShardedCounters, name: &[u8]) -> Result<i64> {
         block_on(counters.sum(&*self.table, name))
+    }
+}
+
+/// Rows of a query on a declared key. They end after an error.
+pub struct QueryRows {
+    scatter: Scatter,
+}
+
+impl QueryRows {
+    /// Returns the number of rows that the table has returned so far.
+    pub fn examined(&self) -> u64 {
+        self.scatter.examined()
+    }
+}
+
+impl Iterator for QueryRows {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        block_on(self.scatter.next()).transpose()
     }
 }
 

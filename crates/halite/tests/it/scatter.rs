@@ -134,3 +134,43 @@ fn fully_specified_keys_are_read_with_gets() {
     assert_eq!(plan.points().map(|points| points.len()), Some(12));
     assert_eq!(numbers(&rows(&mut open(&table, &schema, &query, None))), [5, 900, 2999]);
 }
+
+/// P14: a job over a table of a thousand salts is a thousand tasks. Sixteen workers take one region
+/// after the other, and together read every row once, none of them a large part of it.
+#[test]
+fn p14_job_of_a_thousand_regions_reads_every_row_once() {
+    const REGIONS: u32 = 1000;
+    let store = reopen(&SimEnv::new(9));
+    let schema = schema(REGIONS);
+    let table = table(&store, "t", &schema, REGIONS);
+    let regions = block_on(table.regions()).unwrap();
+    assert_eq!(regions.len(), REGIONS as usize);
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let read = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                while let Some(region) =
+                    regions.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+                {
+                    let range = Scan::range(region.start.clone(), region.end.clone());
+                    let mut rows = table.scan(range);
+                    let mut keys = Vec::new();
+                    while let Some(row) = block_on(rows.next()).unwrap() {
+                        keys.push(row.key().to_vec());
+                    }
+                    read.lock().unwrap().push(keys);
+                }
+            });
+        }
+    });
+    let tasks = read.into_inner().unwrap();
+    let largest = tasks.iter().map(Vec::len).max().unwrap();
+    assert!(largest * 100 < ROWS, "{largest} of {ROWS} rows in one task");
+    let mut keys: Vec<_> = tasks.into_iter().flatten().collect();
+    keys.sort();
+    let mut expected: Vec<_> =
+        (0..ROWS).map(|row| schema.encode(&values(row)).unwrap().to_vec()).collect();
+    expected.sort();
+    assert_eq!(keys, expected);
+}

@@ -6,7 +6,7 @@ mod report;
 mod run;
 mod size;
 
-pub use report::BenchReport;
+pub use report::{BenchReport, OperationReport};
 pub use run::run_bench;
 pub use size::stored_bytes;
 pub(crate) use size::table_bytes;

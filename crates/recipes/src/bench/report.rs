@@ -8,6 +8,29 @@ use anyhow::Result;
 use super::BenchConfig;
 use super::measured::Measured;
 
+/// Measurements of one kind of operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OperationReport {
+    /// Name of the operation.
+    pub name: &'static str,
+    /// Operations that succeeded.
+    pub count: u64,
+    /// Operations per second.
+    pub per_second: f64,
+    /// Median of the latencies in milliseconds, since each operation was due.
+    pub p50_ms: f64,
+    /// 99th percentile in milliseconds.
+    pub p99_ms: f64,
+    /// 99.9th percentile in milliseconds.
+    pub p999_ms: f64,
+    /// Mean number of rows of an answer.
+    pub rows: f64,
+    /// Rows that the tables returned for each row of an answer; `None` if they are not counted.
+    pub examined: Option<f64>,
+    /// Ranges of the query; `None` if it is not one query.
+    pub fan_out: Option<usize>,
+}
+
 /// Measurements of a load.
 #[derive(Debug)]
 pub struct BenchReport {
@@ -32,6 +55,39 @@ impl BenchReport {
         self.errors
     }
 
+    /// Returns the rate that was reached, in operations per second.
+    pub fn reached_per_second(&self) -> f64 {
+        per_second(self.succeeded(), self.took)
+    }
+
+    /// Returns the message of the first operation that failed.
+    pub fn first_error(&self) -> Option<&str> {
+        self.first_error.as_deref()
+    }
+
+    /// Returns the measurements of the kinds of operations that occurred.
+    pub fn operations(&self) -> Vec<OperationReport> {
+        let occurred = self.operations.iter().zip(&self.measured);
+        let occurred = occurred.filter(|(_, one)| !one.latencies.is_empty());
+        occurred.map(|(name, one)| self.operation(name, one)).collect()
+    }
+
+    fn operation(&self, name: &'static str, one: &Measured) -> OperationReport {
+        let count = one.latencies.len();
+        OperationReport {
+            name,
+            count,
+            per_second: per_second(count, self.took),
+            p50_ms: one.milliseconds(0.5),
+            p99_ms: one.milliseconds(0.99),
+            p999_ms: one.milliseconds(0.999),
+            rows: mean(one.returned, count),
+            examined: (one.examined > 0 && one.returned > 0)
+                .then(|| mean(one.examined, one.returned)),
+            fan_out: self.fan_outs.iter().find(|(query, _)| *query == name).map(|found| found.1),
+        }
+    }
+
     /// Prints a line for each kind of operation, and the rate.
     ///
     /// # Errors
@@ -50,17 +106,14 @@ impl BenchReport {
             "examined",
             "fan-out"
         )?;
-        for (name, one) in self.operations.iter().zip(&self.measured) {
-            if !one.latencies.is_empty() {
-                self.line(out, name, one)?;
-            }
+        for operation in self.operations() {
+            operation.write(out)?;
         }
-        let reached = per_second(self.succeeded(), self.took);
         writeln!(
             out,
             "{} operations at {} per second, of {} requested; {} errors",
             self.succeeded(),
-            reached.round(),
+            self.reached_per_second().round(),
             self.config.rate,
             self.errors
         )?;
@@ -78,21 +131,17 @@ impl BenchReport {
         }
         Ok(())
     }
+}
 
-    fn line(&self, out: &mut dyn Write, name: &str, one: &Measured) -> Result<()> {
-        let count = one.latencies.len();
-        let fan_out = self.fan_outs.iter().find(|(query, _)| *query == name);
-        let fan_out = fan_out.map_or_else(|| "-".to_owned(), |(_, ranges)| ranges.to_string());
-        let examined = if one.examined == 0 { 0 } else { one.returned };
-        let examined = per_row(one.examined, examined);
+impl OperationReport {
+    fn write(&self, out: &mut dyn Write) -> Result<()> {
+        let Self { name, count, per_second, p50_ms, p99_ms, p999_ms, rows, .. } = self;
+        let examined = self.examined.map_or_else(|| "-".to_owned(), |each| format!("{each:.2}"));
+        let fan_out = self.fan_out.map_or_else(|| "-".to_owned(), |ranges| ranges.to_string());
         writeln!(
             out,
-            "{name:<14}{count:>9}{:>9.0}{:>9.2}{:>9.2}{:>10.2}{:>9}{examined:>10}{fan_out:>9}",
-            per_second(count, self.took),
-            one.milliseconds(0.5),
-            one.milliseconds(0.99),
-            one.milliseconds(0.999),
-            per_row(one.returned, count),
+            "{name:<14}{count:>9}{per_second:>9.0}{p50_ms:>9.2}{p99_ms:>9.2}{p999_ms:>10.2}\
+             {rows:>9.2}{examined:>10}{fan_out:>9}"
         )?;
         Ok(())
     }
@@ -103,8 +152,7 @@ fn per_second(count: u64, time: Duration) -> f64 {
     count as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
-/// Returns a mean with two decimals; `-` without a divisor.
 #[expect(clippy::cast_precision_loss, reason = "it is rounded")]
-fn per_row(sum: u64, count: u64) -> String {
-    if count == 0 { "-".to_owned() } else { format!("{:.2}", sum as f64 / count as f64) }
+fn mean(sum: u64, count: u64) -> f64 {
+    sum as f64 / count.max(1) as f64
 }

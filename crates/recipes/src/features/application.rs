@@ -98,7 +98,7 @@ impl Application for FeaturesApplication {
         for user in 0..2 {
             let recent = self.design.recent(user, SHOWN)?;
             writeln!(out, "user {user}, last behavior: {} rows examined", recent.examined)?;
-            for Behavior { item, at_ms, kind, .. } in recent.behavior {
+            for Behavior { item, at_ms, kind, .. } in recent.items {
                 writeln!(out, "  minute {:>5}  {kind:<6} item {item}", (at_ms - T0) / 60_000)?;
             }
         }

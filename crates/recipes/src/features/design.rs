@@ -1,7 +1,8 @@
 //! Interface of a design of features: what the generator writes and what the check reads.
 
 use anyhow::Result;
-use features::{Behavior, Features, Ranking, Recent, Vector};
+use features::{Behavior, Features, Ranking, Vector};
+use halite::rowkey::Page;
 
 use crate::recipe::Site;
 
@@ -47,7 +48,7 @@ pub trait Design: Send + Sync {
     ///
     /// # Errors
     /// Errors of the cluster.
-    fn recent(&self, user: u64, limit: usize) -> Result<Recent>;
+    fn recent(&self, user: u64, limit: usize) -> Result<Page<Behavior>>;
 
     /// Completes interrupted writes. Returns the number of completed cells.
     ///
@@ -86,7 +87,7 @@ impl Design for Features {
         Ok(Self::ranking(self, user, items)?)
     }
 
-    fn recent(&self, user: u64, limit: usize) -> Result<Recent> {
+    fn recent(&self, user: u64, limit: usize) -> Result<Page<Behavior>> {
         Ok(Self::recent(self, user, limit)?)
     }
 

@@ -42,7 +42,7 @@ pub(super) fn operate(application: &FeaturesApplication, number: u64) -> Result<
         }
         80..99 => {
             let recent = design.recent(random.zipf(users), RECENT)?;
-            Ok(outcome(2, recent.behavior.len() as u64, recent.examined))
+            Ok(outcome(2, recent.items.len() as u64, recent.examined))
         }
         _ => {
             // Vectors of the next version, which no reader uses yet.

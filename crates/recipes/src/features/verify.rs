@@ -61,9 +61,9 @@ impl Oracle {
             let expected: Vec<&Behavior> = of_user.map(|(_, event)| event).take(RECENT).collect();
             let found = design.recent(user, RECENT)?;
             ensure!(
-                found.behavior.iter().eq(expected.iter().copied()),
+                found.items.iter().eq(expected.iter().copied()),
                 "user {user}: the last events are {:?}, expected {expected:?}",
-                found.behavior
+                found.items
             );
             ensure!(
                 found.examined <= expected.len() as u64,

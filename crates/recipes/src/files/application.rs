@@ -92,7 +92,7 @@ impl Application for FilesApplication {
         let list = |list: &List, title: &str, out: &mut dyn Write| -> Result<()> {
             let page = self.design.list(list, SHOWN, None, 0)?;
             writeln!(out, "{title}: {} rows examined", page.examined)?;
-            for Entry { name, id, kind, size, .. } in &page.entries {
+            for Entry { name, id, kind, size, .. } in &page.items {
                 let size = if *kind == Kind::File { size.to_string() } else { "directory".into() };
                 writeln!(out, "  {name:<12} id {id:<7} {size:>10}")?;
             }

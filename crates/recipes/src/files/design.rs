@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use files::{Entry, Files, Found, Node};
-use halite::rowkey::PageToken;
+use halite::rowkey::{Page, PageToken};
 
 use crate::recipe::Site;
 
@@ -15,17 +15,6 @@ pub enum List {
     Owner(String),
     /// Files of a user in a directory, by name.
     OwnerIn(String, u64),
-}
-
-/// Page of a list.
-#[derive(Clone, Debug)]
-pub struct Listed {
-    /// Entries in order.
-    pub entries: Vec<Entry>,
-    /// Token for the next page; `None` after the last one.
-    pub next: Option<PageToken>,
-    /// Rows that the table returned for the page.
-    pub examined: u64,
 }
 
 /// Design of files.
@@ -65,7 +54,7 @@ pub trait Design: Send + Sync {
         limit: usize,
         after: Option<&PageToken>,
         read: usize,
-    ) -> Result<Listed>;
+    ) -> Result<Page<Entry>>;
 
     /// Returns the id of a path.
     ///
@@ -114,15 +103,14 @@ impl Design for Files {
         limit: usize,
         after: Option<&PageToken>,
         _: usize,
-    ) -> Result<Listed> {
-        let page = match list {
+    ) -> Result<Page<Entry>> {
+        Ok(match list {
             List::Directory(directory) => Self::list(self, *directory, limit, after)?,
             List::Owner(owner) => self.of_owner(owner, None, limit, after)?,
             List::OwnerIn(owner, directory) => {
                 self.of_owner(owner, Some(*directory), limit, after)?
             }
-        };
-        Ok(Listed { entries: page.entries, next: page.next, examined: page.examined })
+        })
     }
 
     fn find(&self, path: &str) -> Result<Option<u64>> {

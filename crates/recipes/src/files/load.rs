@@ -31,7 +31,7 @@ pub(super) fn operate(application: &FilesApplication, number: u64) -> Result<Out
         }
         50..60 => {
             let page = design.list(&List::Directory(TREE), PAGE_ENTRIES, None, 0)?;
-            Ok(outcome(1, page.entries.len() as u64, page.examined))
+            Ok(outcome(1, page.items.len() as u64, page.examined))
         }
         60..80 => {
             let found = design.node(item(&mut random))?;
@@ -44,7 +44,7 @@ pub(super) fn operate(application: &FilesApplication, number: u64) -> Result<Out
         _ => {
             let owner = List::Owner(generator.user(random.zipf(generator.users())));
             let page = design.list(&owner, PAGE_FILES, None, 0)?;
-            Ok(outcome(4, page.entries.len() as u64, page.examined))
+            Ok(outcome(4, page.items.len() as u64, page.examined))
         }
     }
 }

@@ -10,7 +10,7 @@ mod load;
 mod oracle;
 mod verify;
 
-pub use design::{Design, List, Listed};
+pub use design::{Design, List};
 pub use generator::{Generator, Item};
 
 use crate::designed::DesignedRecipe;

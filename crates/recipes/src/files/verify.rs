@@ -76,14 +76,14 @@ fn verify_list(
     let (mut entries, mut after) = (Vec::new(), None);
     loop {
         let page = design.list(list, PAGE_ENTRIES, after.as_ref(), entries.len())?;
-        let returned = page.entries.len() as u64;
+        let returned = page.items.len() as u64;
         ensure!(
             page.examined <= returned,
             "{list:?}: a page of {returned} entries examined {} rows",
             page.examined
         );
         verified.add(returned, page.examined);
-        entries.extend(page.entries);
+        entries.extend(page.items);
         after = page.next;
         // Pages that repeat entries may have no end.
         if after.is_none() || entries.len() > expected.len() {

@@ -31,7 +31,7 @@ pub static LOGS: LogsRecipe = DesignedRecipe {
         default_rate: 500,
         operations: &["write of 20", "host", "time", "host by quarter", "host by time"],
     },
-    tables: logs::TABLES,
+    tables: &[logs::TABLES],
     design: design::logs,
     application: |design, opened| {
         let generator = Generator::new(opened.load);

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use anyhow::Result;
+use halite::rowkey::Page;
 use messages::{Edit, Mailbox, Message, PageRequest, Version};
 
-use crate::paging::{ListPage, Lists, Position};
+use crate::paging::{Lists, Position};
 use crate::recipe::Site;
 
 /// List of messages, newest first.
@@ -61,14 +62,13 @@ impl Lists for Mailbox {
         at_ms: Range<i64>,
         limit: usize,
         position: &Position,
-    ) -> Result<ListPage<Message>> {
+    ) -> Result<Page<Message>> {
         let request = PageRequest { sent_ms: at_ms, limit, after: position.after.clone() };
-        let page = match list {
+        Ok(match list {
             List::Received(user) => self.received(user, &request)?,
             List::Sent(user) => self.sent(user, &request)?,
             List::Conversation(one, other) => self.conversation(one, other, &request)?,
-        };
-        Ok(ListPage { items: page.messages, next: page.next, examined: page.examined })
+        })
     }
 
     fn identity(&self, message: &Message) -> (i64, u64) {

@@ -63,7 +63,8 @@ fn size(site: &Site, points: &[Vec<Reading>], is_packed: bool) -> Result<f64> {
     let (cluster, namespace) = (&site.cluster, &site.namespace);
     let table = if is_packed {
         // One region, so that the fixed bytes of 16 small files do not count.
-        let declared = declare_tables(cluster, namespace, &TABLES.replace("SPLIT BY SALT", ""))?;
+        let declared =
+            declare_tables(cluster, namespace, &TABLES.concat().replace("SPLIT BY SALT", ""))?;
         let sensors = Sensors::open(cluster, namespace)?;
         points.iter().try_for_each(|points| sensors.write(points))?;
         declared.into_iter().next()

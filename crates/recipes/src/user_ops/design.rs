@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use anyhow::Result;
+use halite::rowkey::Page;
 use user_ops::{History, Operation, PageRequest};
 
-use crate::paging::{ListPage, Lists, Position};
+use crate::paging::{Lists, Position};
 use crate::recipe::Site;
 
 /// Design of histories: a list for each user.
@@ -32,10 +33,9 @@ impl Lists for History {
         at_ms: Range<i64>,
         limit: usize,
         position: &Position,
-    ) -> Result<ListPage<Operation>> {
+    ) -> Result<Page<Operation>> {
         let request = PageRequest { at_ms, limit, after: position.after.clone() };
-        let page = Self::page(self, user, &request)?;
-        Ok(ListPage { items: page.operations, next: page.next, examined: page.examined })
+        Ok(Self::page(self, user, &request)?)
     }
 
     fn identity(&self, operation: &Operation) -> (i64, u64) {

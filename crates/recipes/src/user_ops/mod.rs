@@ -30,7 +30,7 @@ pub static USER_OPS: UserOpsRecipe = DesignedRecipe {
         default_rate: 4_000,
         operations: &["record", "history", "between"],
     },
-    tables: user_ops::TABLES,
+    tables: &[user_ops::OperationKey::CREATE_TABLE],
     design: design::history,
     application: |design, opened| {
         let generator = Generator::new(opened.load, opened.file);

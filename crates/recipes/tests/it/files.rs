@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use files::{Entry, Files, Found, Kind, Node};
-use halite::rowkey::PageToken;
+use halite::rowkey::{Page, PageToken};
 use halite::{BlockingTable, FamilyDescriptor, Put, Row, Scan, TableDescriptor};
-use halite_recipes::files::{Design, FILES, List, Listed};
+use halite_recipes::files::{Design, FILES, List};
 use halite_recipes::{InProcessTarget, Load, Site, check};
 
 use crate::backends;
@@ -172,7 +172,7 @@ impl Design for Naive {
         if self.mistake == Mistake::Overwrites {
             for node in nodes {
                 let page = self.list(&List::Directory(node.parent), 10_000, None, 0)?;
-                let taken = page.entries.iter().find(|entry| entry.name == node.name);
+                let taken = page.items.iter().find(|entry| entry.name == node.name);
                 if let Some(taken) = taken.filter(|taken| taken.id != node.id) {
                     self.right.remove(taken.id)?;
                 }
@@ -211,18 +211,18 @@ impl Design for Naive {
         limit: usize,
         after: Option<&PageToken>,
         read: usize,
-    ) -> Result<Listed> {
+    ) -> Result<Page<Entry>> {
         if let (Mistake::NoBoundary, List::Directory(directory)) = (self.mistake, list) {
             let rows = self.table.scan(Scan::prefix(directory.to_string()));
             let rows = rows.collect::<halite::Result<Vec<_>>>()?;
             let mut entries: Vec<Entry> = rows.iter().map(entry).collect();
             entries.sort_by(|one, other| one.name.cmp(&other.name));
             let examined = entries.len() as u64;
-            return Ok(Listed { entries, next: None, examined });
+            return Ok(Page { items: entries, next: None, examined });
         }
         if self.mistake == Mistake::Offset {
             let mut page = Design::list(&self.right, list, read + limit, None, 0)?;
-            page.entries.drain(..read.min(page.entries.len()));
+            page.items.drain(..read.min(page.items.len()));
             return Ok(page);
         }
         Design::list(&self.right, list, limit, after, read)

@@ -3,14 +3,15 @@
 use std::ops::Range;
 
 use anyhow::Result;
-use halite::rowkey::PageToken;
+use halite::rowkey::Page;
 use halite::{BlockingTable, Bytes, FamilyDescriptor, Put, Row, Scan, TableDescriptor, block_on};
 use halite_recipes::messages::{Design, List, MESSAGES};
-use halite_recipes::paging::{ListPage, Lists, Position};
+use halite_recipes::paging::{Lists, Position};
 use halite_recipes::{Load, Site};
 use messages::{ConversationKey, Edit, InboxKey, Mailbox, Message, OutboxKey, Version};
 
 use crate::backends;
+use crate::tables::any_token;
 
 /// Mistake in a design that is otherwise that of the recipe.
 #[derive(Clone, Copy, PartialEq)]
@@ -82,7 +83,7 @@ impl Naive {
         sent_ms: &Range<i64>,
         limit: usize,
         read: usize,
-    ) -> Result<ListPage<Message>> {
+    ) -> Result<Page<Message>> {
         let prefix = format!("{user}_");
         let scan = match self.mistake {
             Mistake::NoStopRow => Scan::all().start(prefix),
@@ -115,10 +116,9 @@ fn text_message(row: &Row) -> Message {
 }
 
 /// Returns a page whose cost is not the mistake.
-fn page_of(messages: Vec<Message>, limit: usize) -> ListPage<Message> {
-    let next = (messages.len() == limit)
-        .then(|| PageToken::from_bytes(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap());
-    ListPage { examined: messages.len() as u64, items: messages, next }
+fn page_of(messages: Vec<Message>, limit: usize) -> Page<Message> {
+    let next = (messages.len() == limit).then(any_token);
+    Page { examined: messages.len() as u64, items: messages, next }
 }
 
 impl Lists for Naive {
@@ -131,7 +131,7 @@ impl Lists for Naive {
         sent_ms: Range<i64>,
         limit: usize,
         position: &Position,
-    ) -> Result<ListPage<Message>> {
+    ) -> Result<Page<Message>> {
         let all = Position::default();
         match (self.mistake, list) {
             (Mistake::NoStopRow | Mistake::Delimiter | Mistake::NoId, List::Received(user)) => {
@@ -142,7 +142,7 @@ impl Lists for Naive {
                 let mut rows = scan.rows(self.inbox.inner().clone())?;
                 while block_on(rows.next())?.is_some() {}
                 let page = self.mailbox.page(list, sent_ms, limit, position)?;
-                Ok(ListPage { examined: rows.examined(), ..page })
+                Ok(Page { examined: rows.examined(), ..page })
             }
             (Mistake::Offset, _) => {
                 let messages = self.mailbox.page(list, sent_ms, 1_000_000, &all)?.items;

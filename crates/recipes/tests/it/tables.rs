@@ -6,7 +6,7 @@ use halite_recipes::find_recipe;
 
 /// Returns the declarations of a recipe's tables.
 fn tables(recipe: &str) -> Vec<TableDeclaration> {
-    let parsed = statements(find_recipe(recipe).unwrap().statements()).unwrap();
+    let parsed = statements(&find_recipe(recipe).unwrap().statements()).unwrap();
     let table = |statement| match statement {
         Statement::CreateTable(table) => table,
         other => panic!("{recipe}: {other:?}"),
@@ -88,4 +88,13 @@ fn c15_both_directions_of_messages_and_follows_are_tables() {
     for table in ["follows", "followers", "timeline"] {
         assert!(feed.iter().any(|name| name == table), "{feed:?}");
     }
+}
+
+/// Returns a token for designs that page by other means, to say that a page follows.
+pub(crate) fn any_token() -> halite::rowkey::PageToken {
+    let bytes = b"\x02\0\0\0\0\0\0\0\0\0\0";
+    let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    let checksum = bytes.iter().fold(0xcbf2_9ce4_8422_2325, hash);
+    let token = [&bytes[..], &checksum.to_be_bytes()].concat();
+    halite::rowkey::PageToken::from_bytes(&token).unwrap()
 }

@@ -4,14 +4,15 @@
 use std::ops::Range;
 
 use anyhow::Result;
-use halite::rowkey::PageToken;
+use halite::rowkey::Page;
 use halite::{BlockingTable, FamilyDescriptor, Put, Row, Scan, TableDescriptor};
-use halite_recipes::paging::{ListPage, Lists, Position};
+use halite_recipes::paging::{Lists, Position};
 use halite_recipes::user_ops::{Design, USER_OPS};
 use halite_recipes::{InProcessTarget, Load, Recipe as _, Site, check};
 use user_ops::{History, Operation};
 
 use crate::backends;
+use crate::tables::any_token;
 
 const LOAD: Load = Load { seed: 5, items: 400 };
 
@@ -133,7 +134,7 @@ impl Lists for Naive {
         at_ms: Range<i64>,
         limit: usize,
         position: &Position,
-    ) -> Result<ListPage<Operation>> {
+    ) -> Result<Page<Operation>> {
         let rows = self.table.scan(self.scan(user, &at_ms)).collect::<halite::Result<Vec<_>>>()?;
         let items: Vec<_> = rows
             .iter()
@@ -142,9 +143,8 @@ impl Lists for Naive {
             .skip(position.read)
             .take(limit)
             .collect();
-        let token = || PageToken::from_bytes(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
-        let next = (items.len() == limit).then(token);
-        Ok(ListPage { examined: items.len() as u64, items, next })
+        let next = (items.len() == limit).then(any_token);
+        Ok(Page { examined: items.len() as u64, items, next })
     }
 
     fn identity(&self, operation: &Operation) -> (i64, u64) {

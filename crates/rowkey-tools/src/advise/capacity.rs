@@ -22,6 +22,14 @@ const SAMPLE_ROWS: u64 = 20_000;
 const REGION_BYTES: u64 = 10 << 30;
 /// Bytes of a memstore at which it is flushed by default.
 const FLUSH_BYTES: u64 = 128 << 20;
+/// Bytes of all memstores together by default, above which the largest is flushed.
+const ALL_MEMSTORES_BYTES: u64 = 1 << 30;
+/// Bytes of a data block by default; an index has an entry for each.
+const BLOCK_BYTES: u64 = 64 << 10;
+/// Bytes of an index entry beside its key: the place and size of the block, and lengths.
+const INDEX_ENTRY_BYTES: u64 = 24;
+/// Bits of a Bloom filter for each row by default, of which 1 % are found that do not exist.
+const BLOOM_BITS: u64 = 10;
 /// Bytes of a cell in a memstore beside key and value: the node of the skip list, with a tower of
 /// 1.33 links in the mean.
 const MEMSTORE_CELL_BYTES: u64 = 27 + 11;
@@ -57,6 +65,11 @@ pub struct Capacity {
     pub disk_with_room_bytes: u64,
     /// Regions of the default size.
     pub regions: u64,
+    /// Bytes of memory for the memstores of all regions, if all of them are written.
+    pub memstore_bytes: u64,
+    /// Bytes of the indexes and Bloom filters of all files, which reads of any row need; blocks of
+    /// rows that are read often come in addition.
+    pub index_bytes: u64,
     /// Bytes of the log per second.
     pub log_bytes_per_second: u64,
     /// Seconds until a memstore of the default size is flushed, if all writes go to one region.
@@ -91,10 +104,19 @@ pub fn capacity(load: &Load) -> Result<Capacity> {
         disk_bytes,
         disk_with_room_bytes: disk_bytes.saturating_add(REGION_BYTES.min(disk_bytes)),
         regions,
+        memstore_bytes: regions.saturating_mul(FLUSH_BYTES).min(ALL_MEMSTORES_BYTES),
+        index_bytes: index_bytes(load, disk_bytes),
         log_bytes_per_second: log,
         seconds_between_flushes: (in_memory > 0).then(|| FLUSH_BYTES as f64 / in_memory as f64),
         written_bytes_per_second: log + (stored * (1.0 + doublings)) as u64,
     })
+}
+
+/// Returns the bytes of indexes and Bloom filters.
+fn index_bytes(load: &Load, disk_bytes: u64) -> u64 {
+    let entry = INDEX_ENTRY_BYTES + load.key_bytes as u64;
+    let indexes = disk_bytes.div_ceil(BLOCK_BYTES).saturating_mul(entry);
+    indexes.saturating_add(load.rows.saturating_mul(BLOOM_BITS) / 8)
 }
 
 /// Returns cells of random keys, in order. Neighbors in a larger table share more.
@@ -155,6 +177,16 @@ mod tests {
         assert_eq!(regions, disk_bytes.div_ceil(REGION_BYTES));
         let idle = capacity(&Load { writes_per_second: 0, ..LOAD }).unwrap();
         assert_eq!((idle.seconds_between_flushes, idle.written_bytes_per_second), (None, 0));
+    }
+
+    #[test]
+    fn memory_grows_with_rows_and_regions() {
+        let large = capacity(&LOAD).unwrap();
+        assert_eq!(large.memstore_bytes, (large.regions * FLUSH_BYTES).min(ALL_MEMSTORES_BYTES));
+        let small = capacity(&Load { rows: 1_000_000, ..LOAD }).unwrap();
+        assert_eq!((small.regions, small.memstore_bytes), (1, FLUSH_BYTES));
+        let ratio = large.index_bytes as f64 / small.index_bytes as f64;
+        assert!((900.0..1_100.0).contains(&ratio), "{ratio}");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What to use for data of a size, a kind and a query: the tutorial's decision tree with its
 //! verdict, and beside it what holds for Halite, which is one machine.
 
+use super::measured::{Measured, measured};
+
 /// Bytes of a terabyte, as the command counts it.
 pub const TB: u64 = 1 << 40;
 /// Size below which the tutorial uses `MySQL`.
@@ -68,6 +70,8 @@ pub struct Answer {
     pub reasons: Vec<String>,
     /// What speaks against it.
     pub against: Vec<&'static str>,
+    /// Measurements of Halite with such data, on two cores; the documents have the conditions.
+    pub measured: Vec<&'static Measured>,
 }
 
 /// Returns the advice.
@@ -77,7 +81,7 @@ pub fn fit(wanted: &Fit) -> Answer {
     let (advice, reasons) = advice(wanted);
     let is_halite = advice.starts_with("Halite");
     let against = if is_halite { against_halite(wanted) } else { against_others(advice) };
-    Answer { tutorial, advice, is_halite, reasons, against }
+    Answer { tutorial, advice, is_halite, reasons, against, measured: measured(wanted.data) }
 }
 
 fn tutorial(wanted: &Fit) -> String {
@@ -213,6 +217,18 @@ mod tests {
         assert!(verdict(Fit { bytes: 100 * TB, ..PLAIN }).ends_with("100 TB or more: HBase"));
         assert!(verdict(Fit { data: Data::Monitoring, ..PLAIN }).contains("OpenTSDB or InfluxDB"));
         assert!(verdict(Fit { data: Data::Objects, ..PLAIN }).contains("object storage"));
+        let adhoc = verdict(Fit { bytes: 5 * TB, query: Query::AdHoc, ..PLAIN });
+        assert!(adhoc.ends_with("queries by other columns: a sharded SQL database"), "{adhoc}");
+        assert!(verdict(Fit { data: Data::TimeSeries, ..PLAIN }).ends_with("time series: HBase"));
+        assert!(verdict(Fit { data: Data::Messages, ..PLAIN }).ends_with("messages: HBase"));
+    }
+
+    #[test]
+    fn w02_each_verdict_has_measured_limits_beside_it() {
+        for data in [Data::Rows, Data::TimeSeries, Data::Messages, Data::Objects, Data::Monitoring]
+        {
+            assert!(!fit(&Fit { data, ..PLAIN }).measured.is_empty(), "{data:?}");
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 pub mod capacity;
 pub mod fit;
+mod measured;
 
 pub use capacity::{Capacity, Load, capacity};
 pub use fit::{Answer, Data, Fit, Query, fit};
+pub use measured::Measured;

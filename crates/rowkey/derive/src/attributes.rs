@@ -15,6 +15,9 @@ pub(crate) struct StructAttributes {
     /// Complete key, as it follows `ROW KEY`.
     pub(crate) whole: Option<(String, proc_macro2::Span)>,
     pub(crate) table: Option<LitStr>,
+    /// Columns of `CREATE TABLE`, and what follows its parenthesis.
+    pub(crate) columns: Option<LitStr>,
+    pub(crate) options: Option<LitStr>,
     pub(crate) allowed: Vec<String>,
     pub(crate) library: Option<LitStr>,
 }
@@ -48,6 +51,8 @@ pub(crate) fn struct_attributes(attributes: &[Attribute]) -> Result<StructAttrib
                 }
                 "key" => found.whole = Some((meta.value()?.parse::<LitStr>()?.value(), at)),
                 "table" => found.table = Some(meta.value()?.parse()?),
+                "columns" => found.columns = Some(meta.value()?.parse()?),
+                "options" => found.options = Some(meta.value()?.parse()?),
                 "crate" => found.library = Some(meta.value()?.parse()?),
                 "allow" => {
                     let content;
@@ -57,8 +62,8 @@ pub(crate) fn struct_attributes(attributes: &[Attribute]) -> Result<StructAttrib
                 _ => {
                     let known = || {
                         meta.error(
-                            "expected salt, hash, constant, profile, text, key, table, allow or \
-                             crate",
+                            "expected salt, hash, constant, profile, text, key, table, columns, \
+                             options, allow or crate",
                         )
                     };
                     found.front.push(derived(&meta)?.ok_or_else(known)?);

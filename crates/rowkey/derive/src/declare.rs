@@ -16,6 +16,8 @@ use crate::types::{RustType, classify};
 pub(crate) struct Declared<'i> {
     pub(crate) attributes: StructAttributes,
     pub(crate) schema: KeySchema,
+    /// `CREATE TABLE` statement, if the attributes have columns or options.
+    pub(crate) create: Option<String>,
     /// Rust fields in the order of the schema's fields.
     pub(crate) fields: Vec<(&'i Field, RustType<'i>)>,
     /// Warnings about the key.
@@ -50,7 +52,32 @@ pub(crate) fn declare(input: &DeriveInput) -> Result<Declared<'_>> {
         .map(|hot| format!("{HOT_END}: {hot} ({})", salted(&schema)))
         .into_iter()
         .collect();
-    Ok(Declared { attributes: on_struct, schema, fields, warnings })
+    let create = create_table(&on_struct, &schema)?;
+    Ok(Declared { attributes: on_struct, schema, create, fields, warnings })
+}
+
+/// Returns the statement that creates the table of the key, which is verified as any other text.
+fn create_table(on_struct: &StructAttributes, schema: &KeySchema) -> Result<Option<String>> {
+    let Some(given) = on_struct.columns.as_ref().or(on_struct.options.as_ref()) else {
+        return Ok(None);
+    };
+    let Some(table) = &on_struct.table else {
+        return Err(Error::new(given.span(), "columns and options are those of a table = \"..\""));
+    };
+    let value = |text: &Option<syn::LitStr>| text.as_ref().map(syn::LitStr::value);
+    let columns = value(&on_struct.columns).map(|columns| format!("  {},\n", columns.trim()));
+    let options = value(&on_struct.options).map(|options| format!(" {}", options.trim()));
+    let text = format!(
+        "CREATE TABLE {} (\n{}  {}\n){};\n",
+        table.value(),
+        columns.unwrap_or_default(),
+        schema.to_text(),
+        options.unwrap_or_default()
+    );
+    match halite_rowkey::language::statements(&text) {
+        Ok(_) => Ok(Some(text)),
+        Err(error) => Err(Error::new(given.span(), error.render(&text))),
+    }
 }
 
 fn named(input: &DeriveInput) -> Result<impl Iterator<Item = &Field>> {

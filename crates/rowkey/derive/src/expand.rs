@@ -29,6 +29,12 @@ pub(crate) fn expand(input: &DeriveInput, declared: &Declared<'_>) -> TokenStrea
             pub const TABLE: &'static str = #table;
         }
     });
+    let create = declared.create.as_ref().map(|create| {
+        quote! {
+            /// Statement that creates the table.
+            pub const CREATE_TABLE: &'static str = #create;
+        }
+    });
     let names: Vec<&Ident> =
         declared.fields.iter().filter_map(|(field, _)| field.ident.as_ref()).collect();
     let ids = 0..names.len();
@@ -45,6 +51,7 @@ pub(crate) fn expand(input: &DeriveInput, declared: &Declared<'_>) -> TokenStrea
             /// Fingerprint of the declaration.
             pub const FINGERPRINT: u64 = #fingerprint;
             #table
+            #create
 
             /// Returns the parsed declaration.
             pub fn schema() -> &'static ::std::sync::Arc<#library::KeySchema> {
@@ -185,6 +192,19 @@ fn builder(
             /// As `Plan::new` and `Scatter::new`.
             #visibility fn rows(&self, table: ::std::sync::Arc<dyn #library::typed::Table>) -> #library::typed::Result<#library::Scatter> {
                 self.0.rows(table)
+            }
+
+            /// Reads the page of a table after the one that ended at `after`; its limit is the
+            /// query's.
+            ///
+            /// # Errors
+            /// As `Plan::new` and `Page::read`.
+            #visibility async fn read_page(
+                &self,
+                table: ::std::sync::Arc<dyn #library::typed::Table>,
+                after: ::std::option::Option<&#library::typed::PageToken>,
+            ) -> #library::typed::Result<#library::typed::Page> {
+                self.0.read_page(table, after).await
             }
         }
     }

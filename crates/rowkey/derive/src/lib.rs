@@ -44,6 +44,7 @@ use proc_macro::TokenStream;
 /// | `text = "{a}_{b:10}"` | `ROW KEY TEXT '{a}_{b:10}'`; fields then have no attributes |
 /// | `key = "(SALT(16), a STRING)"` | `ROW KEY (SALT(16), a STRING)`, as it is; the same |
 /// | `table = "t"` | the constant `TABLE` |
+/// | `columns = "a STRING FAMILY f"`, `options = "WITH (TTL = 60) SPLIT BY SALT"` | the constant `CREATE_TABLE`: `CREATE TABLE t (a STRING FAMILY f, ROW KEY ..) WITH ..` |
 /// | `allow("K-MONO")` | `-- lint:allow K-MONO` |
 /// | `crate = "halite_rowkey"` | path of the library; default: `halite::rowkey` |
 ///

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use halite_rowkey::language::{Statement, statements};
 use halite_rowkey::typed::{Days, Prefix, TsMillis};
 use halite_rowkey::{KeySchema, Predicate, Value};
 use halite_rowkey_derive::RowKey;
@@ -48,6 +49,28 @@ struct Everything<'a> {
 struct Hashed {
     id: i64,
     user: Option<String>,
+}
+
+#[derive(RowKey)]
+#[row_key(crate = "halite_rowkey", table = "points", salt(16, by = "device"))]
+#[row_key(columns = "p SERIES(DOUBLE) FAMILY d OFFSET OF ts")]
+#[row_key(options = "WITH (TTL = 60) SPLIT BY SALT")]
+#[expect(dead_code, reason = "only its declaration is tested")]
+struct PointKey<'a> {
+    device: &'a str,
+    #[key(bucket = "1h", desc)]
+    ts: TsMillis,
+}
+
+#[test]
+fn statement_that_creates_the_table_is_that_of_the_language() {
+    let parsed = statements(PointKey::CREATE_TABLE).unwrap();
+    let [Statement::CreateTable(table)] = &parsed[..] else { panic!("{parsed:?}") };
+    assert_eq!(table.descriptor.name().to_string(), PointKey::TABLE);
+    assert_eq!(table.key, **PointKey::schema());
+    assert_eq!(table.columns.iter().map(|column| &column.name[..]).collect::<Vec<_>>(), ["p"]);
+    assert_eq!(table.described().families().next().unwrap().ttl_ms(), Some(60_000));
+    assert!(table.split.is_some());
 }
 
 #[test]

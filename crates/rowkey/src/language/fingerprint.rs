@@ -9,7 +9,8 @@ impl KeySchema {
     }
 }
 
-fn fnv1a(bytes: &[u8]) -> u64 {
+/// Returns the FNV-1a hash of 64 bits.
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     bytes.iter().fold(BASIS, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))

@@ -62,6 +62,7 @@ pub use declaration::{
     Statement, Suppression, TableDeclaration,
 };
 pub use error::{LanguageError, Span};
+pub(crate) use fingerprint::fnv1a;
 pub use lexer::MAX_TEXT_BYTES;
 pub use split::MAX_REGIONS;
 pub use statement::{

@@ -24,6 +24,7 @@ mod delimited;
 mod encode;
 mod error;
 mod explain;
+mod fingerprint;
 mod groups;
 mod note;
 mod options;
@@ -141,6 +142,13 @@ impl Plan {
     /// Returns the query.
     pub fn query(&self) -> &KeyQuery {
         &self.query
+    }
+
+    /// Returns the plan with another maximum number of rows.
+    #[must_use]
+    pub fn with_limit(mut self, rows: usize) -> Self {
+        self.query.limit = Some(rows);
+        self
     }
 
     /// Returns one branch for each salt or hash.

@@ -19,6 +19,7 @@ mod loose;
 mod loser_tree;
 mod merge;
 mod options;
+mod page;
 mod points;
 mod single;
 #[cfg(test)]
@@ -26,6 +27,7 @@ mod tests;
 mod token;
 
 pub use options::{ScatterOptions, UndecodableRows};
+pub use page::Page;
 pub use token::PageToken;
 
 use cursor::ScatterContext;
@@ -75,7 +77,7 @@ impl Scatter {
         let reverse = plan.query().reverse;
         let ranges: Vec<KeyRange> = match after {
             Some(token) => {
-                token.check(plan.schema(), reverse)?;
+                token.check(table.name(), &plan)?;
                 plan.ranges()
                     .filter_map(|range| token.rest_of(plan.schema(), range, reverse))
                     .collect()
@@ -171,8 +173,8 @@ impl Scatter {
         let (first, second) =
             range.map_or((&[][..], row.key()), |range| range.merge_key(row.key()));
         PageToken::new(
-            self.context.plan.schema(),
-            self.context.plan.query().reverse,
+            self.context.table.name(),
+            &self.context.plan,
             [first, second].concat(),
             row.key().to_vec(),
         )

@@ -1,17 +1,36 @@
-//! Page token as bytes that a caller may store: the last row's key without salts, so that it
-//! remains valid when regions split or the number of salts changes.
+//! Page token as bytes that a caller may store or hand out: the last row's key without salts, so
+//! that it remains valid when regions split or the number of salts changes.
+//!
+//! ```text
+//! version | table and query | length | logical key | key | checksum
+//! 1 byte  | 8 bytes         | 2      |             |     | 8 bytes, FNV-1a of all before
+//! ```
 
-use halite_types::{Error, Result};
+use std::fmt;
+use std::str::FromStr;
 
-use crate::plan::KeyRange;
+use halite_types::key::to_hex;
+use halite_types::{Error, Result, TableName};
+
+use crate::language::fnv1a;
+use crate::plan::{KeyRange, Plan};
 use crate::schema::{KeySchema, SegmentKind};
 
-const VERSION: u8 = 1;
+/// Version 1 did not contain the table, the conditions and the checksum.
+const VERSION: u8 = 2;
+const CHECKSUM_BYTES: usize = 8;
+const INVALID: &str = "the page token is damaged, or not one of this version; begin again from the \
+                       first page";
 
-/// Row after which the next page begins.
+/// Row after which the next page of a query begins.
+///
+/// It is opaque, and valid for one table, the conditions of one query, and its direction; the limit
+/// may differ from page to page. Its bytes may come from anywhere: damaged ones are rejected, and
+/// ones that were made up only choose where in the ranges of the query its page begins. As text it
+/// has lower-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageToken {
-    /// Logical part of the schema, and the direction.
+    /// Table, logical part of the schema, conditions, and direction.
     fingerprint: u64,
     merge_key: Vec<u8>,
     /// Complete key; only required if one logical key may be under several salts.
@@ -19,14 +38,13 @@ pub struct PageToken {
 }
 
 impl PageToken {
-    pub(super) fn new(schema: &KeySchema, reverse: bool, merge_key: Vec<u8>, key: Vec<u8>) -> Self {
-        Self { fingerprint: fingerprint(schema, reverse), merge_key, key }
+    pub(super) fn new(table: &TableName, plan: &Plan, merge_key: Vec<u8>, key: Vec<u8>) -> Self {
+        Self { fingerprint: plan.page_fingerprint(table), merge_key, key }
     }
 
-    /// Returns the encoded token: 1 byte version, 8 bytes of the schema, 2 bytes length of the
-    /// logical key, the logical key, the key.
+    /// Returns the encoded token, at most two keys and 19 bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(11 + self.merge_key.len() + self.key.len());
+        let mut out = Vec::with_capacity(11 + self.merge_key.len() + self.key.len() + 8);
         out.push(VERSION);
         out.extend_from_slice(&self.fingerprint.to_be_bytes());
         out.extend_from_slice(
@@ -34,43 +52,48 @@ impl PageToken {
         );
         out.extend_from_slice(&self.merge_key);
         out.extend_from_slice(&self.key);
+        out.extend_from_slice(&fnv1a(&out).to_be_bytes());
         out
     }
 
-    /// Parses a token.
+    /// Parses a token. Whether it is one of a query is known when the query continues after it.
     ///
     /// # Errors
     /// `InvalidRequest` for invalid bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let invalid = || {
-            Error::invalid(
-                "the page token is not one of this store; begin again from the first page",
-            )
-        };
-        let Some((&VERSION, rest)) = bytes.split_first() else { return Err(invalid()) };
-        let (fingerprint, rest) = rest.split_first_chunk::<8>().ok_or_else(invalid)?;
-        let (length, rest) = rest.split_first_chunk::<2>().ok_or_else(invalid)?;
-        let (merge_key, key) =
-            rest.split_at_checked(u16::from_be_bytes(*length).into()).ok_or_else(invalid)?;
-        if key.len() > crate::codec::MAX_KEY_BYTES {
-            return Err(invalid());
+        Self::parse(bytes).ok_or_else(|| Error::invalid(INVALID))
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (bytes, checksum) = bytes.split_last_chunk::<CHECKSUM_BYTES>()?;
+        if fnv1a(bytes) != u64::from_be_bytes(*checksum) {
+            return None;
         }
-        Ok(Self {
+        let Some((&VERSION, rest)) = bytes.split_first() else { return None };
+        let (fingerprint, rest) = rest.split_first_chunk::<8>()?;
+        let (length, rest) = rest.split_first_chunk::<2>()?;
+        let (merge_key, key) = rest.split_at_checked(u16::from_be_bytes(*length).into())?;
+        (key.len() <= crate::codec::MAX_KEY_BYTES).then(|| Self {
             fingerprint: u64::from_be_bytes(*fingerprint),
             merge_key: merge_key.to_vec(),
             key: key.to_vec(),
         })
     }
 
-    /// Rejects a token of other fields or of the other direction.
-    pub(super) fn check(&self, schema: &KeySchema, reverse: bool) -> Result<()> {
-        if self.fingerprint == fingerprint(schema, reverse) {
+    /// Returns `true` if it is a token of this query on this table, with any limit.
+    pub fn continues(&self, table: &TableName, plan: &Plan) -> bool {
+        self.fingerprint == plan.page_fingerprint(table)
+    }
+
+    /// Rejects a token of another table, of other conditions or of the other direction.
+    pub(super) fn check(&self, table: &TableName, plan: &Plan) -> Result<()> {
+        if self.continues(table, plan) {
             return Ok(());
         }
-        Err(Error::invalid(
-            "the page token was made for other key fields, or for the other direction; begin again \
-             from the first page",
-        ))
+        Err(Error::invalid(format!(
+            "the page token is one of another query or of another table than {table}; repeat the \
+             conditions and the direction of its page, or begin again from the first page"
+        )))
     }
 
     /// Returns the part of a range after the token.
@@ -91,6 +114,27 @@ impl PageToken {
     }
 }
 
+impl fmt::Display for PageToken {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&to_hex(&self.to_bytes()))
+    }
+}
+
+impl FromStr for PageToken {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let digit = |digit: u8| -> Option<u8> { char::from(digit).to_digit(16)?.try_into().ok() };
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let byte = |[high, low]: &[u8; 2]| Some((digit(*high)? << 4) | digit(*low)?);
+        let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+        bytes
+            .filter(|_| rest.is_empty())
+            .and_then(|bytes| Self::parse(&bytes))
+            .ok_or_else(|| Error::invalid(INVALID))
+    }
+}
+
 /// Returns `true` if keys may differ only in their salts or hashes, because those are not functions
 /// of the rest of the key.
 fn has_ties(schema: &KeySchema) -> bool {
@@ -104,18 +148,4 @@ fn has_ties(schema: &KeySchema) -> bool {
         }
         _ => false,
     })
-}
-
-/// Returns a hash of the schema without its salts, whose number may change between pages, and of
-/// the direction.
-fn fingerprint(schema: &KeySchema, reverse: bool) -> u64 {
-    let carrying = schema
-        .segments()
-        .iter()
-        .filter(|segment| !matches!(segment.kind, SegmentKind::Salt { .. }))
-        .cloned()
-        .collect();
-    let unsalted = KeySchema::new(schema.profile(), schema.fields().to_vec(), carrying);
-    unsalted.map_or_else(|_| schema.fingerprint(), |unsalted| unsalted.fingerprint())
-        ^ u64::from(reverse)
 }

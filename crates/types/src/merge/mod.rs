@@ -12,7 +12,7 @@ pub mod hll;
 use std::fmt;
 use std::str::FromStr;
 
-pub use bitmap::Bitmap;
+pub use bitmap::{Bitmap, MAX_BITMAP_BYTES};
 pub use contribute::MergedColumn;
 pub use hll::Hll;
 
@@ -106,28 +106,43 @@ pub struct Merge(State);
 enum State {
     Number(MergeOperator, i64),
     Hll(Box<Hll>),
-    Bitmap(Box<Bitmap>),
+    Bitmap(Box<bitmap::Union>),
 }
 
 impl Merge {
     /// Begins with one value.
     ///
     /// # Errors
-    /// `InvalidRequest` if it has another format.
+    /// `InvalidRequest` if it has another format, and for a bitmap of more than
+    /// [`MAX_BITMAP_BYTES`].
     pub fn new(operator: MergeOperator, value: &[u8]) -> Result<Self> {
+        Self::within(operator, value, MAX_BITMAP_BYTES)
+    }
+
+    /// Begins with one value, for flushes and compactions: contributions that a store has accepted
+    /// are merged whatever the size of their union, and reads refuse one that is too large.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if it has another format.
+    pub fn unbounded(operator: MergeOperator, value: &[u8]) -> Result<Self> {
+        Self::within(operator, value, usize::MAX)
+    }
+
+    fn within(operator: MergeOperator, value: &[u8], max_bytes: usize) -> Result<Self> {
         Ok(Self(match operator {
             MergeOperator::Sum | MergeOperator::Min | MergeOperator::Max => {
                 State::Number(operator, number(operator, value)?)
             }
             MergeOperator::Hll => State::Hll(Box::new(Hll::from_bytes(value)?)),
-            MergeOperator::Bitmap => State::Bitmap(Box::new(Bitmap::from_bytes(value)?)),
+            MergeOperator::Bitmap => State::Bitmap(Box::new(bitmap::Union::new(value, max_bytes)?)),
         }))
     }
 
     /// Adds another value.
     ///
     /// # Errors
-    /// `InvalidRequest` if it has another format; nothing is added then.
+    /// `InvalidRequest` if it has another format; nothing is added then. Also for a union that is
+    /// too large, which must not be used further.
     pub fn add(&mut self, value: &[u8]) -> Result<()> {
         match &mut self.0 {
             State::Number(operator, merged) => {
@@ -139,7 +154,7 @@ impl Merge {
                 };
             }
             State::Hll(hll) => hll.merge(&Hll::from_bytes(value)?),
-            State::Bitmap(bitmap) => bitmap.merge(&Bitmap::from_bytes(value)?),
+            State::Bitmap(union) => union.add(value)?,
         }
         Ok(())
     }
@@ -150,7 +165,7 @@ impl Merge {
         match self.0 {
             State::Number(_, number) => number.to_be_bytes().to_vec(),
             State::Hll(hll) => hll.to_bytes(),
-            State::Bitmap(bitmap) => bitmap.to_bytes(),
+            State::Bitmap(union) => union.into_bytes(),
         }
     }
 }

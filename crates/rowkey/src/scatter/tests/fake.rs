@@ -28,7 +28,7 @@ pub(super) struct Counts {
 
 #[derive(Clone)]
 pub(super) struct Fake {
-    name: TableName,
+    pub(super) name: TableName,
     rows: Arc<BTreeMap<Vec<u8>, Row>>,
     pub(super) counts: Arc<Counts>,
     /// Maximum rows per response.

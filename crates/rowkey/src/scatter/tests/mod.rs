@@ -3,3 +3,4 @@
 mod fake;
 mod loose;
 mod merged;
+mod pages;

@@ -1,0 +1,314 @@
+//! Outbox and fan-out: a client stops at each of its writes, the store loses power, and the repair
+//! completes what was begun, once.
+
+use std::sync::Arc;
+
+use halite::{
+    Bytes, CheckAndMutate, ErrorKind, FamilyDescriptor, FanOut, FanOutJob, Get, Outbox,
+    OutboxRepair, Put, Result, Row, RowKey, RowOp, Scan, Store, Table, TableDescriptor, block_on,
+};
+use halite_engine::env::sim::SimEnv;
+
+use super::dying_table::Client;
+use super::{format_row, reopen};
+
+const TABLES: [&str; 3] = ["sent", "received", "by_word"];
+
+fn create(store: &Store, names: &[&str]) {
+    for name in names {
+        let family = FamilyDescriptor::new("m").versions(3);
+        let table = TableDescriptor::new(name.parse().unwrap()).family(family);
+        store.create_table(table, &[]).unwrap();
+    }
+}
+
+fn tables<const N: usize>(store: &Store, names: [&str; N]) -> [Arc<dyn Table>; N] {
+    names.map(|name| store.table(name).unwrap().inner().clone())
+}
+
+/// Returns an outbox of messages `sender>receiver`, with one copy of the same cells and one that has
+/// a column for each message.
+fn outbox([sent, received, by_word]: [Arc<dyn Table>; 3]) -> Outbox {
+    Outbox::new(sent)
+        .versions(3)
+        .copy_cells_to(received, |row| {
+            let key = String::from_utf8_lossy(row.key()).into_owned();
+            let (sender, receiver) = key.split_once('>').unwrap();
+            Ok(Bytes::from(format!("{receiver}<{sender}")))
+        })
+        .copy_to(by_word, |row| {
+            let put = |cell: halite::CellRef<'_>| {
+                Put::new(cell.value().to_vec()).add_at("m", row.key(), cell.timestamp(), "x")
+            };
+            Ok(row.iter().map(put).collect())
+        })
+}
+
+fn message(key: &'static str, at_ms: i64, text: &'static str) -> RowOp {
+    Put::new(key).add_at("m", "t", at_ms, text).into()
+}
+
+fn edit(key: &'static str, at_ms: i64, text: &'static str) -> RowOp {
+    let put = Put::new(key).add_at("m", "t", at_ms, text);
+    let exists = halite::Condition::Column {
+        family: "m".into(),
+        qualifier: "t".into(),
+        op: halite::CompareOp::NotEqual,
+        value: None,
+    };
+    CheckAndMutate::new(key, exists, put).into()
+}
+
+fn contents(store: &Store, names: &[&str]) -> Vec<Vec<String>> {
+    let rows = |name: &&str| {
+        let table = store.table(*name).unwrap();
+        let all = table.scan(Scan::all().versions(3));
+        all.flat_map(|row| {
+            let row: Row = row.unwrap();
+            let key = String::from_utf8_lossy(row.key()).into_owned();
+            format_row(&row).into_iter().map(move |cell| format!("{key} {cell}"))
+        })
+        .collect()
+    };
+    names.iter().map(rows).collect()
+}
+
+/// Runs a writer on a store of its own whose client stops at each of its writes, and what repairs
+/// it. Returns the number of its writes.
+fn stop_at_each_write(
+    prepare: impl Fn(&Store),
+    write: impl Fn(&Store, &Client) -> Result<()>,
+    check: impl Fn(&Store, bool),
+) -> u64 {
+    for stops in 0.. {
+        let mut finished = true;
+        for applies_the_last in [false, true] {
+            let sim = SimEnv::new(stops);
+            let store = reopen(&sim);
+            prepare(&store);
+            let result = write(&store, &Client::new(stops, applies_the_last));
+            let is_finished = result.is_ok();
+            finished &= is_finished;
+            assert!(is_finished || result.unwrap_err().kind() == ErrorKind::Stopped);
+            sim.fs.crash(stops);
+            drop(store);
+            check(&reopen(&sim), is_finished);
+        }
+        if finished {
+            return stops - 1;
+        }
+    }
+    unreachable!("a writer ends")
+}
+
+#[test]
+fn outbox_is_complete_after_a_stop_at_each_write() {
+    let stops = stop_at_each_write(
+        |store| create(store, &TABLES),
+        |store, client| {
+            let outbox = outbox(tables(store, TABLES).map(|table| client.table(&table)));
+            block_on(outbox.send(vec![message("ada>grace", 5, "hello"), message("a>b", 6, "x")]))?;
+            let edits = vec![edit("ada>grace", 7, "bye"), edit("eve>grace", 8, "bye")];
+            assert_eq!(block_on(outbox.send(edits))?, [true, false]);
+            Ok(())
+        },
+        |store, is_finished| {
+            let outbox = outbox(tables(store, TABLES));
+            let repaired = block_on(outbox.repair(0)).unwrap();
+            assert!(!is_finished || repaired.missing == 0, "{repaired:?}");
+            let again = OutboxRepair { missing: 0, ..repaired };
+            assert_eq!(block_on(outbox.repair(0)).unwrap(), again);
+            let [sent, received, by_word] = &contents(store, &TABLES)[..] else { panic!() };
+            let copied =
+                |cell: &String| cell.replace("ada>grace", "grace<ada").replace("a>b", "b<a");
+            let mut expected_received: Vec<String> = sent.iter().map(copied).collect();
+            expected_received.sort_by_key(|cell| cell.split(' ').next().unwrap().to_owned());
+            assert_eq!(*received, expected_received);
+            assert_eq!(by_word.len(), sent.len());
+            if is_finished {
+                let expected = ["a>b m:t@6=x", "ada>grace m:t@7=bye", "ada>grace m:t@5=hello"];
+                assert_eq!(*sent, expected);
+            }
+        },
+    );
+    assert_eq!(stops, 6, "two sends to three tables");
+}
+
+#[test]
+fn repair_compares_cells_since_a_time() {
+    let store = reopen(&SimEnv::new(1));
+    create(&store, &TABLES);
+    let outbox = outbox(tables(&store, TABLES));
+    let sent = store.table("sent").unwrap();
+    for at_ms in [5, 50] {
+        sent.put(Put::new("ada>grace").add_at("m", "t", at_ms, "hello")).unwrap();
+    }
+    let repaired = |since_ms| block_on(outbox.repair(since_ms)).unwrap();
+    assert_eq!(repaired(51), OutboxRepair::default());
+    assert_eq!(repaired(6), OutboxRepair { examined: 1, missing: 2 });
+    assert_eq!(repaired(0), OutboxRepair { examined: 1, missing: 2 });
+    assert_eq!(repaired(0).missing, 0);
+}
+
+#[test]
+fn operations_that_cannot_be_repeated_are_refused_before_a_write() {
+    let store = reopen(&SimEnv::new(1));
+    create(&store, &TABLES);
+    let outbox = outbox(tables(&store, TABLES));
+    let bad: [RowOp; 3] = [
+        Put::new("ada>grace").add("m", "t", "hello").into(),
+        halite::Delete::new("ada>grace").into(),
+        halite::Increment::new("ada>grace").add("m", "t", 1).into(),
+    ];
+    for bad in bad {
+        let error = block_on(outbox.send(vec![message("a>b", 5, "x"), bad])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+    }
+    assert_eq!(contents(&store, &TABLES), vec![Vec::<String>::new(); 3]);
+    assert!(block_on(outbox.send(Vec::new())).unwrap().is_empty());
+}
+
+#[derive(RowKey)]
+#[row_key(salt(4, by = "follower"))]
+struct FollowerKey {
+    author: u64,
+    follower: u64,
+}
+
+const FEED: [&str; 3] = ["jobs", "followers", "timelines"];
+const FOLLOWERS: u64 = 25;
+
+fn prepare_feed(store: &Store) {
+    create(store, &FEED);
+    let followers = store.table("followers").unwrap();
+    for author in [1, 2] {
+        for follower in 0..FOLLOWERS {
+            let row = FollowerKey { author, follower }.encode().unwrap();
+            followers.put(Put::new(row).add("m", "x", "x")).unwrap();
+        }
+    }
+}
+
+fn fan_out(jobs: Arc<dyn Table>) -> FanOut {
+    FanOut::new(jobs, "m").part_rows(4)
+}
+
+fn push(
+    fan_out: &FanOut,
+    job: &FanOutJob,
+    [followers, timelines]: [Arc<dyn Table>; 2],
+) -> Result<usize> {
+    let mut parts = fan_out.parts(job, followers, FollowerKey::scan().author(1_u64).plan()?)?;
+    let mut count = 0;
+    while let Some(rows) = block_on(parts.next())? {
+        let put =
+            |row: &Row| Put::new(row.key().to_vec()).add_at("m", &job.row, 1, &job.payload).into();
+        for result in block_on(timelines.batch(rows.iter().map(put).collect()))? {
+            result?;
+        }
+        count += rows.len();
+    }
+    Ok(count)
+}
+
+fn check_pushed(store: &Store) {
+    let pushed = contents(store, &["timelines"]).remove(0);
+    assert_eq!(pushed.len() as u64, FOLLOWERS, "{pushed:?}");
+    assert!(pushed.iter().all(|cell| cell.ends_with("m:post@1=hello")));
+    assert!(contents(store, &["jobs"])[0].is_empty());
+}
+
+#[test]
+fn fan_out_reaches_every_row_after_a_stop_at_each_write() {
+    let stops = stop_at_each_write(
+        prepare_feed,
+        |store, client| {
+            let [jobs, followers, timelines] =
+                tables(store, FEED).map(|table| client.table(&table));
+            let fan_out = fan_out(jobs);
+            let job = block_on(fan_out.begin("post", "hello"))?;
+            push(&fan_out, &job, [followers, timelines]).map(drop)
+        },
+        |store, is_finished| {
+            let [jobs, followers, timelines] = tables(store, FEED);
+            let fan_out = fan_out(jobs);
+            let unfinished = block_on(fan_out.unfinished(None, 10)).unwrap();
+            assert!(!is_finished || unfinished.is_empty());
+            let pushed = contents(store, &["timelines"])[0].len() as u64;
+            let was_begun = pushed > 0 || !unfinished.is_empty();
+            for job in &unfinished {
+                let tables = [followers.clone(), timelines.clone()];
+                let count = push(&fan_out, job, tables).unwrap() as u64;
+                // All parts but the last are not repeated.
+                assert!(count <= FOLLOWERS - pushed + 4, "{count} of {pushed}");
+            }
+            if was_begun {
+                check_pushed(store);
+            }
+        },
+    );
+    assert_eq!(stops, 15, "a begin, seven parts, six cursors, an end");
+}
+
+#[test]
+fn two_programs_continue_one_job_after_the_same_cursor() {
+    let store = reopen(&SimEnv::new(1));
+    prepare_feed(&store);
+    let [jobs, followers, _] = tables(&store, FEED);
+    let fan_out = fan_out(jobs);
+    let job = block_on(fan_out.begin("post", "hello")).unwrap();
+    let parts = || {
+        let plan = FollowerKey::scan().author(1_u64).plan().unwrap();
+        fan_out.parts(&job, followers.clone(), plan).unwrap()
+    };
+    let (mut one, mut other) = (parts(), parts());
+    let keys = |rows: Option<Vec<Row>>| -> Vec<Vec<u8>> {
+        rows.unwrap().iter().map(|row| row.key().to_vec()).collect()
+    };
+    assert_eq!(keys(block_on(one.next()).unwrap()), keys(block_on(other.next()).unwrap()));
+    let second = keys(block_on(one.next()).unwrap());
+    let third = keys(block_on(one.next()).unwrap());
+    // The other one has not moved the cursor, and continues where it is.
+    assert_eq!(keys(block_on(other.next()).unwrap()), third);
+    assert_ne!(second, third);
+    while block_on(one.next()).unwrap().is_some() {}
+    assert_eq!(block_on(other.next()).unwrap(), None, "the job is finished");
+    assert!(contents(&store, &["jobs"])[0].is_empty(), "a late cursor does not bring it back");
+}
+
+#[test]
+fn job_with_a_cursor_of_another_query_begins_again() {
+    let store = reopen(&SimEnv::new(1));
+    prepare_feed(&store);
+    let [jobs, followers, timelines] = tables(&store, FEED);
+    let fan_out = fan_out(jobs);
+    let begun = block_on(fan_out.begin("post", "hello")).unwrap();
+    let other = FollowerKey::scan().author(2_u64).plan().unwrap();
+    let mut parts = fan_out.parts(&begun, followers.clone(), other).unwrap();
+    for _ in 0..3 {
+        block_on(parts.next()).unwrap();
+    }
+    let job = block_on(fan_out.unfinished(None, 1)).unwrap().remove(0);
+    assert_ne!(job, begun);
+    let tables = [followers.clone(), timelines];
+    assert_eq!(push(&fan_out, &job, tables).unwrap() as u64, FOLLOWERS);
+    check_pushed(&store);
+
+    let limited = FollowerKey::scan().author(1_u64).limit(3).plan().unwrap();
+    assert!(fan_out.parts(&job, followers, limited).is_err());
+}
+
+#[test]
+fn row_that_is_no_job_is_reported_with_its_place() {
+    let store = reopen(&SimEnv::new(1));
+    create(&store, &FEED);
+    let fan_out = fan_out(tables(&store, FEED)[0].clone());
+    let jobs = store.table("jobs").unwrap();
+    jobs.put(Put::new("a").add("m", "p", "hello")).unwrap();
+    let error = block_on(fan_out.unfinished(None, 10)).unwrap_err();
+    assert!(error.kind() == ErrorKind::Corrupt && error.message().contains("row a"), "{error}");
+    block_on(fan_out.begin("b", "hello")).unwrap();
+    assert_eq!(block_on(fan_out.unfinished(Some(b"a"), 10)).unwrap().len(), 1);
+    block_on(fan_out.finish("b")).unwrap();
+    assert!(!jobs.exists(Get::new("b")).unwrap());
+}

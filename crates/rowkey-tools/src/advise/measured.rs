@@ -1,0 +1,86 @@
+//! What was measured, for the advice: results in the documents, which a test finds there.
+
+use super::fit::Data;
+
+/// Figure of a document.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// What was measured, with the figure.
+    pub text: &'static str,
+    /// Document, from the root of the repository.
+    pub document: &'static str,
+    /// Words of the document with the figure.
+    quote: &'static str,
+}
+
+const fn figure(text: &'static str, document: &'static str, quote: &'static str) -> Measured {
+    Measured { text, document, quote }
+}
+
+const RECIPES: &str = "docs/recipes.md";
+
+static SYNCED_PUTS: Measured = figure(
+    "8,800 puts per second, each on the disk before its reply",
+    "docs/bench.md",
+    "reaches 8.8 k puts a second",
+);
+static MESSAGES: Measured = figure(
+    "4,000 operations per second on 1,000,000 messages, the p99 of a page of 50 in 1.4 ms",
+    RECIPES,
+    "received          23978     1199     0.25     1.40",
+);
+static SENSOR_RATE: Measured = figure(
+    "30,200 readings per second written while all devices are read, of the 100,000 of the tutorial",
+    RECIPES,
+    "30,200 were reached",
+);
+static SENSOR_BYTES: Measured = figure(
+    "0.33 bytes for a point with one decimal, 6.4 for random ones",
+    RECIPES,
+    "| one decimal | 0.33 | 4.41 |",
+);
+static SERIES_SCAN: Measured = figure(
+    "a metric of all hosts, 12,000 points, in 77 ms (p50)",
+    RECIPES,
+    "metric               48        5    77.46",
+);
+static LISTS: Measured = figure(
+    "a list of 1,000 entries in 6.3 ms (p99), at 60 operations per second",
+    RECIPES,
+    "the p99 of a list was 6.3 ms",
+);
+static HISTORY: Measured = figure(
+    "2,000 operations per second on 50,000 rows, a page of 50 in 1.01 ms (p99)",
+    RECIPES,
+    "| history, 50 operations | 0.28, 1.01 |",
+);
+
+/// Returns the results for a kind of data.
+pub(super) fn measured(data: Data) -> Vec<&'static Measured> {
+    match data {
+        Data::Rows => vec![&SYNCED_PUTS, &HISTORY],
+        Data::TimeSeries => vec![&SENSOR_RATE, &SENSOR_BYTES],
+        Data::Messages => vec![&MESSAGES],
+        Data::Objects => vec![&LISTS],
+        Data::Monitoring => vec![&SERIES_SCAN, &SENSOR_BYTES],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_those_of_the_documents() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for data in [Data::Rows, Data::TimeSeries, Data::Messages, Data::Objects, Data::Monitoring]
+        {
+            for Measured { text, document, quote } in measured(data) {
+                let page = std::fs::read_to_string(root.join(document)).unwrap();
+                let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+                let quote = quote.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(page.contains(&quote), "{document} does not say {quote:?}: {text}");
+            }
+        }
+    }
+}
