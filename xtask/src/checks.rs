@@ -94,7 +94,8 @@ pub(crate) fn builds() -> Result<()> {
 /// Starts [`builds`] beside other work.
 fn start_builds() -> Result<Background> {
     let program = std::env::current_exe().map_err(|error| format!("xtask: {error}"))?;
-    Background::start(Command::new(program).arg(BUILDS), &target_dir().join("builds.txt"))
+    // The threads of the web page have a niceness, too, and its tests wait for their answers.
+    Background::start(Command::new(program).arg(BUILDS), 19, &target_dir().join("builds.txt"))
 }
 
 /// `cargo xtask sim`; the arguments are passed to the simulation.

@@ -136,14 +136,18 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Starts a command. Its output goes to a file, which is replaced.
-    pub(crate) fn start(command: &Command, output: &Path) -> Result<Self> {
+    /// Starts a command with a niceness: 10 for work that may be late, 19 for work that nothing else
+    /// may wait for. Its output goes to a file, which is replaced.
+    pub(crate) fn start(command: &Command, niceness: u8, output: &Path) -> Result<Self> {
         let name = format_command(command);
         let failed = |error: std::io::Error| format!("`{name}`: {}: {error}", output.display());
         let file = File::create(output).map_err(failed)?;
         let errors = file.try_clone().map_err(failed)?;
         let mut nice = Command::new("nice");
-        nice.arg(command.get_program()).args(command.get_args()).current_dir(root());
+        nice.args(["-n", &niceness.to_string()])
+            .arg(command.get_program())
+            .args(command.get_args())
+            .current_dir(root());
         nice.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         nice.stdin(Stdio::null()).stdout(file).stderr(errors);
         let child = nice.spawn().map_err(|error| cannot_start(&nice, &error))?;
@@ -244,7 +248,7 @@ mod tests {
     fn background_command_reports_failure_and_dies_when_dropped() {
         let output = std::env::temp_dir().join(format!("halite-xtask-{}", std::process::id()));
         let start = |script: &str| {
-            Background::start(Command::new("sh").args(["-c", script]), &output).unwrap()
+            Background::start(Command::new("sh").args(["-c", script]), 10, &output).unwrap()
         };
         assert_eq!(start("echo one; echo two >&2").wait(), Ok("one\ntwo\n".to_owned()));
         assert!(start("echo oh; exit 3").wait().unwrap_err().contains("`sh -c echo oh; exit 3`"));

@@ -22,5 +22,5 @@ pub(crate) fn tests() -> Command {
 
 /// Starts to build and run the tests beside other work.
 pub(crate) fn start() -> Result<Background> {
-    Background::start(&tests(), &target_dir().join("sql-tests.txt"))
+    Background::start(&tests(), 10, &target_dir().join("sql-tests.txt"))
 }

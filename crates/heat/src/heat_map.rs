@@ -200,12 +200,12 @@ impl HeatMap {
     fn add_row(&mut self, map: &Self, row: usize, part: Range<usize>, totals: &[f32]) {
         let count = part.len() as f32;
         for own in part.clone() {
-            for column in 0..self.columns {
+            for (column, total) in totals.iter().enumerate() {
                 let (from, to) = (row * self.columns + column, own * self.columns + column);
                 self.mean[to] += map.mean[from] / count;
                 self.max[to] += map.max[from] / count;
                 let is_estimated = map.estimated.get(from).copied().unwrap_or(false);
-                let is_divided = part.len() > 1 && is_notable(map.mean[from], totals[column]);
+                let is_divided = part.len() > 1 && is_notable(map.mean[from], *total);
                 if map.mean[from] > 0.0 && (is_estimated || is_divided) {
                     self.estimated.resize(self.mean.len(), false);
                     self.estimated[to] = true;

@@ -251,10 +251,9 @@ mod tests {
             let hot: Box<[u8]> = 0x8000_0000_u32.to_be_bytes().into();
             boundaries.extend([hot.clone(), [&*hot, &[0]].concat().into()]);
             boundaries.sort();
-            let load =
-                |at: &Box<[u8]>| Load::new([if *at == hot { 600 } else { 10 }, 0, 0, 0, 0, 0]);
-            let mut loads = vec![load(&Box::default())];
-            loads.extend(boundaries.iter().map(load));
+            let load = |at: &[u8]| Load::new([if *at == *hot { 600 } else { 10 }, 0, 0, 0, 0, 0]);
+            let mut loads = vec![load(&[])];
+            loads.extend(boundaries.iter().map(|at| load(at)));
             let region = Region { start: Box::default(), boundaries, loads };
             history.push(&Column::of_regions(number * BASE_MS, (number + 1) * BASE_MS, &[region]));
         }

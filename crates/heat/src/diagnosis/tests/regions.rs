@@ -120,7 +120,8 @@ fn few_scans_of_many_rows_are_even() {
         let load = |world: &mut World, _: u64, random: &mut fastrand::Rng| {
             for _ in 0..scans {
                 let first = random.usize(..world.files.len() - rows);
-                for row in world.files[first..first + rows].to_vec() {
+                for at in first..first + rows {
+                    let row = world.files[at].clone();
                     world.add(OperationKind::ScannedRow, &row, 1);
                 }
                 world.put(&number(random, 0..100_000));
