@@ -136,8 +136,8 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Starts a command with a niceness: 10 for work that may be late, 19 for work that nothing else
-    /// may wait for. Its output goes to a file, which is replaced.
+    /// Starts a command with a niceness: 10 for work that may be late, 19 for work that nothing
+    /// else may wait for. Its output goes to a file, which is replaced.
     pub(crate) fn start(command: &Command, niceness: u8, output: &Path) -> Result<Self> {
         let name = format_command(command);
         let failed = |error: std::io::Error| format!("`{name}`: {}: {error}", output.display());
