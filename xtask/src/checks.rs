@@ -60,7 +60,7 @@ pub(crate) fn run_all() -> Result<()> {
         done(run(command.env("RUSTDOCFLAGS", "--deny warnings")))
     });
     // With the features of the tests, whose libraries these programs have: for one package alone,
-    // cargo would choose others and build them anew.
+    // cargo would choose others and compile them again.
     steps.step("the programs of the workspace", || {
         done(run(&mut cargo(["build", "--quiet", "--workspace", "--bins", "--examples"])))
     });
