@@ -1,7 +1,7 @@
 //! What happened in the last ten minutes of a table beyond counts: frequent rows, sampled keys, and
 //! how the load was distributed over regions.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::busy_regions::{BusyRegion, busiest};
@@ -194,6 +194,18 @@ impl ActivityColumn {
         let is_enough = self.load.get(metric) >= MIN_WINDOW_REQUESTS * skew.regions as u64;
         is_enough.then_some(skew)
     }
+}
+
+/// Returns the sampled operations of each region, by its index, in the order of arrival.
+pub(crate) fn keys_by_region<'a>(
+    columns: &[&'a ActivityColumn],
+    is_wanted: impl Fn(&WeightedKey) -> bool,
+) -> BTreeMap<usize, Vec<&'a WeightedKey>> {
+    let mut by_region: BTreeMap<usize, Vec<&WeightedKey>> = BTreeMap::new();
+    for key in columns.iter().flat_map(|column| &column.keys).filter(|key| is_wanted(key)) {
+        by_region.entry(key.region).or_default().push(key);
+    }
+    by_region
 }
 
 /// Returns at most `most` of the keys with the same total weight: systematic sampling by weight.

@@ -39,7 +39,7 @@ impl<'a> Evidence<'a> {
             .filter_map(|column| Some((column.sound_skew(is_read)?, column.load)))
             .collect();
         skews.sort_by(|(one, _), (other, _)| one.max_over_mean.total_cmp(&other.max_over_mean));
-        let metric = if is_read { Metric::Reads } else { Metric::Writes };
+        let metric = loading_metric(is_read);
         let rows_per_request = if is_read { rows_per_read(&columns) } else { 1.0 };
         #[expect(clippy::cast_precision_loss, reason = "numbers of regions and requests")]
         let median = skews.get(skews.len() / 2).and_then(|(skew, load)| {
@@ -59,8 +59,12 @@ impl<'a> Evidence<'a> {
     /// the whole time.
     #[expect(clippy::cast_precision_loss, reason = "a number of requests")]
     pub(super) fn accidental(&self, regions: f64) -> f64 {
-        let metric = if self.is_read { Metric::Reads } else { Metric::Writes };
-        accidental(self.load.get(metric) as f64 / self.rows_per_request / regions)
+        accidental(self.load.get(self.metric()) as f64 / self.rows_per_request / regions)
+    }
+
+    /// Returns the metric that decides which regions are loaded.
+    pub(super) fn metric(&self) -> Metric {
+        loading_metric(self.is_read)
     }
 
     /// Returns `true` if keys are recorded.
@@ -100,6 +104,10 @@ impl<'a> Evidence<'a> {
             results
         })
     }
+}
+
+fn loading_metric(is_read: bool) -> Metric {
+    if is_read { Metric::Reads } else { Metric::Writes }
 }
 
 /// Weighted mean of the correlations, and their number.

@@ -3,7 +3,7 @@
 use super::evidence::{Evidence, MIN_ORDERED, mean_correlation, share, uneven_limit};
 use super::finding::{Finding, MAY_REWRITE, NO_KEYS, ORDERED, Shape, order_confidence};
 use super::order::rank_correlation;
-use crate::activity::ActivityColumn;
+use crate::activity::{ActivityColumn, keys_by_region};
 use crate::codec::PackedColumn;
 use crate::metric::Metric;
 
@@ -70,14 +70,10 @@ fn over_time(columns: &[&ActivityColumn]) -> Option<(f64, usize)> {
     if columns.iter().any(|column| regions(column) != Some(first)) {
         return None;
     }
-    let written = || columns.iter().flat_map(|column| &column.keys).filter(|key| key.key.is_write);
-    let mut numbers: Vec<usize> = written().map(|key| key.region).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    mean_correlation(numbers.into_iter().filter_map(|number| {
-        let keys = || written().filter(|key| key.region == number);
-        let rows: Vec<&[u8]> = keys().map(|key| &*key.key.row).collect();
-        let weight = keys().map(|key| key.weight).sum();
+    let written = keys_by_region(columns, |key| key.key.is_write);
+    mean_correlation(written.into_values().filter_map(|keys| {
+        let rows: Vec<&[u8]> = keys.iter().map(|key| &*key.key.row).collect();
+        let weight = keys.iter().map(|key| key.weight).sum();
         Some((rank_correlation(&rows, MIN_ORDERED)?, weight))
     }))
 }

@@ -7,7 +7,6 @@ use super::evidence::{Evidence, UNEVEN, share, uneven_limit};
 use super::finding::{Finding, NO_KEYS, Shape, confidence};
 use crate::activity::{ActivityColumn, WeightedKey};
 use crate::codec::PackedColumn;
-use crate::metric::Metric;
 
 /// Share of the load from which a group of keys is hot.
 const HOT_SHARE: f64 = 0.25;
@@ -192,8 +191,7 @@ impl HotRange {
 
 fn hot_range(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<HotRange> {
     let newest = columns.last()?;
-    let is_read = evidence.load.get(Metric::Reads) > evidence.load.get(Metric::Writes);
-    let metric = if is_read { Metric::Reads } else { Metric::Writes };
+    let metric = evidence.metric();
     let mut loads = vec![0_u64; newest.bounds.len()];
     for column in columns {
         let column = column.unpack().with_bounds(&newest.bounds);
@@ -212,7 +210,7 @@ fn hot_range(evidence: &Evidence<'_>, columns: &[PackedColumn]) -> Option<HotRan
         end: newest.bounds.get(first + width).map(|bound| bound.to_vec()),
         load: share(sum, total),
         width: share_of_keys,
-        is_write: !is_read,
+        is_write: !evidence.is_read,
     })
 }
 

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use super::phase::MIN_COLUMNS;
-use crate::activity::{ActivityColumn, WeightedKey};
+use crate::activity::{ActivityColumn, WeightedKey, keys_by_region};
 
 /// Returns the mean number of sampled rows that reads returned at a time: those of a scan are in
 /// one region, so that few scans load regions differently by accident.
@@ -102,11 +102,9 @@ fn scanned_by_region<'a>(columns: &[&'a ActivityColumn]) -> Vec<Vec<&'a [u8]>> {
     let regions = |column: &&ActivityColumn| column.reads.map(|skew| skew.regions);
     let mut all = Vec::new();
     for same in columns.chunk_by(|one, next| regions(one) == regions(next)) {
-        let mut by_region: BTreeMap<usize, Vec<&[u8]>> = BTreeMap::new();
-        for key in same.iter().flat_map(|column| &column.keys).filter(|key| key.key.is_scan) {
-            by_region.entry(key.region).or_default().push(&key.key.row);
-        }
-        all.extend(by_region.into_values());
+        let scanned = keys_by_region(same, |key| key.key.is_scan);
+        let rows = |keys: Vec<&'a WeightedKey>| keys.iter().map(|key| &*key.key.row).collect();
+        all.extend(scanned.into_values().map(rows));
     }
     all
 }

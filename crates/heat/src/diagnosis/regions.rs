@@ -9,7 +9,6 @@ use super::evidence::{Evidence, mean_correlation, uneven_limit};
 use super::finding::{Finding, NO_KEYS, ORDERED, Shape, confidence, order_confidence};
 use crate::activity::{WeightedKey, hot_rows_of};
 use crate::busy_regions::BusyRegion;
-use crate::metric::Metric;
 
 /// Share of the load of a region from which a row is the cause of it.
 const ROW_PART: f64 = 0.5;
@@ -20,16 +19,11 @@ const STEADY_PART: f64 = 0.75;
 /// Doubt about a load that no region has for long.
 const MOVES: &str = "other regions are loaded at other times, and the keys have no order";
 
-fn metric(evidence: &Evidence<'_>) -> Metric {
-    if evidence.is_read { Metric::Reads } else { Metric::Writes }
-}
-
 /// Finds a region with much of the load in the whole time: the row that has most of it, or a hot
 /// range.
 #[expect(clippy::cast_precision_loss, reason = "numbers of requests and regions")]
 pub(super) fn hot_region(evidence: &Evidence<'_>) -> Option<Finding> {
-    let metric = metric(evidence);
-    let total = evidence.load.get(metric) as f64;
+    let total = evidence.load.get(evidence.metric()) as f64;
     let regions = evidence.regions()? as f64;
     let region = most_loaded(evidence)?;
     let share = region.amount as f64 / total.max(1.0);
@@ -61,7 +55,7 @@ fn most_loaded(evidence: &Evidence<'_>) -> Option<BusyRegion> {
     let regions = evidence.regions()? as f64;
     let limit = STEADY_PART * uneven_limit(regions);
     for column in &evidence.columns {
-        let mean = column.load.get(metric(evidence)) as f64 / regions;
+        let mean = column.load.get(evidence.metric()) as f64 / regions;
         for region in &column.busiest[usize::from(!evidence.is_read)] {
             let (sum, steady) = sums
                 .entry(&region.start)
