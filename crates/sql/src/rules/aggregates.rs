@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode as _};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
@@ -13,11 +12,11 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode};
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::union::UnionExec;
 use halite_rowkey::FieldId;
 
 use super::ends::{End, Ends};
+use super::inputs::replace_inputs;
 use crate::catalog::shape::{ShapeColumn, Source};
 use crate::scan::exec::{ScanExec, as_scan};
 use crate::scan::spec::{FirstRows, ScanSpec};
@@ -36,20 +35,10 @@ impl PhysicalOptimizerRule for KeyAggregates {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let changed = plan.transform_up(|node| {
-            let any: &dyn Any = node.as_ref();
-            let Some(aggregate) = any.downcast_ref::<AggregateExec>() else {
-                return Ok(Transformed::no(node));
-            };
-            match as_scan(aggregate.input().as_ref()).and_then(|scan| instead(aggregate, scan)) {
-                Some(input) => {
-                    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-                    Ok(Transformed::yes(node.replace_children(vec![input], options)?))
-                }
-                None => Ok(Transformed::no(node)),
-            }
-        })?;
-        Ok(changed.data)
+        replace_inputs(plan, |aggregate| {
+            let scan = as_scan(aggregate.input().as_ref());
+            Ok(scan.and_then(|scan| instead(aggregate, scan)))
+        })
     }
 
     fn name(&self) -> &'static str {

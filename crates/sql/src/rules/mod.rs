@@ -6,6 +6,7 @@
 
 mod aggregates;
 mod ends;
+mod inputs;
 mod parts;
 
 pub(crate) use aggregates::KeyAggregates;

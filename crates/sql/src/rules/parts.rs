@@ -4,15 +4,14 @@ use std::any::Any;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode as _};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode, AggregateMode};
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 
+use super::inputs::{replace_inputs, with_input};
 use crate::scan::exec::{ScanExec, as_scan};
 
 /// Parts of one scan, which share its memory and its reads in flight.
@@ -33,20 +32,13 @@ impl PhysicalOptimizerRule for ScanParts {
         config: &ConfigOptions,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let processors = config.execution.target_partitions;
-        let changed = plan.transform_up(|node| {
-            let any: &dyn Any = node.as_ref();
-            let Some(aggregate) = any.downcast_ref::<AggregateExec>() else {
-                return Ok(Transformed::no(node));
-            };
-            if !needs_no_order(aggregate) {
-                return Ok(Transformed::no(node));
+        replace_inputs(plan, |aggregate| {
+            if needs_no_order(aggregate) {
+                in_parts(aggregate.input(), processors)
+            } else {
+                Ok(None)
             }
-            match in_parts(aggregate.input(), processors)? {
-                Some(input) => Ok(Transformed::yes(with_input(&node, input)?)),
-                None => Ok(Transformed::no(node)),
-            }
-        })?;
-        Ok(changed.data)
+        })
     }
 
     fn name(&self) -> &'static str {
@@ -95,12 +87,4 @@ fn in_parts(
         return Ok(None);
     }
     in_parts(input, processors)?.map(|input| with_input(node, input)).transpose()
-}
-
-fn with_input(
-    node: &Arc<dyn ExecutionPlan>,
-    input: Arc<dyn ExecutionPlan>,
-) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-    Arc::clone(node).replace_children(vec![input], options)
 }

@@ -4,14 +4,8 @@
 
 use halite::{Bytes, CompactionKind};
 
-use crate::random::{KEYS, Seeded, number_of, tables};
+use crate::random::{KEYS, Seeded, answers, number_of, queries, sorted, tables};
 use crate::store::TestStore;
-
-fn sorted(store: &TestStore, sql: &str) -> Vec<String> {
-    let mut rows = store.rows(sql);
-    rows.sort();
-    rows
-}
 
 #[test]
 fn a_condition_its_opposite_and_neither_are_all_rows() {
@@ -97,24 +91,8 @@ fn pages_by_row_values_are_the_whole_without_gap_or_repeat() {
 fn files_and_regions_change_no_answer() {
     let store = TestStore::new();
     tables(&store);
-    let queries: Vec<(String, bool)> = (0..40)
-        .map(|seed| {
-            let mut random = Seeded(seed);
-            let at = random.below(KEYS.len());
-            let (sql, is_ordered) = match seed % 3 {
-                0 => random.query(),
-                1 => random.aggregate(),
-                _ => random.join(),
-            };
-            (sql.replace("{}", &format!("t{at}")), is_ordered)
-        })
-        .collect();
-    let answers = || -> Vec<Vec<String>> {
-        let answer = |(sql, is_ordered): &(String, bool)| {
-            if *is_ordered { store.rows(sql) } else { sorted(&store, sql) }
-        };
-        queries.iter().map(answer).collect()
-    };
+    let queries = queries(0..40);
+    let answers = || answers(&store, &queries);
     let before = answers();
     let names: Vec<String> = (0..KEYS.len()).map(|at| format!("t{at}")).collect();
     for name in &names {

@@ -6,15 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use halite::Bytes;
 
-use crate::random::{KEYS, Seeded, number_of, tables};
+use crate::random::{KEYS, Seeded, number_of, sorted, tables};
 use crate::store::TestStore;
 
 /// Sets the number of parts, and returns the rows of a query in an order of their own.
 fn answer(store: &TestStore, sql: &str, parts: &str) -> Vec<String> {
     store.sql.change(|settings| settings.set("halite.partitions", parts)).expect("a setting");
-    let mut rows = store.rows(sql);
-    rows.sort();
-    rows
+    sorted(store, sql)
 }
 
 fn split(store: &TestStore, table: &str, at: &'static [u8]) {

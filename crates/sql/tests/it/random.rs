@@ -2,6 +2,7 @@
 //! rows in memory. `HALITE_SQL_CASES` sets the number of queries, `HALITE_SQL_SEED` the first seed.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::sync::Arc;
 
 use halite_sql::datafusion::datasource::MemTable;
@@ -222,6 +223,37 @@ pub(crate) fn number_of(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
+/// Returns queries of all kinds, one for each seed, and whether each has an order.
+pub(crate) fn queries(seeds: Range<u64>) -> Vec<(String, bool)> {
+    let query = |seed: u64| {
+        let mut random = Seeded(seed);
+        let at = random.below(KEYS.len());
+        let (sql, is_ordered) = match seed % 3 {
+            0 => random.query(),
+            1 => random.aggregate(),
+            _ => random.join(),
+        };
+        (sql.replace("{}", &format!("t{at}")), is_ordered)
+    };
+    seeds.map(query).collect()
+}
+
+/// Returns the rows of each query, sorted if it has no order.
+pub(crate) fn answers(store: &TestStore, queries: &[(String, bool)]) -> Vec<Vec<String>> {
+    queries.iter().map(|(sql, is_ordered)| answer(store, sql, *is_ordered)).collect()
+}
+
+fn answer(store: &TestStore, sql: &str, is_ordered: bool) -> Vec<String> {
+    if is_ordered { store.rows(sql) } else { sorted(store, sql) }
+}
+
+/// Returns the rows of a query that has no order, sorted.
+pub(crate) fn sorted(store: &TestStore, sql: &str) -> Vec<String> {
+    let mut rows = store.rows(sql);
+    rows.sort();
+    rows
+}
+
 /// Creates the tables, and copies of their rows in memory.
 pub(crate) fn tables(store: &TestStore) {
     for (at, key) in KEYS.iter().enumerate() {
@@ -250,14 +282,7 @@ fn compare(query: impl Fn(&mut Seeded) -> (String, bool)) {
         let mut random = Seeded(seed);
         let at = random.below(KEYS.len());
         let (sql, is_ordered) = query(&mut random);
-        let answer = |table: &str| {
-            let sql = sql.replace("{}", table);
-            let mut rows = store.rows(&sql);
-            if !is_ordered {
-                rows.sort();
-            }
-            rows
-        };
+        let answer = |table: &str| answer(&store, &sql.replace("{}", table), is_ordered);
         let expected = answer(&format!("m{at}"));
         for direct in ["on", "off"] {
             store.sql.change(|settings| settings.set("halite.direct", direct)).expect("a setting");

@@ -5,7 +5,7 @@ use halite::rowkey::language::{ROW_STATS, TableDeclaration};
 use halite::rowkey::value::Value;
 use halite::{Put, RowOp};
 
-use crate::random::{KEYS, Seeded, number_of, tables};
+use crate::random::{KEYS, answers, number_of, queries, tables};
 use crate::store::TestStore;
 
 /// Sets the statistics of a table as they are.
@@ -24,27 +24,8 @@ fn statistics_change_no_answer() {
     let (cases, first) = (number_of("HALITE_SQL_CASES", 150), number_of("HALITE_SQL_SEED", 1));
     let store = TestStore::new();
     tables(&store);
-    let query = |seed: u64| {
-        let mut random = Seeded(seed);
-        let at = random.below(KEYS.len());
-        let (sql, is_ordered) = match seed % 3 {
-            0 => random.query(),
-            1 => random.aggregate(),
-            _ => random.join(),
-        };
-        (sql.replace("{}", &format!("t{at}")), is_ordered)
-    };
-    let queries: Vec<(String, bool)> = (first..first + cases).map(query).collect();
-    let answers = || -> Vec<Vec<String>> {
-        let answer = |(sql, is_ordered): &(String, bool)| {
-            let mut rows = store.rows(sql);
-            if !is_ordered {
-                rows.sort();
-            }
-            rows
-        };
-        queries.iter().map(answer).collect()
-    };
+    let queries = queries(first..first + cases);
+    let answers = || answers(&store, &queries);
     let before = answers();
     let check = |what: &str| {
         for ((after, before), (sql, _)) in answers().iter().zip(&before).zip(&queries) {
