@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::command::{Background, cargo, is_ci, root, run, run_and_watch, target_dir};
+use crate::command::{Background, built, cargo, is_ci, root, run, run_and_watch, target_dir};
 use crate::prerequisites::with_tools;
 use crate::steps::{StepOutcome, Steps};
 use crate::{Result, concurrency, fuzz, interop, mutants, page_types, sql, tidy};
@@ -64,8 +64,8 @@ pub(crate) fn run_all() -> Result<()> {
     steps.step("the programs of the workspace", || {
         done(run(&mut cargo(["build", "--quiet", "--workspace", "--bins", "--examples"])))
     });
-    steps.step("simulation, short", || done(run_built("halite-sim")));
-    steps.step("simulation of client and server, short", || done(run_built("halite-world")));
+    steps.step("simulation, short", || done(run(&mut built("halite-sim"))));
+    steps.step("simulation of client and server, short", || done(run(&mut built("halite-world"))));
     steps.step("the programs of the next steps, of which the build began with the tests", || {
         done(builds?.wait().map(|_| ()))
     });
@@ -135,11 +135,6 @@ fn with_more_threads(command: &mut Command) -> &mut Command {
         command.env(THREADS, (2 * processors).to_string());
     }
     command
-}
-
-/// Runs a program of the workspace that was built before.
-fn run_built(name: &str) -> Result<()> {
-    run(Command::new(target_dir().join("debug").join(name)).current_dir(root()))
 }
 
 fn has_simulation() -> bool {

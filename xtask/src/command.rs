@@ -36,6 +36,13 @@ pub(crate) fn target_dir() -> PathBuf {
         .map_or_else(|| root().join("target"), |folder| root().join(folder))
 }
 
+/// Returns a command of a program of the workspace that was built before.
+pub(crate) fn built(program: &str) -> Command {
+    let mut command = Command::new(target_dir().join("debug").join(program));
+    command.current_dir(root());
+    command
+}
+
 /// Returns a cargo command in the repository, with the toolchain that runs this task.
 pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Result;
-use crate::command::{cargo, is_ci, root, run, target_dir};
+use crate::command::{built, cargo, is_ci, root, run, target_dir};
 use crate::prerequisites::{fetch, with_tools};
 use crate::steps::{StepOutcome, Steps};
 
@@ -37,10 +37,10 @@ pub(crate) const PARTS: [InteropPart; 8] = [
 ];
 
 /// Heading of [`build`].
-pub(crate) const BUILD_TITLE: &str = "interop: the tested programs";
+const BUILD_TITLE: &str = "interop: the tested programs";
 
 /// Builds the programs of all parts, which do not call cargo after it.
-pub(crate) fn build() -> Result<StepOutcome> {
+fn build() -> Result<StepOutcome> {
     let mut command = cargo(["build", "--quiet", "--bins", "--examples"]);
     PROGRAMS.iter().for_each(|package| {
         command.args(["--package", package]);
@@ -155,16 +155,9 @@ fn fetch_all(versions: &[&str]) -> Result<()> {
 }
 
 fn run_clients(part: &str, halite: &Path, arguments: &[String]) -> Result<()> {
-    let mut command = halite_interop();
+    let mut command = built("halite-interop");
     command.arg(part).arg(client_jars()).arg(target_dir().join("interop").join(part)).arg(halite);
     run(command.args(arguments))
-}
-
-/// Returns a command of the program that was built last.
-fn halite_interop() -> Command {
-    let mut command = Command::new(target_dir().join("debug/halite-interop"));
-    command.current_dir(root());
-    command
 }
 
 fn client_jars() -> PathBuf {
@@ -174,7 +167,7 @@ fn client_jars() -> PathBuf {
 fn written_by_halite(part: &str) -> Result<StepOutcome> {
     with_jars(|jars| {
         let work = target_dir().join("interop").join(part);
-        run(halite_interop().arg(part).arg(jars).arg(work))
+        run(built("halite-interop").arg(part).arg(jars).arg(work))
     })
 }
 
