@@ -21,6 +21,7 @@
     clippy::disallowed_methods,
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
     reason = "it is a program that prints small numbers and ends at an error"
 )]
 
@@ -37,9 +38,9 @@ use halite_types::{
 const ROWS: u64 = 200_000;
 const REGIONS: u64 = 4;
 const SLICE: Duration = Duration::from_millis(50);
-/// Slices of each side and workload before those that are measured: a load that has lasted is
-/// recorded at another rate than one that begins.
-const WARM_SLICES: usize = 20;
+/// Time of a workload before it is measured: more than a column of the heat map, whose load decides
+/// the rate at which the next one is recorded.
+const WARM: Duration = Duration::from_secs(11);
 /// Slices of each side and workload in a round.
 const SLICES: usize = 20;
 
@@ -139,21 +140,27 @@ fn scan(table: &Arc<Table>, number: u64) -> u64 {
 }
 
 fn median(values: &[f64]) -> f64 {
-    quantile(values, 2, 4)
+    quantile(values, 0.5)
 }
 
-fn quantile(values: &[f64], part: usize, parts: usize) -> f64 {
+/// Value at a part of the rising values, between two of them if it falls there: the higher of the
+/// two in the middle would make every ratio too large.
+fn quantile(values: &[f64], part: f64) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
-    values[values.len() * part / parts]
+    let place = part * (values.len() - 1) as f64;
+    let (below, above) = (values[place.floor() as usize], values[place.ceil() as usize]);
+    below + (above - below) * place.fract()
 }
 
 /// Median of the rounds' ratios of neighbouring slices, and about its error.
 fn ratio(off: &[f64], sub: &[f64]) -> String {
-    let ratios: Vec<f64> = off.iter().zip(sub).map(|(off, sub)| sub / off).collect();
+    // The logarithm of a ratio and that of its reverse are equally far from 0.
+    let ratios: Vec<f64> = off.iter().zip(sub).map(|(off, sub)| (sub / off).ln()).collect();
     let ratios: Vec<f64> = ratios.chunks(SLICES).map(median).collect();
-    let spread = quantile(&ratios, 3, 4) - quantile(&ratios, 1, 4);
-    format!("{:.3} \u{b1} {:.3}", median(&ratios), spread / 2.0 / (ratios.len() as f64).sqrt())
+    let spread = quantile(&ratios, 0.75) - quantile(&ratios, 0.25);
+    let error = spread / 2.0 / (ratios.len() as f64).sqrt();
+    format!("{:.3} \u{b1} {:.3}", median(&ratios).exp(), error)
 }
 
 /// Makes a number of calls of one workload with one level.
@@ -207,13 +214,14 @@ fn measure_round(round: usize, level: HeatLevel, measured: &mut [[Measured; 2]; 
     let mut sides = levels.map(|level| open(level.name(), level));
     sides.rotate_left(round % 2);
     for ((_, one), measured) in WORKLOADS.iter().zip(measured) {
-        let mut unmeasured = Measured::default();
-        for slice in 0..2 * (WARM_SLICES + SLICES) {
+        let begin = Instant::now();
+        while begin.elapsed() < WARM {
+            sides.iter_mut().for_each(|side| side.slice(&mut Measured::default(), *one));
+        }
+        for slice in 0..2 * SLICES {
             // The order changes, so that neither always follows the other.
             let side = (slice + slice / 2) % 2;
-            let is_warm = slice >= 2 * WARM_SLICES;
-            let into = if is_warm { &mut measured[side] } else { &mut unmeasured };
-            sides[side].slice(into, *one);
+            sides[side].slice(&mut measured[side], *one);
         }
     }
     for side in sides {

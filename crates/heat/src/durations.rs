@@ -11,10 +11,9 @@ use crate::sampler;
 
 /// Columns whose durations are kept: one minute.
 const KEPT_COLUMNS: usize = 6;
-/// Operations of a column that are all timed; of those after them one in [`TIMED_RATE`].
-const WHOLE_OPERATIONS: u32 = 512;
-/// Two looks at the clock cost a few percent of a get from the cache.
-const TIMED_RATE: u64 = 128;
+/// Timed operations of a column after which the rate is halved, and again after as many more. Two
+/// looks at the clock cost a few percent of a get from the cache.
+const STEADY_OPERATIONS: u32 = 512;
 
 /// Counters of one kind of operation.
 #[derive(Debug)]
@@ -56,6 +55,8 @@ pub struct Durations {
     writes: Counters,
     /// Operations that were timed in the current column.
     timed: AtomicU32,
+    /// Binary logarithm of the operations per timed one at the begin of the current column.
+    shift: AtomicU32,
     /// The last closed columns, oldest first.
     closed: Mutex<VecDeque<ReadsAndWrites>>,
 }
@@ -66,8 +67,9 @@ impl Durations {
     #[inline]
     #[must_use]
     pub fn begin(&self, number: u64) -> bool {
-        let is_timed = self.timed.load(Relaxed) < WHOLE_OPERATIONS
-            || sampler::is_sampled(sampler::position(number), TIMED_RATE);
+        let shift = self.shift.load(Relaxed) + self.timed.load(Relaxed) / STEADY_OPERATIONS;
+        let is_timed =
+            shift == 0 || sampler::is_sampled_of(sampler::position(number), shift.min(63));
         if is_timed {
             self.timed.fetch_add(1, Relaxed);
         }
@@ -84,9 +86,12 @@ impl Durations {
         self.writes.add(nanoseconds);
     }
 
-    /// Closes the current column.
-    pub fn close_column(&self) {
+    /// Closes the current column. The next one begins with the rate that suits the number of
+    /// operations of this one.
+    pub fn close_column(&self, operations: u64) {
         self.timed.store(0, Relaxed);
+        let shift = (operations / u64::from(STEADY_OPERATIONS)).checked_ilog2().unwrap_or(0);
+        self.shift.store(shift, Relaxed);
         let column = ReadsAndWrites { reads: self.reads.take(), writes: self.writes.take() };
         let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
         if closed.len() >= KEPT_COLUMNS {
@@ -121,21 +126,27 @@ mod tests {
             let recent = durations.recent();
             let columns = 1 + column.min(KEPT_COLUMNS as u64);
             assert_eq!((recent.reads.count(), recent.writes.count()), (100 * columns, columns));
-            durations.close_column();
+            durations.close_column(101);
         }
         let reads = durations.recent().reads;
         assert!(reads.quantile_ns(0.985).unwrap() < 130_000);
         assert!(reads.quantile_ns(0.995).unwrap() > 9_000_000);
-        (0..KEPT_COLUMNS).for_each(|_| durations.close_column());
+        (0..KEPT_COLUMNS).for_each(|_| durations.close_column(0));
         assert_eq!(durations.recent(), ReadsAndWrites::default());
     }
 
     #[test]
     fn busy_region_times_some_operations() {
         let durations = Durations::default();
+        let timed = |operations| (0..operations).filter(|at| durations.begin(*at)).count();
         // None of them has ended yet.
-        assert!((0..u64::from(WHOLE_OPERATIONS)).all(|number| durations.begin(number)));
-        let timed = (0..640_000).filter(|number| durations.begin(*number)).count();
-        assert!((4_900..5_100).contains(&timed), "{timed}");
+        assert_eq!(timed(u64::from(STEADY_OPERATIONS)), STEADY_OPERATIONS as usize);
+        let more = timed(640_000);
+        assert!((3_000..6_000).contains(&more), "{more}: the rate falls as the column goes on");
+        durations.close_column(640_000);
+        let steady = timed(640_000);
+        assert!((512..1_024).contains(&steady), "{steady}");
+        durations.close_column(100);
+        assert_eq!(timed(100), 100);
     }
 }

@@ -37,6 +37,7 @@ mod hot_rows;
 mod key_sample;
 mod metric;
 pub mod operations;
+mod pending;
 mod prefixes;
 mod recorder;
 mod refine;

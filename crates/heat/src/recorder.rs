@@ -8,6 +8,7 @@ use halite_types::KeyParts;
 
 use crate::key_sample::{KeySample, MAX_KEYS, SampledKey};
 use crate::metric::{Load, METRICS, Metric};
+use crate::pending::{PendingOperations, Sampled};
 use crate::prefixes::{FrequentPrefixes, PREFIX_COUNTERS, Prefixes};
 use crate::refine::{KnownRows, Parts};
 use crate::sampler::{self, ROW_RATE, SUB_RANGE_RATE};
@@ -87,6 +88,8 @@ pub struct RegionRecorder {
 /// Sampled rows of the current column.
 #[derive(Debug, Default)]
 struct Rows {
+    /// Operations that are neither in what follows nor in the sub-ranges yet.
+    pending: PendingOperations,
     frequent: SpaceSaving,
     prefixes: Prefixes,
     sample: KeySample,
@@ -98,7 +101,36 @@ struct Rows {
     is_divided: bool,
 }
 
+impl Sampled<'_> {
+    fn count_range(&self, ranges: &SubRanges) {
+        ranges.add(ranges.find(self.row), &self.kind.load(1 << self.shift, self.bytes));
+    }
+}
+
 impl Rows {
+    /// Counts the pending operations, in the sub-ranges too.
+    fn count_pending(&mut self, ranges: &SubRanges) {
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.drain(|sampled| {
+            sampled.count_range(ranges);
+            self.count(sampled);
+        });
+        self.pending = pending;
+    }
+
+    fn count(&mut self, sampled: &Sampled<'_>) {
+        let &Sampled { kind, row, bytes, shift, has_row } = sampled;
+        if !has_row {
+            return;
+        }
+        let weight = if shift == 0 { 1 } else { 2 << shift };
+        let bytes = bytes.saturating_mul(weight);
+        self.frequent.add(row, weight, kind.is_write(), bytes);
+        self.prefixes.add(row, (weight, bytes), kind.is_write(), shift > 0);
+        self.sample.add(row, kind.is_write(), kind == OperationKind::ScannedRow);
+        self.recorded += 1;
+    }
+
     /// Returns the binary logarithm of the operations per recorded one that follows `shift`, if the
     /// column has enough recorded ones for it: a load that grows costs what the one before did.
     fn next_shift(&mut self, shift: u32) -> Option<u32> {
@@ -190,25 +222,23 @@ impl RegionRecorder {
         row: &[u8],
         bytes: u64,
     ) {
-        let ranges = self.ranges.load();
-        ranges.add(ranges.find(row), &kind.load(1 << shift, bytes));
-        let row_shift = if shift == 0 { 0 } else { shift + 1 };
-        if shift > 0 && !sampler::is_sampled_of(position, row_shift) {
-            return;
-        }
-        let weight = 1 << row_shift;
-        // Another thread that records at the same time takes the place of this operation.
+        let has_row = shift == 0 || sampler::is_sampled_of(position, shift + 1);
+        let sampled = Sampled { kind, row, bytes, shift, has_row };
+        // Another thread that records at the same time takes the place of this operation's row.
         let mut rows = match self.rows.try_lock() {
             Ok(rows) => rows,
             Err(TryLockError::Poisoned(rows)) => rows.into_inner(),
-            Err(TryLockError::WouldBlock) => return,
+            Err(TryLockError::WouldBlock) => return sampled.count_range(&self.ranges.load()),
         };
-        let bytes = bytes.saturating_mul(weight);
-        rows.frequent.add(row, weight, kind.is_write(), bytes);
-        rows.prefixes.add(row, (weight, bytes), kind.is_write(), shift > 0);
-        let is_scan = kind == OperationKind::ScannedRow;
-        rows.sample.add(row, kind.is_write(), is_scan);
-        rows.recorded += 1;
+        if shift > 0 && rows.pending.push(&sampled) {
+            return;
+        }
+        let ranges = self.ranges.load();
+        rows.count_pending(&ranges);
+        if shift == 0 || !rows.pending.push(&sampled) {
+            sampled.count_range(&ranges);
+            rows.count(&sampled);
+        }
         if let Some(shift) = rows.next_shift(shift) {
             self.range_shift.store(shift, Relaxed);
         }
@@ -228,6 +258,7 @@ impl RegionRecorder {
     ) -> RegionColumn {
         let mut rows = self.rows();
         let ranges = self.ranges.load_full();
+        rows.count_pending(&ranges);
         let mut loads = ranges.take();
         let exact = &with_deletes(*exact, &loads);
         let is_busy = exact.requests() >= BUSY_OPERATIONS;
@@ -258,6 +289,9 @@ impl RegionRecorder {
         rows.frequent = SpaceSaving::new(part_of(COUNTERS, MIN_COUNTERS));
         rows.sample.limit(part_of(MAX_KEYS, MIN_KEYS));
         rows.recorded = 0;
+        if !is_busy {
+            rows.pending = PendingOperations::default();
+        }
         rows.columns += 1;
         let is_due = !rows.is_divided || rows.columns >= STEADY_COLUMNS;
         // A region is divided at first whatever its load, so that one hot row is one thin band.

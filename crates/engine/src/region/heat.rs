@@ -218,14 +218,14 @@ impl RegionHeat {
         part: TablePart<'_>,
         file_rows: impl FnOnce() -> Vec<Vec<u8>>,
     ) -> (Load, RegionColumn) {
-        if let Some(durations) = self.durations.get() {
-            durations.close_column();
-        }
         let now = counters.heat_load();
         let before = std::mem::replace(&mut *self.counted.lock(), now);
         let mut load = Load::default();
         for metric in Metric::ALL {
             load.add(metric, now.get(metric).saturating_sub(before.get(metric)));
+        }
+        if let Some(durations) = self.durations.get() {
+            durations.close_column(load.requests());
         }
         if load.is_zero() {
             if let Some(recorder) = self.recorder.get() {
