@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use halite_types::{Admin, Cluster, CompactionKind, Result, ServerName, Table, TableName};
 
-use crate::admin::report::{self, ClusterReport};
 use crate::admin::{RemoteAdmin, single_region};
 use crate::config::Config;
 use crate::error::RpcError;
@@ -63,14 +62,6 @@ impl RemoteCluster {
     /// Returns the cluster's id, which stays the same for the lifetime of its data.
     pub fn id(&self) -> &str {
         &self.id
-    }
-
-    /// Returns what the master reports of its servers.
-    ///
-    /// # Errors
-    /// `Io` if it does not answer in time.
-    pub async fn report(&self) -> Result<ClusterReport> {
-        self.shared.runtime.run(report::read(&self.shared)).await
     }
 
     /// Flushes all families of a region.

@@ -46,7 +46,6 @@ mod shared;
 mod sim;
 mod table;
 
-pub use admin::report::{ClusterReport, RegionReport, ServerReport};
 pub use cluster::{RemoteCluster, connect, connect_over, connect_with};
 pub use config::{Config, RegistryKind};
 pub use halite_wire::cellblock::Compressor;

@@ -140,8 +140,7 @@ pub use blocking::{BlockingCluster, BlockingRows, BlockingTable, IntoTableName, 
 pub use declared_tables::{DeclaredTable, declare_tables};
 #[cfg(feature = "client")]
 pub use halite_client::{
-    ClusterReport, Config as ClientConfig, RegionReport, RemoteCluster, Retry, RetryObserver,
-    connect, connect_with,
+    Config as ClientConfig, RemoteCluster, Retry, RetryObserver, connect, connect_with,
 };
 pub use halite_engine::env::DiskSpace;
 pub use halite_engine::{

@@ -55,7 +55,7 @@ pub use schema::{
 };
 pub use server_name::ServerName;
 pub use snapshot::{SnapshotDescriptor, SnapshotType};
-pub use status::{ClusterStatus, CompactionState, RegionLoad};
+pub use status::{ClusterServers, ClusterStatus, CompactionState, RegionLoad, ServerStatus};
 pub use table::{
     Admin, BoxFuture, Cluster, CompactionKind, RowSource, RowStream, Table, TableExt, block_on,
 };

@@ -1,5 +1,8 @@
 //! Statistics of regions and of the whole store, exact from the first request on.
 
+use std::sync::Arc;
+
+use crate::ServerName;
 use crate::latency::Latencies;
 use crate::schema::RegionInfo;
 
@@ -18,10 +21,14 @@ pub enum CompactionState {
 }
 
 /// Contents of a region and requests served since it was opened. All sizes in bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RegionLoad {
     /// Region.
     pub region: RegionInfo,
+    /// Server of the region; `None` in an embedded store.
+    pub server: Option<Arc<ServerName>>,
+    /// Part of its bytes on the disks of that server, 0 to 1; `None` if it is not reported.
+    pub locality: Option<f32>,
     /// Gets, and rows returned by scans (HBase's read requests).
     pub read_requests: u64,
     /// Mutations applied (HBase's write requests).
@@ -105,6 +112,8 @@ impl RegionLoad {
     pub fn new(region: RegionInfo) -> Self {
         Self {
             region,
+            server: None,
+            locality: None,
             read_requests: 0,
             write_requests: 0,
             rows_examined: 0,
@@ -143,9 +152,35 @@ impl RegionLoad {
     }
 }
 
-/// Statistics of a whole store or cluster.
+/// Live region server of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerStatus {
+    /// Name.
+    pub name: Arc<ServerName>,
+    /// Number of its regions, those of system tables too.
+    pub regions: usize,
+}
+
+/// Servers of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterServers {
+    /// Version of HBase, such as `2.6.4`; empty if the master does not say.
+    pub version: String,
+    /// Active master.
+    pub master: Option<ServerName>,
+    /// Masters that wait to become the active one.
+    pub backup_masters: Vec<ServerName>,
+    /// Live region servers, those without regions too.
+    pub live: Vec<ServerStatus>,
+    /// Region servers that went away without an end.
+    pub dead: Vec<ServerName>,
+}
+
+/// Statistics of a whole store or cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClusterStatus {
+    /// Its servers; `None` for an embedded store, which is one process.
+    pub servers: Option<ClusterServers>,
     /// Every region of every table, by table and start key.
     pub regions: Vec<RegionLoad>,
     /// Bytes of blocks in the cache.

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Context as _;
 use halite::heat::{Finding, HeatMap, HeatQuery, HotRow};
 use halite::{
-    Cluster, ClusterReport, CompactionKind, RegionInfo, RemoteCluster, Result, TableName, block_on,
+    Cluster, ClusterStatus, CompactionKind, RegionInfo, RemoteCluster, Result, TableName, block_on,
 };
 use halite_types::{Error, ErrorKind, ServerName};
 use halite_web::{About, Event, EventQuery, Extension, Mode, Page, SlowCall, SlowCallQuery};
@@ -40,22 +40,22 @@ struct Known {
 
 /// Place of a region.
 struct Place {
-    server: Arc<str>,
+    server: Arc<ServerName>,
     locality: Option<f32>,
 }
 
 impl Known {
-    fn new(report: ClusterReport) -> Self {
-        let mut places = HashMap::new();
-        let servers = report.servers.iter().map(|server| server.name.to_string()).collect();
-        for server in report.servers {
-            let name: Arc<str> = server.name.to_string().into();
-            for region in server.regions {
-                let place = Place { server: Arc::clone(&name), locality: region.locality };
-                places.insert(region.encoded_name, place);
-            }
+    fn new(status: &ClusterStatus) -> Self {
+        let servers = status.servers.clone().unwrap_or_default();
+        let places = status.regions.iter().filter_map(|load| {
+            let server = Arc::clone(load.server.as_ref()?);
+            Some((load.region.encoded_name.clone(), Place { server, locality: load.locality }))
+        });
+        Self {
+            version: servers.version,
+            places: places.collect(),
+            servers: servers.live.iter().map(|server| server.name.to_string()).collect(),
         }
-        Self { version: report.version, servers, places }
     }
 }
 
@@ -88,21 +88,18 @@ impl AttachedExtension {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the master for its servers and the requests of regions. What it does not answer stays
-    /// as it was; the requests of that time are missing.
+    /// Asks the master for its servers and the requests of regions. Without an answer they stay as
+    /// they were; the requests of that time are missing.
     fn look(&self) {
-        match block_on(self.cluster.report()) {
-            Ok(report) => *self.known() = Known::new(report),
-            Err(error) => tracing::debug!(%error, "asking the master for its servers"),
-        }
         match block_on(self.cluster.blocking_admin().cluster_status()) {
             Ok(status) => {
+                *self.known() = Known::new(&status);
                 self.heat.add(unix_ms(), &status.regions);
                 let regions = status.regions.iter().map(|load| &load.region);
                 let places = regions.map(|region| (region, self.server_of(region)));
                 self.events.look(self.now_ms(), places);
             }
-            Err(error) => tracing::debug!(%error, "asking the master for its regions"),
+            Err(error) => tracing::debug!(%error, "asking the master for its servers and regions"),
         }
     }
 }
@@ -184,8 +181,7 @@ impl Extension for AttachedExtension {
 
     fn move_region(&self, encoded_name: &str, server: &str) -> Result<()> {
         let server: ServerName = server.parse()?;
-        if self.known().places.get(encoded_name).is_some_and(|at| *at.server == server.to_string())
-        {
+        if self.known().places.get(encoded_name).is_some_and(|at| *at.server == server) {
             return Err(Error::invalid(format!("the region is on server {server} already")));
         }
         block_on(self.patient.move_region(encoded_name, &server))

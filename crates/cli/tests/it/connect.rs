@@ -40,6 +40,34 @@ fn shell_connects_by_zookeeper_or_rpc_address() {
 }
 
 #[test]
+fn shell_prints_servers_of_cluster() {
+    let served = TestServer::start(&["--ephemeral"]);
+    let (uri, server) =
+        (format!("zk://{}", served.address("zookeeper")), served.address("regionserver"));
+    let lines = "create 't', 'f', SPLITS => ['m']\nput 't', 'a', 'f:q', '1'\nstatus\n\
+                 status 'simple'\nstatus 'detailed'\nlist_regions 't'\n\
+                 list_regions 't', 'nowhere'\nlocate_region 't', 'a'\n";
+    let stdout = run(&uri, "shell", &[], lines);
+    for wanted in [
+        "1 active master, 0 backup masters, 1 servers, 0 dead, 4.0000 average load",
+        &format!("active master:  {} ", served.address("master")),
+        "version 2.6.4",
+        &format!("\n    {server} "),
+        "numberOfOnlineRegions=4, ",
+        &format!(" {},{},", server.ip(), server.port()),
+        " 2 rows",
+        " 0 rows",
+        &format!("HOST  REGION\n {server} "),
+    ] {
+        assert!(stdout.contains(wanted), "no {wanted:?} in\n{stdout}");
+    }
+    let refused = output_of(halite().args(["shell", "--connect", &uri]), "status 'replication'\n");
+    let text = String::from_utf8(refused.stdout).unwrap();
+    assert!(text.contains("not read by this shell"), "{text}");
+    assert_eq!(served.end(Signal::TERM).0, Some(0));
+}
+
+#[test]
 fn server_rejects_invalid_keys_of_strict_table() {
     let served = TestServer::start(&["--ephemeral"]);
     let uri = format!("zk://{}", served.address("zookeeper"));

@@ -4,9 +4,9 @@
 //! ```text
 //! master.rs    calls to the active master            regions.rs    flushes, compactions, splits and merges
 //! procedure.rs long operations of the master         snapshots.rs  taking and using snapshots
-//! tables.rs    descriptors, states and namespaces    status.rs     metrics of all regions
+//! tables.rs    descriptors, states and namespaces    status.rs     servers, metrics of all regions
 //! bulk_load.rs the calls of a bulk load              region_call.rs calls to a region's server
-//! report.rs    servers, and the places of regions    single_region.rs flush, compaction, move of one
+//! single_region.rs flush, compaction, move of one
 //! ```
 
 mod bulk_load;
@@ -14,7 +14,6 @@ mod master;
 mod procedure;
 mod region_call;
 mod regions;
-pub(crate) mod report;
 pub(crate) mod single_region;
 mod snapshots;
 mod status;
@@ -198,7 +197,7 @@ impl Admin for RemoteAdmin {
     }
 
     fn merges_cells(&self) -> BoxFuture<'_, Result<bool>> {
-        self.run(report::merges_cells(&self.shared))
+        self.run(status::merges_cells(&self.shared))
     }
 
     fn cluster_status(&self) -> BoxFuture<'_, Result<ClusterStatus>> {

@@ -343,6 +343,7 @@ impl Engine {
         use std::sync::atomic::Ordering::Relaxed;
         let shared = &self.shared;
         ClusterStatus {
+            servers: None,
             regions: self
                 .open_regions()
                 .iter()

@@ -3,11 +3,13 @@
 //! HBase sends sizes in whole mebibytes and kibibytes, and rounds anything above 0 up to at least
 //! one of them, so the decoded value is coarser than the original.
 
-use bytes::Bytes;
-use halite_types::status::CompactionState;
-use halite_types::{ClusterStatus, RegionInfo, RegionLoad};
+use std::sync::Arc;
 
-use super::region;
+use bytes::Bytes;
+use halite_types::status::{ClusterServers, CompactionState, ServerStatus};
+use halite_types::{ClusterStatus, RegionInfo, RegionLoad, Result, ServerName};
+
+use super::{region, server};
 use crate::proto as pb;
 
 const KIB: u64 = 1 << 10;
@@ -76,20 +78,48 @@ pub fn region_load_from_proto(proto: &pb::RegionLoad, region: RegionInfo) -> Reg
     }
 }
 
-/// Returns the statistics of a cluster: those of the regions on its live servers that `find`
+/// Returns the statistics of a cluster: its servers, and the regions on the live ones that `find`
 /// resolves by name. Servers of a cluster do not report caches and logs; those values are 0.
+///
+/// # Errors
+/// The invalid name of a server.
 pub fn cluster_status_from_proto(
     proto: &pb::ClusterStatus,
     mut find: impl FnMut(&[u8]) -> Option<RegionInfo>,
-) -> ClusterStatus {
-    let loads = proto.live_servers.iter().flat_map(|server| &server.server_load.region_loads);
-    let regions = loads
-        .filter_map(|load| Some(region_load_from_proto(load, find(&load.region_specifier.value)?)));
-    let mut regions: Vec<_> = regions.collect();
+) -> Result<ClusterStatus> {
+    let (mut live, mut regions) = (Vec::new(), Vec::new());
+    for server in &proto.live_servers {
+        let name = Arc::new(server::from_proto(&server.server)?);
+        let loads = &server.server_load.region_loads;
+        live.push(ServerStatus { name: Arc::clone(&name), regions: loads.len() });
+        for load in loads {
+            let Some(region) = find(&load.region_specifier.value) else { continue };
+            regions.push(RegionLoad {
+                server: Some(Arc::clone(&name)),
+                locality: load.data_locality.filter(|part| (0.0..=1.0).contains(part)),
+                ..region_load_from_proto(load, region)
+            });
+        }
+    }
     regions.sort_by(|a, b| {
         (&a.region.table, &a.region.start).cmp(&(&b.region.table, &b.region.start))
     });
-    ClusterStatus { regions, ..ClusterStatus::default() }
+    let servers = ClusterServers {
+        version: proto
+            .hbase_version
+            .as_ref()
+            .map(|known| known.version.clone())
+            .unwrap_or_default(),
+        master: proto.master.as_ref().map(server::from_proto).transpose()?,
+        backup_masters: names(&proto.backup_masters)?,
+        live,
+        dead: names(&proto.dead_servers)?,
+    };
+    Ok(ClusterStatus { servers: Some(servers), regions, ..ClusterStatus::default() })
+}
+
+fn names(servers: &[pb::ServerName]) -> Result<Vec<ServerName>> {
+    servers.iter().map(server::from_proto).collect()
 }
 
 /// Returns HBase's value for the requested and running compactions.
@@ -166,8 +196,10 @@ mod tests {
     }
 
     #[test]
-    fn cluster_status_lists_known_regions_in_order() {
-        let server = |starts: &[&'static str]| pb::LiveServerInfo {
+    fn cluster_status_lists_servers_and_known_regions_in_order() {
+        let name = |port: u16| ServerName { host: "h".to_owned(), port, start_code: 1 };
+        let live = |port, starts: &[&'static str]| pb::LiveServerInfo {
+            server: server::to_proto(&name(port)),
             server_load: pb::ServerLoad {
                 region_loads: starts
                     .iter()
@@ -175,18 +207,37 @@ mod tests {
                     .collect(),
                 ..pb::ServerLoad::default()
             },
-            ..pb::LiveServerInfo::default()
         };
         let proto = pb::ClusterStatus {
-            live_servers: vec![server(&["m", "gone"]), server(&["", "x"])],
+            hbase_version: Some(pb::HBaseVersionFileContent { version: "2.6.4".to_owned() }),
+            live_servers: vec![live(1, &["m", "gone"]), live(2, &["", "x"]), live(3, &[])],
+            dead_servers: vec![server::to_proto(&name(4))],
+            master: Some(server::to_proto(&name(5))),
             ..pb::ClusterStatus::default()
         };
         let known = [region("x"), region("m"), region("")];
-        let status = cluster_status_from_proto(&proto, |name| {
-            known.iter().find(|region| region.full_name() == name).cloned()
-        });
-        let starts: Vec<_> = status.regions.iter().map(|load| load.region.start.clone()).collect();
-        assert_eq!(starts, ["", "m", "x"]);
+        let read = |proto| {
+            cluster_status_from_proto(proto, |name| {
+                known.iter().find(|region| region.full_name() == name).cloned()
+            })
+        };
+        let status = read(&proto).unwrap();
+        let server_of = |load: &RegionLoad| load.server.as_ref().unwrap().port;
+        let starts: Vec<_> = status
+            .regions
+            .iter()
+            .map(|load| (&load.region.start[..], server_of(load), load.locality))
+            .collect();
+        let all = Some(1.0);
+        assert_eq!(starts, [(&b""[..], 2, all), (&b"m"[..], 1, all), (&b"x"[..], 2, all)]);
+        let servers = status.servers.unwrap();
+        let live = servers.live.iter().map(|server| (server.name.port, server.regions));
+        assert_eq!(live.collect::<Vec<_>>(), [(1, 2), (2, 2), (3, 0)]);
+        assert_eq!((servers.dead, servers.master), (vec![name(4)], Some(name(5))));
+        assert_eq!((&servers.version[..], servers.backup_masters.len()), ("2.6.4", 0));
+        let mut damaged = proto;
+        damaged.live_servers[0].server.port = Some(1 << 20);
+        assert!(read(&damaged).unwrap_err().to_string().contains("1048576"));
     }
 
     proptest! {

@@ -24,6 +24,12 @@ const COLUMNS: [(&str, usize); 7] = [
 /// Server name for an embedded store, which has no server.
 pub(super) const SERVER: &str = "local";
 
+/// Returns the server of a region as HBase's `ServerName` prints it.
+fn server_of(load: Option<&RegionLoad>) -> String {
+    load.and_then(|load| load.server.as_ref())
+        .map_or_else(|| SERVER.to_owned(), |server| server.to_string())
+}
+
 pub(super) const COMMANDS: &[ShellCommand] = &[
     ShellCommand {
         name: "list_regions",
@@ -114,11 +120,12 @@ fn list_regions(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult 
     };
     let loads = session.cluster().cluster_status()?.regions;
     let mut rows = Vec::new();
-    for region in regions(session, &table)?.iter().filter(|_| SERVER.starts_with(&server)) {
+    for region in &regions(session, &table)? {
         let load = loads.iter().find(|load| load.region.encoded_name == region.encoded_name);
-        rows.push(
-            columns.iter().map(|(name, _)| region_field(name, region, load)).collect::<Vec<_>>(),
-        );
+        if server_of(load).starts_with(&server) {
+            let fields = columns.iter().map(|(name, _)| region_field(name, region, load));
+            rows.push(fields.collect::<Vec<_>>());
+        }
     }
     print_grid(session, &columns, &rows)?;
     Ok(Value::Nil)
@@ -150,7 +157,7 @@ fn columns(arguments: &Arguments) -> EvalResult<Vec<(&'static str, usize)>> {
 
 fn region_field(column: &str, region: &RegionInfo, load: Option<&RegionLoad>) -> String {
     match column {
-        "SERVER_NAME" => SERVER.to_owned(),
+        "SERVER_NAME" => server_of(load),
         "REGION_NAME" => region.display_name(),
         "START_KEY" => to_string_binary(&region.start),
         "END_KEY" => to_string_binary(&region.end),
@@ -160,8 +167,14 @@ fn region_field(column: &str, region: &RegionInfo, load: Option<&RegionLoad>) ->
         "REQ" => load.map_or_else(String::new, |load| {
             (load.read_requests + load.write_requests).to_string()
         }),
-        _ => "1.0".to_owned(),
+        _ => locality(load),
     }
+}
+
+/// Returns the part of a region's bytes on the disks of its server: all in an embedded store.
+pub(super) fn locality(load: Option<&RegionLoad>) -> String {
+    let reported = |load: &RegionLoad| load.server.as_ref().map(|_| load.locality.unwrap_or(0.0));
+    format!("{:?}", load.and_then(reported).unwrap_or(1.0))
 }
 
 /// Converts bytes to megabytes; a size between 0 and 1 counts as 1, as in HBase.
@@ -213,7 +226,11 @@ fn locate_region(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult
         to_string_binary(&region.start),
         to_string_binary(&region.end)
     );
-    session.row_pair(SERVER, &text)?;
+    let loads = session.cluster().cluster_status()?.regions;
+    let load = loads.iter().find(|load| load.region.encoded_name == region.encoded_name);
+    let server = load.and_then(|load| load.server.as_ref());
+    session
+        .row_pair(&server.map_or_else(|| SERVER.to_owned(), |server| server.address()), &text)?;
     session.footer(1)?;
     Ok(Value::Nil)
 }
