@@ -15,6 +15,7 @@
 mod bits;
 mod column;
 mod compaction_filter;
+mod points;
 mod table;
 mod times;
 mod values;
@@ -24,7 +25,8 @@ use std::fmt;
 use bits::{put_varint, take_varint};
 pub use column::{RowPoints, SeriesColumn};
 pub use compaction_filter::SeriesCompactionFilterFactory;
-pub use table::{Measurement, PackResult, Series, SeriesPoints};
+pub use points::SeriesPoints;
+pub use table::{Measurement, PackResult, Series};
 
 /// Maximum points of a packed cell: one for each second of 36 hours. Use shorter buckets instead of
 /// more points.

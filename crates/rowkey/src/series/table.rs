@@ -8,11 +8,11 @@ use halite_types::{
     Scan, Table, TableDescriptor, TableName,
 };
 
+use super::points::SeriesPoints;
 use super::{SeriesColumn, SeriesError, pack};
-use crate::codec::DecodedKey;
 use crate::dictionary::Dictionary;
 use crate::language::TableDeclaration;
-use crate::plan::{KeyQuery, Plan, PlanOptions, from_integer, integer};
+use crate::plan::{KeyQuery, Plan, PlanOptions, integer};
 use crate::scatter::{Scatter, ScatterOptions};
 use crate::schema::KeySchema;
 use crate::value::Value;
@@ -27,9 +27,9 @@ type LooseName = (Bytes, Vec<u8>);
 
 /// `SERIES` column of a table, in a store in this process or in a remote cluster.
 pub struct Series {
-    table: Arc<dyn Table>,
-    key: Arc<KeySchema>,
-    column: SeriesColumn,
+    pub(super) table: Arc<dyn Table>,
+    pub(super) key: Arc<KeySchema>,
+    pub(super) column: SeriesColumn,
     /// Dictionary of the `DICT` fields, if the key has any.
     dictionary: Option<Arc<Dictionary>>,
 }
@@ -143,25 +143,14 @@ impl Series {
     ///
     /// # Errors
     /// `InvalidRequest` for conditions that are invalid for their fields.
+    ///
+    /// A time range of all series is a skip scan where series have many rows: a sample of them
+    /// decides, which the first call of [`SeriesPoints::next`] reads.
     pub fn read(&self, query: &KeyQuery) -> Result<SeriesPoints> {
         let limit = query.limit.unwrap_or(usize::MAX);
-        let plan = self.plan(&KeyQuery { limit: None, ..query.clone() })?;
-        let rows = Scatter::new(
-            Arc::clone(&self.table),
-            Arc::clone(&plan),
-            self.template(),
-            &ScatterOptions::default(),
-            None,
-        )?;
-        let is_descending = self.column.is_descending() != query.reverse;
-        Ok(SeriesPoints {
-            rows,
-            plan,
-            column: self.column.clone(),
-            is_descending,
-            left: limit,
-            points: Vec::new().into_iter(),
-        })
+        let query = KeyQuery { limit: None, ..query.clone() };
+        let plan = self.plan(&query)?;
+        Ok(SeriesPoints::new(self, plan, &query, limit))
     }
 
     /// Packs the loose points of the rows that match a query if they were written before
@@ -259,14 +248,18 @@ impl Series {
     }
 
     fn plan(&self, query: &KeyQuery) -> Result<Arc<Plan>> {
-        let helper = self.dictionary.clone().map(|dictionary| dictionary as _);
-        let options = PlanOptions { resolver: helper, ..PlanOptions::default() };
+        let options = self.plan_options();
         let plan = Plan::new(&self.key, query, &options)
             .map_err(|error| Error::invalid(error.to_string()))?;
         Ok(Arc::new(plan))
     }
 
-    fn template(&self) -> Scan {
+    pub(super) fn plan_options(&self) -> PlanOptions {
+        let resolver = self.dictionary.clone().map(|dictionary| dictionary as _);
+        PlanOptions { resolver, ..PlanOptions::default() }
+    }
+
+    pub(super) fn template(&self) -> Scan {
         Scan::all().family(self.column.family().clone())
     }
 
@@ -312,80 +305,7 @@ impl Series {
     }
 }
 
-/// Points of a query result.
-pub struct SeriesPoints {
-    rows: Scatter,
-    plan: Arc<Plan>,
-    column: SeriesColumn,
-    is_descending: bool,
-    /// Points that may still be returned.
-    left: usize,
-    /// Points of the current row.
-    points: std::vec::IntoIter<Measurement>,
-}
-
-impl SeriesPoints {
-    /// Returns the number of rows that the table returned so far, including those without a point
-    /// that the conditions allow.
-    pub fn examined(&self) -> u64 {
-        self.rows.examined()
-    }
-
-    /// Returns the next point; `None` at the end.
-    ///
-    /// # Errors
-    /// As the table's; a packed cell that is damaged, with its row.
-    pub async fn next(&mut self) -> Result<Option<Measurement>> {
-        loop {
-            if self.left == 0 {
-                return Ok(None);
-            }
-            if let Some(point) = self.points.next() {
-                self.left -= 1;
-                return Ok(Some(point));
-            }
-            let Some(row) = self.rows.next().await? else { return Ok(None) };
-            self.points = self.row_points(&row)?.into_iter();
-        }
-    }
-
-    /// Returns the points of a row whose times the conditions allow.
-    fn row_points(&self, row: &Row) -> Result<Vec<Measurement>> {
-        let decoded = self.plan.decode(row.key())?;
-        let found = self
-            .column
-            .points(row.iter())
-            .map_err(|error| at_row(&self.column, row.key(), error))?;
-        let fields = owned(&decoded);
-        let start = fields.get(self.column.field()).and_then(integer).unwrap_or_default();
-        let ty = self.plan.schema().fields()[self.column.field()].ty;
-        let with_time = |offset: i64| {
-            let mut fields = fields.clone();
-            fields[self.column.field()] =
-                from_integer(ty, start + i128::from(offset)).unwrap_or(Value::Null);
-            fields
-        };
-        let points = found
-            .points
-            .iter()
-            .map(|point| Measurement { fields: with_time(point.offset), value: point.value });
-        let mut points: Vec<_> = points
-            .filter(|point| {
-                self.plan.admits_value(self.column.field(), &point.fields[self.column.field()])
-            })
-            .collect();
-        if self.is_descending {
-            points.reverse();
-        }
-        Ok(points)
-    }
-}
-
-fn owned(decoded: &DecodedKey<'_>) -> Vec<Value<'static>> {
-    decoded.values().iter().map(|value| value.clone().into_owned()).collect()
-}
-
-fn at_row(column: &SeriesColumn, row: &[u8], error: SeriesError) -> Error {
+pub(super) fn at_row(column: &SeriesColumn, row: &[u8], error: SeriesError) -> Error {
     let error = Error::from(error);
     Error::new(
         error.kind(),
