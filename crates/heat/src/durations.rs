@@ -142,7 +142,7 @@ mod tests {
         // None of them has ended yet.
         assert_eq!(timed(u64::from(STEADY_OPERATIONS)), STEADY_OPERATIONS as usize);
         let more = timed(640_000);
-        assert!((3_000..6_000).contains(&more), "{more}: the rate falls as the column goes on");
+        assert!((3_000..6_000).contains(&more), "{more}: the rate falls within the column");
         durations.close_column(640_000);
         let steady = timed(640_000);
         assert!((512..1_024).contains(&steady), "{steady}");

@@ -1,9 +1,9 @@
 //! Sampled operations of a busy region that are not counted yet.
 //!
-//! Counting one touches the sub-ranges, the frequent rows, the prefixes and the sample. Between two
-//! sampled operations of a region the processor's caches lose all of these, so that one takes half a
-//! microsecond; a batch of them brings each to the cache once. Until then an operation costs the
-//! copy of its row.
+//! Counting one touches the sub-ranges, the frequent rows, the prefixes and the sample. Between
+//! two sampled operations of a region the processor's caches lose all of these, so that one takes
+//! half a microsecond; a batch of them brings each to the cache once. Until then an operation costs
+//! the copy of its row.
 
 use crate::recorder::OperationKind;
 
