@@ -31,9 +31,10 @@ pub(crate) struct Program {
 }
 
 /// Clients that may run concurrently, because they access only their own tables.
-pub(crate) const CONCURRENT: [Program; 2] = [
+pub(crate) const CONCURRENT: [Program; 3] = [
     Program { name: "gohbase", run: gohbase },
     Program { name: "asynchbase-1.8.2", run: asynchbase },
+    Program { name: "tutorials-2.6.4", run: tutorials },
 ];
 
 /// Clients that change state shared by the whole cluster.
@@ -75,6 +76,18 @@ fn hbase_client(around: &ClientEnv, name: &str, version: &str, api: &str) -> Res
     let path = compiled(around, version, api)?;
     let transcript = around.file(name, "txt");
     run(java(&path, "ERROR").args(["Main", &around.port()]).arg(&transcript), around, name)?;
+    read(&transcript)
+}
+
+/// Runs the programs of the tutorials on hbase-client alone (C17).
+fn tutorials(around: &ClientEnv, name: &str) -> Result<String> {
+    let path = java::compile(
+        &[source("java/tutorials")],
+        &around.jars.join("hbase-2.6.4"),
+        &around.work.join("classes-tutorials"),
+    )?;
+    let transcript = around.file(name, "txt");
+    run(java(&path, "ERROR").args(["Tutorials", &around.port()]).arg(&transcript), around, name)?;
     read(&transcript)
 }
 
