@@ -1,6 +1,7 @@
 //! `halite` command: parses its arguments, runs a subcommand and maps errors to exit codes.
 #![forbid(unsafe_code)]
 
+mod advise;
 mod backend;
 mod bench;
 mod bulkload;

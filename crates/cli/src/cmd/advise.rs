@@ -3,10 +3,9 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use halite_rowkey_tools::advise::{Data, Fit, Load, Query, capacity, fit};
-use halite_rowkey_tools::cell_cost::{DataBlockEncoding, RECOMMENDED};
+use halite_rowkey_tools::advise::{Data, Fit, Query, fit};
 
-use crate::text_table::{grouped, size};
+use crate::advise::CapacityArgs;
 use crate::units::parse_bytes;
 
 /// Advice before a table exists: whether Halite fits, and what a load takes
@@ -25,9 +24,10 @@ enum AdviseCommand {
     Fit(FitArgs),
     /// Compute disk, regions, memory and bytes written for a load, from measured bytes per cell
     ///
-    /// A sample of cells with random keys and values is written with the store's own writer. Values
-    /// that compress, and keys that share more than random ones, take less; `halite hfile cost`
-    /// measures the cells of a table.
+    /// A sample of rows is written with the store's own writer: of declared tables (--schema) with
+    /// their own encodings, families and compression, and values from --field; otherwise cells with
+    /// random keys and values of some length. It prints how certain the sizes are and what speaks
+    /// against them. `halite hfile cost` measures the cells of an existing table.
     Capacity(CapacityArgs),
 }
 
@@ -69,39 +69,6 @@ enum DataName {
     Messages,
     Objects,
     Monitoring,
-}
-
-#[derive(clap::Args)]
-struct CapacityArgs {
-    /// Number of rows
-    #[arg(long, value_name = "N")]
-    rows: u64,
-    /// Bytes of a row key
-    #[arg(long, value_name = "N", default_value_t = 16,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
-    key_bytes: u64,
-    /// Columns of a row
-    #[arg(long, value_name = "N", default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(1..=100))]
-    columns: u32,
-    /// Bytes of a value
-    #[arg(long, value_name = "N", default_value_t = 8,
-          value_parser = clap::value_parser!(u64).range(0..=1024))]
-    value_bytes: u64,
-    /// Cells written per second
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    writes: u64,
-    /// Data block encoding
-    #[arg(long, value_name = "ENCODING", default_value = RECOMMENDED.name(),
-          value_parser = encoding)]
-    encoding: DataBlockEncoding,
-}
-
-fn encoding(text: &str) -> Result<DataBlockEncoding, String> {
-    DataBlockEncoding::from_name(&text.to_ascii_uppercase()).ok_or_else(|| {
-        let names = DataBlockEncoding::ALL.map(DataBlockEncoding::name);
-        format!("expected one of {}", names.join(", "))
-    })
 }
 
 impl AdviseArgs {
@@ -147,41 +114,9 @@ impl FitArgs {
         for figure in &answer.measured {
             writeln!(out, "  {} ({})", figure.text, figure.document)?;
         }
-        Ok(())
-    }
-}
-
-impl CapacityArgs {
-    fn run(&self) -> anyhow::Result<()> {
-        let found = capacity(&Load {
-            rows: self.rows,
-            key_bytes: usize::try_from(self.key_bytes)?,
-            columns: self.columns,
-            value_bytes: usize::try_from(self.value_bytes)?,
-            writes_per_second: self.writes,
-            encoding: self.encoding,
-        })?;
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "cells           {}", grouped(found.cells))?;
-        writeln!(out, "bytes per cell  {:.1}, measured without compression", found.bytes_per_cell)?;
-        writeln!(out, "disk            {}", size(found.disk_bytes))?;
-        let room = size(found.disk_with_room_bytes);
-        writeln!(out, "disk with room  {room}, since a compaction writes a region again")?;
-        writeln!(out, "regions         {} of 10 GB at most", grouped(found.regions))?;
-        let (memstores, indexes) = (size(found.memstore_bytes), size(found.index_bytes));
-        writeln!(
-            out,
-            "memory          {memstores} of memstores, {indexes} of indexes and filters"
-        )?;
-        if let Some(seconds) = found.seconds_between_flushes {
-            let log = size(found.log_bytes_per_second);
-            writeln!(out, "log             {log} per second")?;
-            writeln!(out, "flushes         one in {seconds:.0} s, of 128 MB")?;
-            let written = size(found.written_bytes_per_second);
-            writeln!(
-                out,
-                "written         {written} per second: log, flushes, and an estimate of compactions"
-            )?;
+        writeln!(out, "limits of Halite, by default")?;
+        for limit in &answer.limits {
+            writeln!(out, "  {limit}")?;
         }
         Ok(())
     }

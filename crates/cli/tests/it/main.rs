@@ -1,6 +1,7 @@
 //! The `halite` command as a process.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod advise;
 mod bulkload;
 mod connect;
 mod copy;

@@ -10,6 +10,7 @@
 )]
 
 use bytes::Bytes;
+use halite_engine::Options;
 use halite_types::cell::{CellsBuilder, make_key};
 use halite_types::rng::SplitMix64;
 use halite_types::{CellRef, CellType, Error, Result};
@@ -18,12 +19,6 @@ use crate::cell_cost::{Compression, DataBlockEncoding, bytes_per_cell};
 
 /// Rows of the sample.
 const SAMPLE_ROWS: u64 = 20_000;
-/// Bytes at which a region is split by default.
-const REGION_BYTES: u64 = 10 << 30;
-/// Bytes of a memstore at which it is flushed by default.
-const FLUSH_BYTES: u64 = 128 << 20;
-/// Bytes of all memstores together by default, above which the largest is flushed.
-const ALL_MEMSTORES_BYTES: u64 = 1 << 30;
 /// Bytes of a data block by default; an index has an entry for each.
 const BLOCK_BYTES: u64 = 64 << 10;
 /// Bytes of an index entry beside its key: the place and size of the block, and lengths.
@@ -32,7 +27,7 @@ const INDEX_ENTRY_BYTES: u64 = 24;
 const BLOOM_BITS: u64 = 10;
 /// Bytes of a cell in a memstore beside key and value: the node of the skip list, with a tower of
 /// 1.33 links in the mean.
-const MEMSTORE_CELL_BYTES: u64 = 27 + 11;
+const MEMSTORE_CELL_BYTES: f64 = 38.0;
 const TIMESTAMP: i64 = 1_700_000_000_000;
 
 /// Rows and writes.
@@ -63,8 +58,12 @@ pub struct Capacity {
     pub disk_bytes: u64,
     /// Bytes that the disk should have: the largest region is written again by a compaction.
     pub disk_with_room_bytes: u64,
-    /// Regions of the default size.
+    /// Regions of the largest size.
     pub regions: u64,
+    /// Bytes at which a region is split.
+    pub region_bytes: u64,
+    /// Bytes of a memstore at which it is flushed.
+    pub flush_bytes: u64,
     /// Bytes of memory for the memstores of all regions, if all of them are written.
     pub memstore_bytes: u64,
     /// Bytes of the indexes and Bloom filters of all files, which reads of any row need; blocks of
@@ -77,6 +76,30 @@ pub struct Capacity {
     /// Bytes written to the disk per second: the log, flushes, and compactions, which are estimated
     /// as one merge for each doubling from a flushed file to a region.
     pub written_bytes_per_second: u64,
+    /// Cells written per second whose compactions write as many bytes as the default limit allows;
+    /// `None` if regions are not larger than a flushed file. It is no measured rate of a server.
+    pub sustained_writes_per_second: Option<u64>,
+    /// Bytes per second of this limit.
+    pub compaction_bytes_per_second: u64,
+}
+
+/// Cells of a table, and what each of them takes.
+pub(super) struct Volume {
+    /// Number of stored cells.
+    pub(super) cells: u64,
+    /// Bytes of their files.
+    pub(super) disk_bytes: u64,
+    /// Bytes of their indexes and Bloom filters.
+    pub(super) index_bytes: u64,
+    /// Bytes in the log of a cell as it is written.
+    pub(super) logged_bytes: f64,
+    /// Bytes on disk that a written cell adds.
+    pub(super) stored_bytes: f64,
+    pub(super) writes_per_second: u64,
+    /// Bytes at which a region is split.
+    pub(super) region_bytes: u64,
+    /// Bytes of a memstore at which it is flushed.
+    pub(super) flush_bytes: u64,
 }
 
 /// Returns what a load takes.
@@ -90,26 +113,55 @@ pub fn capacity(load: &Load) -> Result<Capacity> {
     })?;
     let bytes_per_cell = bytes_per_cell(&sample(load), load.encoding, Compression::None)?;
     let disk_bytes = (cells as f64 * bytes_per_cell) as u64;
-    let regions = disk_bytes.div_ceil(REGION_BYTES).max(1);
     // Lengths, row length, family length, family, timestamp, type: 8 + 2 + 1 + 1 + 9; a qualifier
     // of 2.
     let plain = 23 + load.key_bytes as u64 + load.value_bytes as u64;
-    let log = load.writes_per_second.saturating_mul(plain);
-    let in_memory = load.writes_per_second.saturating_mul(plain + MEMSTORE_CELL_BYTES);
-    let doublings = ((disk_bytes / regions) as f64 / FLUSH_BYTES as f64).max(1.0).log2();
-    let stored = load.writes_per_second as f64 * bytes_per_cell;
-    Ok(Capacity {
+    let options = Options::default();
+    let volume = Volume {
         cells,
-        bytes_per_cell,
         disk_bytes,
-        disk_with_room_bytes: disk_bytes.saturating_add(REGION_BYTES.min(disk_bytes)),
-        regions,
-        memstore_bytes: regions.saturating_mul(FLUSH_BYTES).min(ALL_MEMSTORES_BYTES),
         index_bytes: index_bytes(load, disk_bytes),
-        log_bytes_per_second: log,
-        seconds_between_flushes: (in_memory > 0).then(|| FLUSH_BYTES as f64 / in_memory as f64),
-        written_bytes_per_second: log + (stored * (1.0 + doublings)) as u64,
-    })
+        logged_bytes: plain as f64,
+        stored_bytes: bytes_per_cell,
+        writes_per_second: load.writes_per_second,
+        region_bytes: options.max_region_file_bytes,
+        flush_bytes: options.memstore_flush_bytes,
+    };
+    Ok(volume.capacity(&options))
+}
+
+impl Volume {
+    /// Returns what the table takes with these settings of a store.
+    pub(super) fn capacity(&self, options: &Options) -> Capacity {
+        let regions = self.disk_bytes.div_ceil(self.region_bytes.max(1)).max(1);
+        let flushed = self.flush_bytes as f64;
+        let doublings = ((self.disk_bytes / regions) as f64 / flushed).max(1.0).log2();
+        let writes = self.writes_per_second as f64;
+        let logged = writes * self.logged_bytes;
+        let in_memory = writes * (self.logged_bytes + MEMSTORE_CELL_BYTES);
+        let compacted = self.stored_bytes * doublings;
+        Capacity {
+            cells: self.cells,
+            bytes_per_cell: self.disk_bytes as f64 / self.cells.max(1) as f64,
+            disk_bytes: self.disk_bytes,
+            disk_with_room_bytes: self
+                .disk_bytes
+                .saturating_add(self.region_bytes.min(self.disk_bytes)),
+            regions,
+            region_bytes: self.region_bytes,
+            flush_bytes: self.flush_bytes,
+            memstore_bytes: regions
+                .saturating_mul(self.flush_bytes)
+                .min(options.global_memstore_bytes),
+            index_bytes: self.index_bytes,
+            log_bytes_per_second: logged as u64,
+            seconds_between_flushes: (in_memory > 0.0).then(|| flushed / in_memory),
+            written_bytes_per_second: (logged + writes * (self.stored_bytes + compacted)) as u64,
+            sustained_writes_per_second: (compacted > 0.0)
+                .then(|| (options.compaction_rate as f64 / compacted) as u64),
+            compaction_bytes_per_second: options.compaction_rate,
+        }
+    }
 }
 
 /// Returns the bytes of indexes and Bloom filters.
@@ -173,8 +225,8 @@ mod tests {
     #[test]
     fn sizes_follow_from_bytes_per_cell() {
         let Capacity { cells, bytes_per_cell, disk_bytes, regions, .. } = capacity(&LOAD).unwrap();
-        assert_eq!(disk_bytes, (cells as f64 * bytes_per_cell) as u64);
-        assert_eq!(regions, disk_bytes.div_ceil(REGION_BYTES));
+        assert!((cells as f64 * bytes_per_cell - disk_bytes as f64).abs() < 1e3, "{disk_bytes}");
+        assert_eq!(regions, disk_bytes.div_ceil(10 << 30));
         let idle = capacity(&Load { writes_per_second: 0, ..LOAD }).unwrap();
         assert_eq!((idle.seconds_between_flushes, idle.written_bytes_per_second), (None, 0));
     }
@@ -182,11 +234,28 @@ mod tests {
     #[test]
     fn memory_grows_with_rows_and_regions() {
         let large = capacity(&LOAD).unwrap();
-        assert_eq!(large.memstore_bytes, (large.regions * FLUSH_BYTES).min(ALL_MEMSTORES_BYTES));
+        let all = Options::default();
+        let flushed = all.memstore_flush_bytes;
+        assert_eq!(large.memstore_bytes, (large.regions * flushed).min(all.global_memstore_bytes));
         let small = capacity(&Load { rows: 1_000_000, ..LOAD }).unwrap();
-        assert_eq!((small.regions, small.memstore_bytes), (1, FLUSH_BYTES));
+        assert_eq!((small.regions, small.memstore_bytes), (1, flushed));
         let ratio = large.index_bytes as f64 / small.index_bytes as f64;
         assert!((900.0..1_100.0).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn sustained_writes_are_those_whose_compactions_reach_the_limit() {
+        let limit = Options::default().compaction_rate;
+        let found = capacity(&LOAD).unwrap();
+        let writes = found.sustained_writes_per_second.unwrap();
+        let at_limit = capacity(&Load { writes_per_second: writes, ..LOAD }).unwrap();
+        let flushed = writes as f64 * at_limit.bytes_per_cell;
+        let compacted = at_limit.written_bytes_per_second as f64
+            - at_limit.log_bytes_per_second as f64
+            - flushed;
+        assert!((compacted / limit as f64 - 1.0).abs() < 0.01, "{compacted} {limit}");
+        let small = capacity(&Load { rows: 1_000, ..LOAD }).unwrap();
+        assert_eq!(small.sustained_writes_per_second, None);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! What to use for data of a size, a kind and a query: the tutorial's decision tree with its
 //! verdict, and beside it what holds for Halite, which is one machine.
 
+use halite_engine::Options;
+use halite_types::cell::MAX_ROW_BYTES;
+
 use super::measured::{Measured, measured};
 
 /// Bytes of a terabyte, as the command counts it.
@@ -72,6 +75,8 @@ pub struct Answer {
     pub against: Vec<&'static str>,
     /// Measurements of Halite with such data, on two cores; the documents have the conditions.
     pub measured: Vec<&'static Measured>,
+    /// Limits of Halite with its default options.
+    pub limits: Vec<String>,
 }
 
 /// Returns the advice.
@@ -81,7 +86,24 @@ pub fn fit(wanted: &Fit) -> Answer {
     let (advice, reasons) = advice(wanted);
     let is_halite = advice.starts_with("Halite");
     let against = if is_halite { against_halite(wanted) } else { against_others(advice) };
-    Answer { tutorial, advice, is_halite, reasons, against, measured: measured(wanted.data) }
+    let (measured, limits) = (measured(wanted.data), limits(&Options::default()));
+    Answer { tutorial, advice, is_halite, reasons, against, measured, limits }
+}
+
+/// Returns the limits that decide whether data fits, as the options of a store have them.
+fn limits(options: &Options) -> Vec<String> {
+    let megabytes = |bytes: u64| bytes >> 20;
+    let cell = megabytes(options.max_cell_bytes as u64);
+    let (regions, region) =
+        (options.max_regions_per_table as u64, megabytes(options.max_region_file_bytes) >> 10);
+    vec![
+        format!("a key has {MAX_ROW_BYTES} bytes at most, a cell {cell} MB"),
+        format!("a row has {} MB at most when it is read whole", megabytes(options.max_row_bytes)),
+        format!(
+            "a new table has {regions} regions at most, which are split at {region} GB: {} TB",
+            (regions * region) >> 10
+        ),
+    ]
 }
 
 fn tutorial(wanted: &Fit) -> String {
@@ -100,7 +122,7 @@ fn tutorial(wanted: &Fit) -> String {
         (Data::TimeSeries, ..) => ("time series", "HBase"),
         (Data::Messages, ..) => ("messages", "HBase"),
         (_, ..SMALL, _) => ("less than 1 TB", "MySQL"),
-        (_, LARGE.., _) => ("100 TB or more", "HBase"),
+        (_, bytes, _) if bytes > LARGE => ("more than 100 TB", "HBase"),
         (_, _, Query::PrimaryKey | Query::Range) => ("1 to 100 TB, queries by key", "HBase"),
         (_, _, Query::AdHoc) => ("1 to 100 TB, queries by other columns", "a sharded SQL database"),
         (_, _, Query::Analytics) => ("1 to 100 TB, analytics", "a column store"),
@@ -214,7 +236,14 @@ mod tests {
         assert_eq!(verdict(Fit { bytes: TB / 2, ..PLAIN }), "0.5 TB, less than 1 TB: MySQL");
         let of_key = verdict(Fit { bytes: 50 * TB, ..PLAIN });
         assert_eq!(of_key, "50.0 TB, 1 to 100 TB, queries by key: HBase");
-        assert!(verdict(Fit { bytes: 100 * TB, ..PLAIN }).ends_with("100 TB or more: HBase"));
+        let largest = verdict(Fit { bytes: 100 * TB, ..PLAIN });
+        assert!(largest.ends_with("1 to 100 TB, queries by key: HBase"), "{largest}");
+        let larger = Fit { bytes: 100 * TB + 1, query: Query::AdHoc, ..PLAIN };
+        assert!(verdict(larger).ends_with("more than 100 TB: HBase"));
+        let small = Fit { bytes: TB - 1, query: Query::Analytics, ..PLAIN };
+        assert!(verdict(small).ends_with("less than 1 TB: MySQL"));
+        let columns = verdict(Fit { query: Query::Analytics, ..PLAIN });
+        assert!(columns.ends_with("analytics: a column store"), "{columns}");
         assert!(verdict(Fit { data: Data::Monitoring, ..PLAIN }).contains("OpenTSDB or InfluxDB"));
         assert!(verdict(Fit { data: Data::Objects, ..PLAIN }).contains("object storage"));
         let adhoc = verdict(Fit { bytes: 5 * TB, query: Query::AdHoc, ..PLAIN });
@@ -227,7 +256,11 @@ mod tests {
     fn w02_each_verdict_has_measured_limits_beside_it() {
         for data in [Data::Rows, Data::TimeSeries, Data::Messages, Data::Objects, Data::Monitoring]
         {
-            assert!(!fit(&Fit { data, ..PLAIN }).measured.is_empty(), "{data:?}");
+            let answer = fit(&Fit { data, ..PLAIN });
+            assert!(!answer.measured.is_empty(), "{data:?}");
+            let limits = answer.limits.join("\n");
+            assert!(limits.contains("32767 bytes at most, a cell 10 MB"), "{limits}");
+            assert!(limits.contains("10000 regions") && limits.contains(": 97 TB"), "{limits}");
         }
     }
 

@@ -1,9 +1,13 @@
 //! Advice before a table exists: whether a store of this kind fits, and what a load takes.
 
 pub mod capacity;
+pub mod declared;
 pub mod fit;
 mod measured;
+mod sample;
+mod typical;
 
 pub use capacity::{Capacity, Load, capacity};
+pub use declared::{DeclaredCapacity, DeclaredLoad, FamilyBytes, declared_capacity};
 pub use fit::{Answer, Data, Fit, Query, fit};
 pub use measured::Measured;

@@ -232,7 +232,7 @@ impl FieldSpec {
     }
 
     /// Returns the value of one operation.
-    pub(super) fn generate(&self, rng: &mut Rng, operation: u64, time_ms: i64) -> GeneratedValue {
+    pub(crate) fn generate(&self, rng: &mut Rng, operation: u64, time_ms: i64) -> GeneratedValue {
         if let [TemplatePart::Generator(draw, 0)] = self.parts.as_slice() {
             return draw.generate(rng, operation, time_ms);
         }
@@ -293,7 +293,7 @@ impl GeneratedValue {
     /// # Errors
     /// The type mismatch, as the end of a sentence.
     #[expect(clippy::cast_precision_loss, reason = "a drawn number may be rounded")]
-    pub(super) fn value(&self, ty: FieldType) -> Result<Value<'static>, String> {
+    pub(crate) fn value(&self, ty: FieldType) -> Result<Value<'static>, String> {
         let value = match (self, ty) {
             (Self::Text(text), _) => return ty.parse(text),
             (Self::Uuid(bits), FieldType::Uuid) => Value::Uuid(bits.to_be_bytes()),

@@ -1,0 +1,162 @@
+//! `halite advise` as a process: whether a store fits, and what a load takes.
+
+use std::path::Path;
+
+use crate::program::{halite, output};
+
+fn advise(arguments: &[&str]) -> (bool, String) {
+    let output = output(halite().arg("advise").args(arguments));
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let success = output.status.success();
+    (success, if success { text(output.stdout) } else { text(output.stderr) })
+}
+
+/// Returns the number after a name at the beginning of a line, without what follows it.
+fn number(text: &str, name: &str) -> f64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).expect(name);
+    let word = line.split_whitespace().next().unwrap();
+    word.replace(',', "").parse().unwrap_or_else(|_| panic!("{name}: {line}"))
+}
+
+/// Returns bytes that are printed with a unit.
+fn bytes(text: &str, name: &str) -> f64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).expect(name);
+    let unit = line.split_whitespace().nth(1).unwrap().trim_matches(',');
+    let power = ["B", "KiB", "MiB", "GiB", "TiB"].iter().position(|known| *known == unit);
+    number(text, name) * 1024_f64.powi(i32::try_from(power.expect(line)).unwrap())
+}
+
+/// The branches of the tutorial's figure, each on the program.
+#[test]
+fn w02_fit_prints_branch_verdict_and_measured_limits() {
+    let branches: &[(&[&str], &str, &str)] = &[
+        (
+            &["--size", "50TB", "--query", "pk"],
+            "50.0 TB, 1 to 100 TB, queries by key: HBase",
+            "Halite",
+        ),
+        (&["--size", "500GB", "--query", "range"], "0.5 TB, less than 1 TB: MySQL", "Halite"),
+        (
+            &["--size", "5TB", "--query", "ad-hoc"],
+            "queries by other columns: a sharded SQL database",
+            "a relational database",
+        ),
+        (&["--size", "5TB", "--query", "analytics"], "analytics: a column store", "a column store"),
+        (&["--size", "101TB", "--query", "pk"], "more than 100 TB: HBase", "HBase, on several"),
+        (
+            &["--size", "5TB", "--query", "range", "--data", "time-series"],
+            "time series: HBase",
+            "Halite",
+        ),
+        (&["--size", "5TB", "--query", "range", "--data", "messages"], "messages: HBase", "Halite"),
+        (
+            &["--size", "5TB", "--query", "pk", "--data", "objects"],
+            "HBase for the metadata, object storage for the contents",
+            "object storage for the contents, and Halite",
+        ),
+        (
+            &["--size", "5TB", "--query", "range", "--data", "monitoring"],
+            "monitoring: OpenTSDB or InfluxDB",
+            "Halite",
+        ),
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (arguments, verdict, advice) in branches {
+        let (done, text) = advise(&[&["fit"], *arguments].concat());
+        assert!(done, "{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("tutorial  ") && lines[0].ends_with(verdict), "{text}");
+        let advised = lines[1].strip_prefix("advice    ").unwrap();
+        assert!(advised.starts_with(advice), "{text}");
+        let at = |heading: &str| lines.iter().position(|line| *line == heading).expect(&text);
+        let (measured, limits) = (at("measured on two cores"), at("limits of Halite, by default"));
+        assert!(measured + 1 < limits && limits + 3 < lines.len(), "{text}");
+        for figure in &lines[measured + 1..limits] {
+            let document = figure.rsplit_once(" (").unwrap().1.trim_end_matches(')');
+            assert!(root.join(document).exists(), "{figure}");
+        }
+    }
+}
+
+#[test]
+fn p13_key_of_five_times_the_length_is_not_ten_times_the_capacity() {
+    let sized = |key: &str| {
+        let (done, text) = advise(
+            &[&["capacity", "--rows", "1000000000", "--columns", "3"], &["--key-bytes", key][..]]
+                .concat(),
+        );
+        assert!(done, "{text}");
+        bytes(&text, "disk  ")
+    };
+    let (short, long) = (sized("10"), sized("50"));
+    assert!((1.2..3.0).contains(&(long / short)), "{short} {long}");
+}
+
+#[test]
+fn p13_capacity_of_declared_tables_has_its_doubts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tables.sql");
+    let text_of_tables = "CREATE TABLE readings (v F64 FAMILY d, ROW KEY (SALT(16 BY device), device STRING, \
+                ts TIMESTAMP DESC)) WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF', COMPRESSION = 'ZSTD') \
+                SPLIT BY SALT;\n\
+                CREATE TABLE devices (name STRING FAMILY i, place STRING FAMILY i, ROW KEY (device \
+                STRING));";
+    std::fs::write(&file, text_of_tables).unwrap();
+    let schema = format!("@{}", file.display());
+    let load = ["capacity", "--rows", "1000000000", "--writes", "100000", "--schema", &schema];
+    let fields = ["--field", "device=sensor_{uniform(5000):06}", "--field", "v=20.{uniform(10)}"];
+    let (done, text) = advise(&[&load[..], &fields[..]].concat());
+    assert!(done, "{text}");
+    let (readings, devices) = text.split_once("table devices").unwrap();
+    for line in [
+        "regions",
+        "memory",
+        "log",
+        "flushes",
+        "written",
+        "sustained",
+        "how certain",
+        "what speaks",
+    ] {
+        let has = |text: &str| text.lines().any(|found| found.starts_with(line));
+        assert!(has(readings) && has(devices), "no {line}: {text}");
+    }
+    assert!(readings.contains("measured with FAST_DIFF, ZSTD"), "{readings}");
+    assert!(readings.contains("4 samples of 10000 rows differ by "), "{readings}");
+    assert!(!readings.contains("device is assumed"), "{readings}");
+    assert!(devices.contains("name is assumed to be text of 16 random letters"), "{devices}");
+    assert!(devices.contains("different keys for"), "there are 5000 devices: {devices}");
+    let all = text.lines().last().unwrap();
+    assert!(all.ends_with("on disk for all 2 tables"), "{all}");
+    // The declaration decides: without its encoding and compression a cell takes more.
+    let options = "WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF', COMPRESSION = 'ZSTD') ";
+    assert!(text_of_tables.contains(options));
+    std::fs::write(&file, text_of_tables.replace(options, "")).unwrap();
+    let (_, plain) = advise(&[&load[..], &fields[..]].concat());
+    assert!(bytes(&plain, "disk  ") > 3.0 * bytes(readings, "disk  "), "{plain}{readings}");
+}
+
+#[test]
+fn bad_schemas_and_fields_are_refused() {
+    let load = |more: &[&str]| {
+        let (done, text) = advise(&[&["capacity", "--rows", "1000"], more].concat());
+        assert!(!done, "{text}");
+        text
+    };
+    let table = "CREATE TABLE t (value U8, ROW KEY (id U64))";
+    let series = "CREATE TABLE t (p SERIES(DOUBLE), ROW KEY (id U64, BUCKET(ts, '1h')))";
+    for (arguments, expected) in [
+        (&["--schema", "CREATE TABEL t"][..], "the schema cannot be read"),
+        (&["--schema", "@/nowhere.sql"], "file /nowhere.sql"),
+        (&["--schema", "SHOW CREATE TABLE t"], "no CREATE TABLE"),
+        (&["--schema", table, "--field", "vlaue=random"], "field or column vlaue (did you mean"),
+        (&["--schema", table, "--field", "value=uniform(1000)"], "--field value: "),
+        (&["--schema", table, "--field", "value=nothing(1)"], "there is no nothing(1)"),
+        (&["--schema", series], "specify how many with --points"),
+        (&["--schema", table, "--key-bytes", "9"], "cannot be used with"),
+        (&["--field", "v=random"], "--schema"),
+    ] {
+        let said = load(arguments);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}

@@ -1,0 +1,466 @@
+//! What a load takes in a declared table, from the bytes of a sample that is written with the
+//! encodings of the declaration: its key, its columns, and the encoding, codec and Bloom filter of
+//! each family.
+//!
+//! A sample has few of the rows of a table, so neighbors in it share less of their keys than those
+//! in the table do. Four small samples are measured beside a large one: how much they differ is
+//! the error of a sample, and how much less the large one takes shows where more rows lead.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use halite_engine::Options;
+use halite_engine::hfile::{WriterOptions, cost};
+use halite_rowkey::language::{ColumnType, TableDeclaration};
+use halite_types::{Error, FamilyDescriptor, Result};
+
+use super::capacity::{Capacity, Volume};
+use super::sample::{RowSource, Sample};
+use super::typical;
+use crate::lint::{LintInput, Severity, lint_declaration};
+use crate::simulate::FieldSpec;
+
+/// Small samples.
+const PARTS: u64 = 4;
+/// Cells of the large sample, which limits its rows and time.
+const MAX_SAMPLE_CELLS: u64 = 400_000;
+/// Rows of the large sample at most.
+const MAX_SAMPLE_ROWS: u64 = 40_000;
+/// Difference between samples that is mentioned as a doubt.
+const LARGE_SPREAD: f64 = 0.1;
+
+/// Declared table, its values and its load.
+#[derive(Debug)]
+pub struct DeclaredLoad<'a> {
+    /// Declaration.
+    pub table: &'a TableDeclaration,
+    /// Number of rows that are there at one time; of a `SERIES`, time buckets of its series.
+    pub rows: u64,
+    /// Generators of fields and columns by name. Others have random values, which compress least.
+    pub fields: &'a HashMap<String, FieldSpec>,
+    /// Points of a row of a `SERIES`; required if there is one.
+    pub points: Option<u32>,
+    /// Cells of a `MAP` in a row.
+    pub map_cells: u32,
+    /// Cells written per second; a point of a `SERIES` is one.
+    pub writes_per_second: u64,
+}
+
+/// What the cells of a family take.
+#[derive(Clone, Debug)]
+pub struct FamilyBytes {
+    /// Name.
+    pub name: String,
+    /// Encoding and codec, as in `FAST_DIFF, ZSTD`.
+    pub written_with: String,
+    /// Cells of a row, as they are stored.
+    pub cells_per_row: f64,
+    /// Bytes on disk per cell, with index and Bloom filter.
+    pub bytes_per_cell: f64,
+}
+
+/// What a declared table takes, and how certain that is.
+#[derive(Clone, Debug)]
+pub struct DeclaredCapacity {
+    /// The sizes.
+    pub capacity: Capacity,
+    /// Rows of the sample.
+    pub sample_rows: u64,
+    /// Mean length of a key.
+    pub key_bytes: f64,
+    /// Families with cells, by name.
+    pub families: Vec<FamilyBytes>,
+    /// Part by which samples of a quarter of the rows differ from each other, and how much the
+    /// whole sample takes less than they do (negative: more), as fractions.
+    pub spread: f64,
+    /// See [`Self::spread`].
+    pub shrinkage: f64,
+    /// What is certain, and how far.
+    pub certain: Vec<String>,
+    /// What speaks against the sizes.
+    pub against: Vec<String>,
+}
+
+/// Measured sample.
+struct Measured {
+    families: Vec<FamilyBytes>,
+    bytes_per_row: f64,
+    cells_per_row: f64,
+    index_bytes_per_row: f64,
+    /// Number of different rows.
+    rows: u64,
+}
+
+/// Returns what a declared table takes.
+///
+/// # Errors
+/// `InvalidRequest` for a load without rows, a table without columns, a `SERIES` without points, a
+/// generator of another name or for values that its column cannot have, and too many cells.
+pub fn declared_capacity(load: &DeclaredLoad<'_>) -> Result<DeclaredCapacity> {
+    check(load)?;
+    let points = load.points.unwrap_or(1);
+    let source =
+        RowSource::new(load.table, load.fields, points, load.map_cells, load.writes_per_second)?;
+    let rows = sample_rows(load);
+    let whole = source.rows(rows, 1)?;
+    let measured = measure(load.table, &whole)?;
+    let parts = (0..PARTS)
+        .map(|seed| Ok(measure(load.table, &source.rows(rows / PARTS, seed + 2)?)?.bytes_per_row))
+        .collect::<Result<Vec<f64>>>()?;
+    let capacity = volume(load, &whole, &measured)?.capacity(&Options::default());
+    let mut found = DeclaredCapacity {
+        capacity,
+        sample_rows: rows,
+        key_bytes: ratio(whole.key_bytes, whole.generated),
+        spread: spread(&parts),
+        shrinkage: 1.0 - measured.bytes_per_row / mean(&parts),
+        certain: Vec::new(),
+        against: against(load),
+        families: measured.families,
+    };
+    judge(&mut found, load, measured.rows);
+    Ok(found)
+}
+
+fn check(load: &DeclaredLoad<'_>) -> Result<()> {
+    let table = load.table;
+    let name = table.descriptor.name();
+    if load.rows == 0 {
+        return Err(Error::invalid("the load has no rows; specify 1 at least"));
+    }
+    if table.columns.is_empty() {
+        return Err(Error::invalid(format!(
+            "table {name} declares no columns, and a row consists of its cells; declare them, or \
+             specify --key-bytes, --columns and --value-bytes instead"
+        )));
+    }
+    let is_series =
+        |column: &halite_rowkey::language::Column| matches!(column.ty, ColumnType::Series { .. });
+    if let Some(column) = table.columns.iter().find(|column| is_series(column))
+        && load.points.is_none()
+    {
+        return Err(Error::invalid(format!(
+            "column {} of table {name} is a SERIES, whose rows contain many points; specify how \
+             many with --points",
+            column.name
+        )));
+    }
+    Ok(())
+}
+
+/// Returns the number of rows of the large sample, a multiple of the number of small ones.
+fn sample_rows(load: &DeclaredLoad<'_>) -> u64 {
+    let points = u64::from(load.points.unwrap_or(1));
+    let cells = |column: &halite_rowkey::language::Column| match column.ty {
+        ColumnType::Series { .. } => points,
+        ColumnType::Map { .. } => u64::from(load.map_cells),
+        _ => 1,
+    };
+    let each: u64 = load.table.columns.iter().map(cells).sum();
+    let rows = (MAX_SAMPLE_CELLS / each.max(1)).clamp(PARTS * 10, MAX_SAMPLE_ROWS);
+    rows.min(load.rows).div_ceil(PARTS) * PARTS
+}
+
+/// Writes the cells of each family as the declaration says.
+fn measure(table: &TableDeclaration, sample: &Sample) -> Result<Measured> {
+    let mut measured = Measured {
+        families: Vec::new(),
+        bytes_per_row: 0.0,
+        cells_per_row: 0.0,
+        index_bytes_per_row: 0.0,
+        rows: 0,
+    };
+    for name in sample.families() {
+        let family = family(table, name)?;
+        let (rows, cells) = sample.cells(name);
+        let options = WriterOptions {
+            include_sequence_ids: true,
+            ..WriterOptions::for_bulk_load(&table.descriptor, family)
+        };
+        let written_with = format!("{}, {}", options.encoding.name(), family.compression());
+        let sizes = cost::measure(cells.iter(), options)?;
+        let cells_per_row = ratio(sizes.cells, rows);
+        measured.bytes_per_row += cells_per_row * sizes.bytes_per_cell();
+        measured.cells_per_row += cells_per_row;
+        measured.index_bytes_per_row += cells_per_row * sizes.index_bytes_per_cell();
+        measured.rows = measured.rows.max(rows);
+        measured.families.push(FamilyBytes {
+            name: String::from_utf8_lossy(name).into_owned(),
+            written_with,
+            cells_per_row,
+            bytes_per_cell: sizes.bytes_per_cell(),
+        });
+    }
+    Ok(measured)
+}
+
+fn family<'t>(table: &'t TableDeclaration, name: &Bytes) -> Result<&'t FamilyDescriptor> {
+    let found = table.descriptor.families().find(|family| family.name() == name);
+    found.ok_or_else(|| Error::invalid("a column has a family that the table does not declare"))
+}
+
+fn volume(load: &DeclaredLoad<'_>, sample: &Sample, measured: &Measured) -> Result<Volume> {
+    let options = Options::default();
+    let table = &load.table.descriptor;
+    let written_per_row = ratio(sample.written, sample.generated);
+    Ok(Volume {
+        cells: times(load.rows, measured.cells_per_row)?,
+        disk_bytes: times(load.rows, measured.bytes_per_row)?,
+        index_bytes: times(load.rows, measured.index_bytes_per_row)?,
+        logged_bytes: ratio(sample.logged_bytes, sample.written),
+        stored_bytes: measured.bytes_per_row / written_per_row.max(1.0),
+        writes_per_second: load.writes_per_second,
+        region_bytes: table.max_file_size_bytes().unwrap_or(options.max_region_file_bytes),
+        flush_bytes: table.memstore_flush_bytes().unwrap_or(options.memstore_flush_bytes),
+    })
+}
+
+/// Adds how certain the sizes are, and what the samples themselves say against them.
+fn judge(found: &mut DeclaredCapacity, load: &DeclaredLoad<'_>, distinct: u64) {
+    let rows = found.sample_rows;
+    let percent = |part: f64| format!("{:.1} %", 100.0 * part.abs());
+    found.certain.push(format!(
+        "{PARTS} samples of {} rows differ by {} in bytes of a row",
+        rows / PARTS,
+        percent(found.spread)
+    ));
+    if found.spread > LARGE_SPREAD {
+        found.against.push("the samples differ much: some values are far larger".to_owned());
+    }
+    let (more, direction) =
+        (load.rows / rows.max(1), if found.shrinkage < 0.0 { "more" } else { "less" });
+    found.certain.push(format!(
+        "{PARTS} times as many rows take {} {direction} for each",
+        percent(found.shrinkage)
+    ));
+    if more > 1 && found.shrinkage > 0.01 {
+        found.against.push(format!(
+            "the table has {more} times the rows of the sample, whose neighbors share more: it may \
+             take less"
+        ));
+    }
+    if distinct * 10 < rows * 9 {
+        found.against.push(format!(
+            "the generators made {distinct} different keys for {rows} rows; with too few values \
+             rows overwrite each other"
+        ));
+    }
+}
+
+/// Returns what the declaration and the generators say against the sizes.
+fn against(load: &DeclaredLoad<'_>) -> Vec<String> {
+    let table = load.table;
+    let mut against = Vec::new();
+    let mut assume = |name: &str, what: String| {
+        if !load.fields.contains_key(name) {
+            against.push(format!("{name} is assumed to be {what}; specify --field {name}=.."));
+        }
+    };
+    for field in table.key.fields() {
+        assume(&field.name, typical::describe(field.ty));
+    }
+    for column in &table.columns {
+        assume(
+            &column.name,
+            match column.ty {
+                ColumnType::Value(ty) | ColumnType::Map { value: ty, .. } => typical::describe(ty),
+                ColumnType::Decimal { .. } => typical::describe(halite_rowkey::FieldType::Decimal),
+                ColumnType::Counter => typical::describe(halite_rowkey::FieldType::I64),
+                ColumnType::Series { .. } => typical::describe(halite_rowkey::FieldType::F64),
+            },
+        );
+    }
+    for family in table.descriptor.families() {
+        let (name, versions) = (String::from_utf8_lossy(family.name()), family.max_versions());
+        if versions > 1 {
+            against.push(format!(
+                "family {name} keeps {versions} versions, and one of each cell is counted"
+            ));
+        }
+    }
+    for finding in lint_declaration(table, &LintInput::default()) {
+        if finding.severity >= Severity::Warning {
+            against.push(format!("{}: {}", finding.rule.id, finding.message));
+        }
+    }
+    against
+}
+
+/// Returns the difference between the largest and the smallest number, as a part of their mean.
+fn spread(numbers: &[f64]) -> f64 {
+    let largest = numbers.iter().copied().fold(f64::MIN, f64::max);
+    let smallest = numbers.iter().copied().fold(f64::MAX, f64::min);
+    (largest - smallest) / mean(numbers).max(f64::MIN_POSITIVE)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few numbers")]
+fn mean(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a sample is far below 2^53 bytes")]
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+/// Returns a number of rows times what each has.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "an estimate, which is checked for its range"
+)]
+fn times(rows: u64, each: f64) -> Result<u64> {
+    let product = rows as f64 * each;
+    if product >= u64::MAX as f64 {
+        return Err(Error::invalid("the load has more than 2^64 cells or bytes"));
+    }
+    Ok(product as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_rowkey::language::Statement;
+
+    use super::*;
+
+    fn table(text: &str) -> TableDeclaration {
+        match text.parse() {
+            Ok(Statement::CreateTable(table)) => table,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn fields(specs: &[(&str, &str)]) -> HashMap<String, FieldSpec> {
+        let parsed =
+            |(name, spec): &(&str, &str)| ((*name).to_owned(), FieldSpec::parse(spec).unwrap());
+        specs.iter().map(parsed).collect()
+    }
+
+    fn capacity(text: &str, specs: &[(&str, &str)], points: Option<u32>) -> DeclaredCapacity {
+        let (table, fields) = (table(text), fields(specs));
+        let load = DeclaredLoad {
+            table: &table,
+            rows: 1_000_000_000,
+            fields: &fields,
+            points,
+            map_cells: 10,
+            writes_per_second: 50_000,
+        };
+        declared_capacity(&load).unwrap()
+    }
+
+    const DEVICES: (&str, &str) = ("device", "sensor_{uniform(2000):08}");
+
+    #[test]
+    fn p13_longer_keys_that_share_their_beginnings_take_little_more() {
+        let sized = |key: &str, device: &str| {
+            let text = format!(
+                "CREATE TABLE t (v F64, w F64, ROW KEY ({key}, ts TIMESTAMP DESC)) WITH \
+                 (DATA_BLOCK_ENCODING = 'FAST_DIFF')"
+            );
+            capacity(&text, &[("device", device)], None)
+        };
+        let short = sized("device STRING", "{uniform(2000):04}");
+        let long = sized(
+            "device STRING",
+            "a-rather-long-name-of-a-device-in-one-of-the-rooms-{uniform(2000):04}",
+        );
+        assert!(long.key_bytes > 4.0 * short.key_bytes, "{long:?} {short:?}");
+        let disk = ratio(long.capacity.disk_bytes, short.capacity.disk_bytes);
+        assert!((1.0..1.15).contains(&disk), "{disk}");
+        // The log has every key as it is.
+        let log = ratio(long.capacity.log_bytes_per_second, short.capacity.log_bytes_per_second);
+        assert!(log > 1.7, "{log}");
+    }
+
+    #[test]
+    fn encodings_of_the_declaration_are_those_of_the_sample() {
+        let with = |options: &str| {
+            let text = format!(
+                "CREATE TABLE t (v STRING, ROW KEY (device STRING, ts TIMESTAMP DESC)) {options}"
+            );
+            capacity(&text, &[DEVICES, ("v", "state is one of {one(on,off)}")], None)
+        };
+        let plain = with("");
+        let encoded = with("WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')");
+        let packed = with("WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF', COMPRESSION = 'ZSTD')");
+        let each = |found: &DeclaredCapacity| found.families[0].bytes_per_cell;
+        assert!(each(&plain) > 1.5 * each(&encoded), "{plain:?} {encoded:?}");
+        assert!(each(&encoded) > 1.5 * each(&packed), "{encoded:?} {packed:?}");
+        assert_eq!(packed.families[0].written_with, "FAST_DIFF, ZSTD");
+        assert_eq!(plain.capacity.log_bytes_per_second, packed.capacity.log_bytes_per_second);
+    }
+
+    #[test]
+    fn families_are_measured_on_their_own() {
+        let text = "CREATE TABLE t (a U64 FAMILY n, b U64 FAMILY n, tags MAP(STRING, BYTES) FAMILY \
+                    m, ROW KEY (id U64))";
+        let found = capacity(text, &[], None);
+        let cells: Vec<(&str, f64)> =
+            found.families.iter().map(|family| (&family.name[..], family.cells_per_row)).collect();
+        assert_eq!(cells, [("m", 10.0), ("n", 2.0)]);
+        assert_eq!(found.capacity.cells, 12_000_000_000);
+    }
+
+    #[test]
+    fn points_of_a_series_are_packed_on_disk_and_single_in_the_log() {
+        let text = "CREATE TABLE s (p SERIES(DOUBLE) FAMILY d, ROW KEY (SALT(16 BY device), device \
+                    STRING, BUCKET(ts, '1h') DESC)) WITH (COMPRESSION = 'ZSTD') SPLIT BY SALT";
+        let found = capacity(text, &[DEVICES, ("p", "20.{uniform(10)}")], Some(360));
+        let point = found.families[0].bytes_per_cell / 360.0;
+        assert!((0.1..3.17).contains(&point), "{point}");
+        let logged = ratio(found.capacity.log_bytes_per_second, 50_000);
+        assert!((40.0..90.0).contains(&logged), "{logged}");
+        let load = DeclaredLoad {
+            table: &table(text),
+            rows: 1,
+            fields: &HashMap::new(),
+            points: None,
+            map_cells: 1,
+            writes_per_second: 0,
+        };
+        let error = declared_capacity(&load).unwrap_err().to_string();
+        assert!(error.contains("--points"), "{error}");
+    }
+
+    #[test]
+    fn assumptions_and_findings_speak_against_the_sizes() {
+        let text = "CREATE TABLE log (line STRING FAMILY d VERSIONS 3, ROW KEY (ts TIMESTAMP, host \
+                    STRING))";
+        let found = capacity(text, &[("host", "one(a,b)")], None);
+        let said = found.against.join("\n");
+        for expected in
+            ["line is assumed to be text of 16", "family d keeps 3 versions", "K-MONO: "]
+        {
+            assert!(said.contains(expected), "no {expected}: {said}");
+        }
+        assert!(!said.contains("host is assumed"), "{said}");
+        let few = capacity("CREATE TABLE t (v U8, ROW KEY (k U8))", &[], None);
+        let said = few.against.join("\n");
+        assert!(said.contains("256 different keys"), "{said}");
+    }
+
+    #[test]
+    fn loads_that_are_none_are_refused() {
+        let series = table("CREATE TABLE t (v U8, ROW KEY (k U64))");
+        let bare = table("CREATE TABLE t (ROW KEY (k U64))");
+        let bad = fields(&[("v", "uniform(1000)")]);
+        let none = HashMap::new();
+        let error = |table: &TableDeclaration, rows, fields: &HashMap<String, FieldSpec>| {
+            let load = DeclaredLoad {
+                table,
+                rows,
+                fields,
+                points: None,
+                map_cells: 1,
+                writes_per_second: 0,
+            };
+            declared_capacity(&load).unwrap_err().to_string()
+        };
+        assert!(error(&series, 0, &none).contains("no rows"));
+        assert!(error(&bare, 9, &none).contains("declares no columns"));
+        assert!(error(&series, 1_000, &bad).contains("--field v"));
+        assert!(error(&series, u64::MAX, &none).contains("2^64"));
+    }
+}
