@@ -15,6 +15,7 @@ mod import;
 mod key;
 mod killed_exchange;
 mod program;
+mod questions;
 mod recipe;
 mod series;
 mod serve;

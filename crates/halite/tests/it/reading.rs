@@ -37,6 +37,32 @@ fn m01_columns_of_a_row_are_returned_in_byte_order() {
 }
 
 #[test]
+fn m05_condition_on_a_column_examines_every_row_and_a_key_one() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    for user in 0..100 {
+        let city = format!("city {}", user % 10);
+        table.put(Put::new(format!("user_{user:03}")).add("f", "city", city)).unwrap();
+    }
+    let examined = || -> u64 {
+        let status = store.cluster_status().unwrap();
+        status.regions.iter().map(|region| region.rows_examined).sum()
+    };
+    for flushed in [false, true] {
+        if flushed {
+            store.flush("t").unwrap();
+        }
+        let before = examined();
+        let text = b"SingleColumnValueFilter('f', 'city', =, 'binary:city 7')";
+        let filter = Filter::parse_bytes(text).unwrap();
+        assert_eq!(table.scan(Scan::all().filter(filter)).count(), 10);
+        assert_eq!(examined() - before, 100);
+        assert!(table.exists(Get::new("user_007")).unwrap());
+        assert_eq!(examined() - before, 101);
+    }
+}
+
+#[test]
 fn m06_get_of_missing_row_is_empty_and_no_error() {
     let store = store(&SimEnv::new(1));
     let table = store.table("t").unwrap();
