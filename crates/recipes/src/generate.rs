@@ -167,8 +167,9 @@ fn advance(
     };
     ensure!(
         table.check_and_mutate(check)?,
-        "another program filled or dropped the tables of {} meanwhile; when it has ended, start \
-         again with: halite recipe {} init --drop, and --data, --connect and --from as here",
+        "another program filled or dropped the tables of {} meanwhile; when it has ended, run gen \
+         again if it fills them with the same items, or start again with: halite recipe {} init \
+         --drop, and --data, --connect and --from as here",
         site.namespace,
         recipe.about().name
     );

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use halite::suggest::{closest_match, did_you_mean};
 use halite_recipes::{
-    BenchConfig, Load, Recipe, Site, check, explain, find_recipe, generate, init, load_of, recipes,
-    reset, run_bench, stored_bytes, write_items,
+    BenchConfig, BenchReport, Load, Recipe, Site, check, explain, find_recipe, generate, init,
+    load_of, recipes, reset, run_bench, stored_bytes, write_items,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -202,7 +202,8 @@ impl RecipeArgs {
             let (recipe, target) = (recipe.about().name, &*self.backend.name());
             let (items, server_processor) = (load.items, server_processor);
             let context = BenchContext { recipe, target, items, config, server_processor };
-            return context.write(&report, &mut out);
+            context.write(&report, &mut out)?;
+            return check_errors(&report);
         }
         report.write(&mut out)?;
         if let Some(time) = server_processor {
@@ -211,6 +212,7 @@ impl RecipeArgs {
             let seconds = time.as_secs_f64();
             writeln!(out, "{seconds:.2} s of processor time of {whose}, {each:.0} us each")?;
         }
+        check_errors(&report)?;
         if backend.store().is_some() {
             application.measure(&mut out)?;
         }
@@ -299,6 +301,19 @@ fn list() -> anyhow::Result<()> {
     }
     let name = recipes().first().map_or("NAME", |recipe| recipe.about().name);
     writeln!(out, "\nBegin with: halite recipe {name} init, then gen, run, explain, bench, check")?;
+    Ok(())
+}
+
+/// Fails if operations of a load failed, after their measurements were printed.
+fn check_errors(report: &BenchReport) -> anyhow::Result<()> {
+    if report.errors() > 0 {
+        bail!(
+            "{} of {} operations failed, the first of them: {}",
+            grouped(report.errors()),
+            grouped(report.errors() + report.succeeded()),
+            report.first_error().unwrap_or_default()
+        );
+    }
     Ok(())
 }
 

@@ -47,6 +47,7 @@ impl BenchContext<'_> {
             "count": count,
             "per_second": report.reached_per_second(),
             "errors": report.errors(),
+            "stopped": report.is_stopped(),
             "first_error": report.first_error(),
             "server_cpu_seconds": self.server_processor.map(|time| time.as_secs_f64()),
             "server_cpu_us_per_operation":

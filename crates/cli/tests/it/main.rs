@@ -17,6 +17,7 @@ mod killed_exchange;
 mod program;
 mod questions;
 mod recipe;
+mod recipe_faults;
 mod series;
 mod serve;
 mod traffic;

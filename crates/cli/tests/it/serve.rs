@@ -64,6 +64,11 @@ impl TestServer {
         found.unwrap_or_else(|| panic!("no {name} in {}", self.ready)).parse().unwrap()
     }
 
+    /// Returns the process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.program.id()
+    }
+
     /// Returns the output before that line.
     pub(crate) fn output(&self) -> &str {
         &self.output
@@ -75,7 +80,7 @@ impl TestServer {
         self.wait()
     }
 
-    fn signal(&mut self, signal: Signal) {
+    pub(crate) fn signal(&mut self, signal: Signal) {
         kill_process(Pid::from_child(self.program.child()), signal).unwrap();
     }
 

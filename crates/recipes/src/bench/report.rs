@@ -39,6 +39,7 @@ pub struct BenchReport {
     pub(super) config: BenchConfig,
     pub(super) took: Duration,
     pub(super) errors: u64,
+    pub(super) is_stopped: bool,
     pub(super) first_error: Option<String>,
     /// Ranges that each query reads.
     pub(super) fan_outs: Vec<(&'static str, usize)>,
@@ -53,6 +54,11 @@ impl BenchReport {
     /// Returns the number of operations that failed.
     pub fn errors(&self) -> u64 {
         self.errors
+    }
+
+    /// Returns `true` if the load was stopped, because operations failed one after the other.
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped
     }
 
     /// Returns the rate that was reached, in operations per second.
@@ -119,6 +125,14 @@ impl BenchReport {
         )?;
         if let Some(error) = &self.first_error {
             writeln!(out, "first error: {error}")?;
+        }
+        if self.is_stopped {
+            writeln!(
+                out,
+                "the load was stopped after {:.1} s: operations failed one after the other",
+                self.took.as_secs_f64()
+            )?;
+            return Ok(());
         }
         if self.took > self.config.duration + self.config.duration / 20 {
             writeln!(

@@ -1,6 +1,6 @@
 //! Threads that execute operations at the times when they are due.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,8 @@ use crate::recipe::{About, Application, Recipe, Site};
 
 /// Operations that are due within this time are executed at once.
 const SLACK: Duration = Duration::from_micros(200);
+/// Failures in succession, for each thread, after which the load is stopped.
+const MAX_FAILURES: u64 = 2;
 
 /// State that the threads share.
 struct OpenLoop<'a> {
@@ -22,6 +24,9 @@ struct OpenLoop<'a> {
     start: Instant,
     next: AtomicU64,
     errors: AtomicU64,
+    /// Failures since the last success.
+    failures: AtomicU64,
+    is_stopped: AtomicBool,
     first_error: OnceLock<String>,
     total: Mutex<Vec<Measured>>,
 }
@@ -29,10 +34,11 @@ struct OpenLoop<'a> {
 /// Sends the operations of a recipe at a rate, and returns the measurements.
 ///
 /// All operations that are due within the duration are executed, late ones after its end; their
-/// latencies count from when they were due.
+/// latencies count from when they were due. A load whose operations all fail from some time on, as
+/// without a server, is stopped: each of them may have waited for minutes.
 ///
 /// # Errors
-/// Every operation failed, or an error of the cluster around the measurement.
+/// Every operation failed, or an error of the cluster before the measurement.
 pub fn run_bench(
     recipe: &dyn Recipe,
     application: &dyn Application,
@@ -40,6 +46,10 @@ pub fn run_bench(
     config: BenchConfig,
 ) -> Result<BenchReport> {
     let about = recipe.about();
+    let mut fan_outs = Vec::new();
+    for query in application.queries() {
+        fan_outs.push((query.name, query.plan(site)?.fan_out()));
+    }
     let bench = OpenLoop {
         application,
         about,
@@ -47,6 +57,8 @@ pub fn run_bench(
         start: Instant::now(),
         next: AtomicU64::new(0),
         errors: AtomicU64::new(0),
+        failures: AtomicU64::new(0),
+        is_stopped: AtomicBool::new(false),
         first_error: OnceLock::new(),
         total: Mutex::new(new_measurements(about)?),
     };
@@ -66,16 +78,13 @@ pub fn run_bench(
             bench.first_error.into_inner().unwrap_or_default()
         );
     }
-    let mut fan_outs = Vec::new();
-    for query in application.queries() {
-        fan_outs.push((query.name, query.plan(site)?.fan_out()));
-    }
     Ok(BenchReport {
         operations: about.operations,
         measured,
         config,
         took,
         errors,
+        is_stopped: bench.is_stopped.into_inner(),
         first_error: bench.first_error.into_inner(),
         fan_outs,
     })
@@ -94,7 +103,7 @@ impl OpenLoop<'_> {
 
     fn work(&self) -> Result<()> {
         let mut measured = new_measurements(self.about)?;
-        loop {
+        while !self.is_stopped.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let due = self.due(number);
             if due >= self.config.duration {
@@ -106,19 +115,25 @@ impl OpenLoop<'_> {
             }
             match self.application.operate(number) {
                 Ok(outcome) => {
+                    self.failures.store(0, Ordering::Relaxed);
                     let since_due = self.start.elapsed().saturating_sub(due);
                     measured
                         .get_mut(outcome.operation)
                         .context("an operation has no name")?
                         .record(&outcome, since_due);
                 }
-                Err(error) => {
-                    self.errors.fetch_add(1, Ordering::Relaxed);
-                    self.first_error.get_or_init(|| format!("{error:#}"));
-                }
+                Err(error) => self.record_failure(&error),
             }
         }
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         total.iter_mut().zip(&measured).try_for_each(|(sum, part)| sum.add(part))
+    }
+    fn record_failure(&self, error: &anyhow::Error) {
+        self.errors.fetch_add(1, Ordering::Relaxed);
+        self.first_error.get_or_init(|| format!("{error:#}"));
+        let failures = 1 + self.failures.fetch_add(1, Ordering::Relaxed);
+        if failures >= MAX_FAILURES * self.config.threads.max(1) as u64 {
+            self.is_stopped.store(true, Ordering::Relaxed);
+        }
     }
 }
