@@ -136,7 +136,9 @@ mod pool;
 mod several_rows;
 mod store;
 
-pub use blocking::{BlockingCluster, BlockingRows, BlockingTable, IntoTableName, QueryRows};
+pub use blocking::{
+    BlockingCluster, BlockingRows, BlockingTable, IntoTableName, MergedPages, Pages, QueryRows,
+};
 pub use declared_tables::{DeclaredTable, declare_tables};
 #[cfg(feature = "client")]
 pub use halite_client::{
@@ -155,7 +157,10 @@ pub use halite_rowkey_derive::RowKey;
 pub use halite_sql::{self as sql, SqlContext};
 pub use halite_types::key::{to_bytes_binary, to_string_binary};
 pub use halite_types::*;
-pub use several_rows::{FanOut, FanOutJob, FanOutParts, Outbox, OutboxRepair};
+pub use several_rows::{
+    CountedRows, FanOut, FanOutJob, FanOutParts, Index, IndexedRow, IndexedRows, Outbox,
+    OutboxRepair,
+};
 pub use store::{Builder, Store};
 
 /// Opens the store in a directory, or creates one in an empty or new directory, with the default

@@ -58,3 +58,15 @@ pub struct OwnerKey<'a> {
 pub struct MoveKey {
     pub tree: u64,
 }
+
+/// Move of a node from one directory and name to another one, as the bytes of a cell.
+#[derive(Clone, Debug, PartialEq, RowKey)]
+pub(crate) struct Move<'a> {
+    pub(crate) id: u64,
+    /// Version of the node that is moved.
+    pub(crate) version: u64,
+    pub(crate) from: u64,
+    pub(crate) from_name: &'a str,
+    pub(crate) to: u64,
+    pub(crate) to_name: &'a str,
+}

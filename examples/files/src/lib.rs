@@ -1,9 +1,8 @@
 //! Metadata of an object storage: a tree of directories, their files, and the files of each user.
 //!
 //! A node is a row of its own, which alone decides where the node is; the tables of entries and of
-//! owners follow it. `key.rs` contains the tables, [`Files`] creates and removes, `moves.rs` moves,
-//! `queries.rs` reads, and `repair.rs` completes what a stopped writer left. The code uses the
-//! public API only.
+//! owners are indexes that follow it. `key.rs` contains the tables, [`Files`] creates and removes,
+//! `moves.rs` moves, and `queries.rs` reads. The code uses the public API only.
 #![forbid(unsafe_code)]
 
 mod files;
@@ -11,7 +10,6 @@ mod key;
 mod moves;
 mod node;
 mod queries;
-mod repair;
 
 pub use files::Files;
 pub use key::{EntryKey, MoveKey, NodeKey, OwnerKey, TABLES};

@@ -1,6 +1,6 @@
 //! Files and directories, and their cells.
 
-use halite::{Bytes, CheckAndMutate, Delete, Error, Put, Result, Row, RowOp};
+use halite::{Bytes, Error, IndexedRow, Put, Result, Row};
 
 use crate::key::{EntryKey, NodeKey, OwnerKey};
 
@@ -45,21 +45,16 @@ impl Kind {
         }
     }
 
-    pub(crate) fn from_name(name: &[u8]) -> Result<Self> {
+    pub(crate) fn from_name(name: Option<&[u8]>) -> Result<Self> {
         match name {
-            b"d" => Ok(Self::Directory),
-            b"f" => Ok(Self::File),
+            Some(b"d") => Ok(Self::Directory),
+            Some(b"f") => Ok(Self::File),
             _ => Err(Error::corrupt("a node is neither a file nor a directory")),
         }
     }
 }
 
 impl Node {
-    /// Returns its row in `nodes`.
-    pub(crate) fn row(id: u64) -> Result<Bytes> {
-        Ok(NodeKey { id }.encode()?.into())
-    }
-
     pub(crate) fn check(&self) -> Result<()> {
         if self.id == ROOT || self.name.is_empty() || self.name.contains('/') {
             return Err(Error::invalid(format!(
@@ -70,9 +65,38 @@ impl Node {
         Ok(())
     }
 
-    /// Returns the put of the node.
-    pub(crate) fn put(&self) -> Result<Put> {
-        Ok(Put::new(Self::row(self.id)?)
+    /// Returns the same node in another place.
+    pub(crate) fn at(&self, parent: u64, name: &str) -> Self {
+        Self { parent, name: name.to_owned(), ..self.clone() }
+    }
+
+    /// Returns its row in `entries`.
+    pub(crate) fn entry(&self) -> Result<Put> {
+        Ok(self.entry_in(EntryKey { parent: self.parent, name: &self.name }.encode()?.into()))
+    }
+
+    /// Returns its row in `by_owner`, which directories do not have.
+    pub(crate) fn owner_entry(&self) -> Result<Option<Put>> {
+        let Self { owner, parent, name, .. } = self;
+        let row = OwnerKey { owner, parent: *parent, name }.encode()?;
+        Ok((self.kind == Kind::File).then(|| self.entry_in(row.into())))
+    }
+
+    fn entry_in(&self, row: Bytes) -> Put {
+        Put::new(row)
+            .add(ENTRY, CHILD, self.id.to_be_bytes())
+            .add(ENTRY, "k", self.kind.name())
+            .add(ENTRY, "s", self.size.to_be_bytes())
+    }
+}
+
+impl IndexedRow for Node {
+    fn row(&self) -> Result<Bytes> {
+        Ok(NodeKey { id: self.id }.encode()?.into())
+    }
+
+    fn put(&self) -> Result<Put> {
+        Ok(Put::new(self.row()?)
             .add(NODE, "p", self.parent.to_be_bytes())
             .add(NODE, "n", &self.name)
             .add(NODE, "k", self.kind.name())
@@ -81,14 +105,7 @@ impl Node {
             .add(NODE, VERSION, self.version.to_be_bytes()))
     }
 
-    /// Applies an operation on the node's row if it still has this version.
-    pub(crate) fn if_unchanged(&self, then: impl Into<RowOp>) -> Result<CheckAndMutate> {
-        let version = self.version.to_be_bytes().to_vec();
-        Ok(CheckAndMutate::if_equals(Self::row(self.id)?, NODE, VERSION, version, then))
-    }
-
-    /// Returns the node of a row; `None` for an empty one.
-    pub(crate) fn from_row(row: &Row) -> Result<Option<Self>> {
+    fn from_row(row: &Row) -> Result<Option<Self>> {
         if row.is_empty() {
             return Ok(None);
         }
@@ -97,48 +114,25 @@ impl Node {
             id: NodeKey::decode(row.key())?.id,
             parent: number(row, NODE, "p")?,
             name: text("n"),
-            kind: Kind::from_name(row.value(NODE, "k").unwrap_or_default())?,
+            kind: Kind::from_name(row.value(NODE, "k"))?,
             owner: text("o"),
             size: number(row, NODE, "s")?,
             version: number(row, NODE, VERSION)?,
         }))
     }
 
-    /// Returns `true` if it is in this place.
-    pub(crate) fn is_at(&self, parent: u64, name: &str) -> bool {
-        (self.parent, &self.name[..]) == (parent, name)
+    fn version(&self) -> u64 {
+        self.version
     }
 
-    /// Returns the same node in another place.
-    pub(crate) fn at(&self, parent: u64, name: &str) -> Self {
-        Self { parent, name: name.to_owned(), ..self.clone() }
+    fn with_version(&self, version: u64) -> Self {
+        Self { version, ..self.clone() }
     }
+}
 
-    /// Returns its row in `entries`.
-    pub(crate) fn entry_row(&self) -> Result<Bytes> {
-        Ok(EntryKey { parent: self.parent, name: &self.name }.encode()?.into())
-    }
-
-    /// Returns its row in `by_owner`.
-    pub(crate) fn owner_row(&self) -> Result<Bytes> {
-        let Self { owner, parent, name, .. } = self;
-        Ok(OwnerKey { owner, parent: *parent, name }.encode()?.into())
-    }
-
-    /// Returns the write of an entry, if there is none of that name.
-    pub(crate) fn add_entry(&self, row: Bytes) -> RowOp {
-        let put = Put::new(row.clone())
-            .add(ENTRY, CHILD, self.id.to_be_bytes())
-            .add(ENTRY, "k", self.kind.name())
-            .add(ENTRY, "s", self.size.to_be_bytes());
-        CheckAndMutate::if_not_exists(row, ENTRY, CHILD, put).into()
-    }
-
-    /// Returns the removal of an entry, if it is this node's.
-    pub(crate) fn remove_entry(&self, row: Bytes) -> RowOp {
-        let id = self.id.to_be_bytes().to_vec();
-        CheckAndMutate::if_equals(row.clone(), ENTRY, CHILD, id, Delete::new(row)).into()
-    }
+/// Returns the row of the node to which an entry leads.
+pub(crate) fn row_of_entry(entry: &Row) -> Result<Bytes> {
+    Ok(NodeKey { id: number(entry, ENTRY, CHILD)? }.encode()?.into())
 }
 
 /// Returns the number in a column.

@@ -1,14 +1,11 @@
 //! Lists of directories and of owners, paths, and subtrees.
 
 use halite::rowkey::{Page, PageToken};
-use halite::{Get, Result, Row};
+use halite::{Get, Result, Row, Scan};
 
 use crate::files::Files;
 use crate::key::{EntryKey, OwnerKey};
 use crate::node::{CHILD, ENTRY, Kind, ROOT, number};
-
-/// Entries of a page of a subtree's walk.
-const WALK_ENTRIES: usize = 1_000;
 
 /// Node in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +34,7 @@ impl Files {
         after: Option<&PageToken>,
     ) -> Result<Page<Entry>> {
         let plan = EntryKey::scan().parent(directory).limit(limit).plan()?;
-        self.entries.page(plan, after)?.try_map(|row| {
-            let EntryKey { parent, name } = EntryKey::decode(row.key())?;
-            entry(&row, parent, name)
-        })
+        self.entries.page(plan, after)?.try_map(|row| entry(&row, EntryKey::decode(row.key())?))
     }
 
     /// Returns the files of a user, by directory and name; those of one directory if it is given.
@@ -58,7 +52,7 @@ impl Files {
         };
         self.by_owner.page(plan, after)?.try_map(|row| {
             let OwnerKey { parent, name, .. } = OwnerKey::decode(row.key())?;
-            entry(&row, parent, name)
+            entry(&row, EntryKey { parent, name })
         })
     }
 
@@ -77,41 +71,36 @@ impl Files {
 
     /// Returns everything below a directory, in the order of names, and its bytes.
     pub fn walk(&self, directory: u64) -> Result<Found> {
-        let mut found = Found::default();
-        let mut pending =
-            self.all(directory)?.into_iter().map(|entry| (0, entry)).collect::<Vec<_>>();
-        pending.reverse();
+        let (mut found, mut pending) = (Found::default(), self.reversed(directory, 0)?);
         while let Some((depth, entry)) = pending.pop() {
             found.size += entry.size;
             if entry.kind == Kind::Directory {
-                let below = self.all(entry.id)?;
-                pending.extend(below.into_iter().rev().map(|entry| (depth + 1, entry)));
+                pending.extend(self.reversed(entry.id, depth + 1)?);
             }
             found.entries.push((depth, entry));
         }
         Ok(found)
     }
 
-    /// Returns all entries of a directory.
-    fn all(&self, directory: u64) -> Result<Vec<Entry>> {
-        let (mut entries, mut after) = (Vec::new(), None);
-        loop {
-            let page = self.list(directory, WALK_ENTRIES, after.as_ref())?;
-            entries.extend(page.items);
-            after = page.next;
-            if after.is_none() {
-                return Ok(entries);
-            }
-        }
+    /// Returns all entries of a directory with their depth, the last one first.
+    fn reversed(&self, directory: u64, depth: usize) -> Result<Vec<(usize, Entry)>> {
+        let plan = EntryKey::scan().parent(directory).plan()?;
+        let entries = self.entries.query(plan, Scan::all())?.map(|row| {
+            let row = row?;
+            Ok((depth, entry(&row, EntryKey::decode(row.key())?)?))
+        });
+        let mut entries = entries.collect::<Result<Vec<_>>>()?;
+        entries.reverse();
+        Ok(entries)
     }
 }
 
-pub(crate) fn entry(row: &Row, parent: u64, name: &str) -> Result<Entry> {
+fn entry(row: &Row, EntryKey { parent, name }: EntryKey<'_>) -> Result<Entry> {
     Ok(Entry {
         parent,
         name: name.to_owned(),
         id: number(row, ENTRY, CHILD)?,
-        kind: Kind::from_name(row.value(ENTRY, "k").unwrap_or_default())?,
+        kind: Kind::from_name(row.value(ENTRY, "k"))?,
         size: number(row, ENTRY, "s")?,
     })
 }

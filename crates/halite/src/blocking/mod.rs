@@ -8,8 +8,10 @@ mod cluster;
 mod into_table_name;
 #[cfg(test)]
 mod method_parity;
+mod pages;
 mod table;
 
 pub use cluster::BlockingCluster;
 pub use into_table_name::IntoTableName;
+pub use pages::{MergedPages, Pages};
 pub use table::{BlockingRows, BlockingTable, QueryRows};

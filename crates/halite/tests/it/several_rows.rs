@@ -1,11 +1,12 @@
-//! Outbox and fan-out: a client stops at each of its writes, the store loses power, and the repair
-//! completes what was begun, once.
+//! Outbox, fan-out, indexes and counted rows: a client stops at each of its writes, the store loses
+//! power, and the repair completes what was begun, once.
 
 use std::sync::Arc;
 
 use halite::{
-    Bytes, CheckAndMutate, ErrorKind, FamilyDescriptor, FanOut, FanOutJob, Get, Outbox,
-    OutboxRepair, Put, Result, Row, RowKey, RowOp, Scan, Store, Table, TableDescriptor, block_on,
+    Bytes, CheckAndMutate, CountedRows, ErrorKind, FamilyDescriptor, FanOut, FanOutJob, Get, Index,
+    IndexedRow, IndexedRows, Outbox, OutboxRepair, Put, Result, Row, RowKey, RowOp, Scan,
+    ShardedCounters, Store, Table, TableDescriptor, block_on,
 };
 use halite_engine::env::sim::SimEnv;
 
@@ -26,8 +27,8 @@ fn tables<const N: usize>(store: &Store, names: [&str; N]) -> [Arc<dyn Table>; N
     names.map(|name| store.table(name).unwrap().inner().clone())
 }
 
-/// Returns an outbox of messages `sender>receiver`, with one copy of the same cells and one that has
-/// a column for each message.
+/// Returns an outbox of messages `sender>receiver`, with one copy of the same cells and one that
+/// has a column for each message.
 fn outbox([sent, received, by_word]: [Arc<dyn Table>; 3]) -> Outbox {
     Outbox::new(sent)
         .versions(3)
@@ -311,4 +312,218 @@ fn row_that_is_no_job_is_reported_with_its_place() {
     assert_eq!(block_on(fan_out.unfinished(Some(b"a"), 10)).unwrap().len(), 1);
     block_on(fan_out.finish("b")).unwrap();
     assert!(!jobs.exists(Get::new("b")).unwrap());
+}
+
+/// User with a name that no other one has, in a city.
+#[derive(Clone, Debug, PartialEq)]
+struct User {
+    id: String,
+    name: String,
+    city: String,
+    version: u64,
+}
+
+impl User {
+    fn new(id: &str, name: &str, city: &str) -> Self {
+        Self { id: id.into(), name: name.into(), city: city.into(), version: 0 }
+    }
+
+    fn entry(&self, key: String) -> Put {
+        Put::new(key).add("m", "id", &self.id)
+    }
+}
+
+impl IndexedRow for User {
+    fn row(&self) -> Result<Bytes> {
+        Ok(self.id.clone().into())
+    }
+
+    fn put(&self) -> Result<Put> {
+        let put = Put::new(self.id.clone()).add("m", "name", &self.name).add("m", "c", &self.city);
+        Ok(put.add("m", "version", self.version.to_be_bytes()))
+    }
+
+    fn from_row(row: &Row) -> Result<Option<Self>> {
+        let Some(name) = row.text("m", "name") else { return Ok(None) };
+        let version = row.array("m", "version")?.map(u64::from_be_bytes).unwrap_or_default();
+        let (id, city) = (String::from_utf8_lossy(row.key()), row.text("m", "c").unwrap());
+        Ok(Some(Self { id: id.into_owned(), name, city, version }))
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn with_version(&self, version: u64) -> Self {
+        Self { version, ..self.clone() }
+    }
+}
+
+const USERS: [&str; 3] = ["users", "by_name", "by_city"];
+
+fn users([rows, by_name, by_city]: [Arc<dyn Table>; 3]) -> IndexedRows<User> {
+    let row_of = |entry: &Row| Ok(entry.value("m", "id").unwrap_or_default().to_vec().into());
+    IndexedRows::new(rows, "m", "version")
+        .index(Index::unique(
+            by_name,
+            ("m", "id"),
+            |user: &User| Ok(Some(user.entry(user.name.clone()))),
+            row_of,
+        ))
+        .index(Index::new(
+            by_city,
+            ("m", "id"),
+            |user: &User| {
+                let key = format!("{}|{}", user.city, user.id);
+                Ok((!user.city.is_empty()).then(|| user.entry(key)))
+            },
+            row_of,
+        ))
+}
+
+/// Returns the keys of the rows of each table.
+fn user_keys(store: &Store) -> [Vec<String>; 3] {
+    USERS.map(|name| {
+        let rows = store.table(name).unwrap().scan(Scan::all());
+        rows.map(|row| String::from_utf8_lossy(row.unwrap().key()).into_owned()).collect()
+    })
+}
+
+/// Checks that entries and rows lead to each other.
+fn assert_agree(store: &Store) {
+    let [ids, names, cities] = user_keys(store);
+    let all = users(tables(store, USERS));
+    let found: Vec<User> =
+        ids.iter().map(|id| block_on(all.get(id.clone().into())).unwrap().unwrap()).collect();
+    let sorted = |mut keys: Vec<String>| {
+        keys.sort();
+        keys
+    };
+    assert_eq!(sorted(found.iter().map(|user| user.name.clone()).collect()), names);
+    let in_cities = found.iter().filter(|user| !user.city.is_empty());
+    assert_eq!(
+        sorted(in_cities.map(|user| format!("{}|{}", user.city, user.id)).collect()),
+        cities
+    );
+}
+
+#[test]
+fn entries_follow_their_rows_after_a_stop_at_each_write() {
+    let stops = stop_at_each_write(
+        |store| {
+            create(store, &USERS);
+            let all = users(tables(store, USERS));
+            let there = [User::new("1", "ada", "london"), User::new("2", "alan", "london")];
+            assert_eq!(block_on(all.insert(&there)).unwrap(), [true, true]);
+        },
+        |store, client| {
+            let all = users(tables(store, USERS).map(|table| client.table(&table)));
+            let new = [User::new("3", "grace", "york"), User::new("4", "ada", "rome")];
+            assert_eq!(block_on(all.insert(&new))?, [true, false], "the name is taken");
+            assert_eq!(block_on(all.insert(&new[..1]))?, [true], "it is there");
+            let ada = block_on(all.get("1".into()))?.unwrap();
+            let moved = User { name: "lovelace".into(), city: "turin".into(), ..ada.clone() };
+            assert_eq!(block_on(all.replace(&ada, &moved))?, Some(true));
+            assert_eq!(block_on(all.replace(&ada, &moved))?, None, "it was changed since");
+            let current = block_on(all.get("1".into()))?.unwrap();
+            assert_eq!(current, User { version: 1, ..moved });
+            let taken = User { name: "alan".into(), city: String::new(), ..current.clone() };
+            assert_eq!(block_on(all.replace(&current, &taken))?, Some(false));
+            let refused = block_on(all.get("1".into()))?.unwrap();
+            assert_eq!(refused, User { version: 2, ..current.clone() });
+            assert!(!block_on(all.delete(&current))?, "it was changed since");
+            assert!(block_on(all.delete(&refused))?);
+            Ok(())
+        },
+        |store, is_finished| {
+            let all = users(tables(store, USERS));
+            let repaired = block_on(all.repair()).unwrap();
+            assert!(!is_finished || repaired == 0, "{repaired}");
+            assert_agree(store);
+            assert_eq!(block_on(all.repair()).unwrap(), 0, "once");
+            if is_finished {
+                let [ids, names, _] = user_keys(store);
+                assert_eq!(
+                    (ids, names),
+                    (vec!["2".into(), "3".into()], vec!["alan".to_owned(), "grace".to_owned(),])
+                );
+            }
+        },
+    );
+    assert!(stops > 15, "{stops} writes");
+}
+
+#[test]
+fn a_name_belongs_to_one_of_many_writers() {
+    let store = reopen(&SimEnv::new(1));
+    create(&store, &USERS);
+    let inserted: usize = std::thread::scope(|scope| {
+        let write = |writer: u64| {
+            let all = users(tables(&store, USERS));
+            let user = |at: u64| User::new(&format!("{writer}-{at}"), &format!("name {at}"), "x");
+            (0..20).filter(|at| block_on(all.insert(&[user(*at)])).unwrap() == [true]).count()
+        };
+        let writers: Vec<_> = (0..4).map(|writer| scope.spawn(move || write(writer))).collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+    });
+    assert_eq!(inserted, 20);
+    assert_agree(&store);
+    assert_eq!(block_on(users(tables(&store, USERS)).repair()).unwrap(), 0);
+}
+
+#[test]
+fn entry_without_the_column_of_its_index_is_refused() {
+    let store = reopen(&SimEnv::new(1));
+    create(&store, &USERS);
+    let [rows, by_name, _] = tables(&store, USERS);
+    let index = Index::unique(
+        by_name,
+        ("m", "other"),
+        |user: &User| Ok(Some(user.entry("x".into()))),
+        |_| Ok("x".into()),
+    );
+    let all = IndexedRows::new(rows, "m", "version").index(index);
+    let error = block_on(all.insert(&[User::new("1", "ada", "x")])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+    assert!(error.to_string().contains("no cell in the column of its index"), "{error}");
+}
+
+#[test]
+fn counted_rows_are_counted_once_after_a_stop_at_each_write() {
+    const LIKES: [&str; 2] = ["likes", "counts"];
+    let counted = |[likes, counts]: [Arc<dyn Table>; 2]| {
+        let counters = ShardedCounters::new(4, "m", "n").unwrap();
+        CountedRows::new(likes, "m", "at", counts, counters)
+    };
+    let like = |user: &str| Put::new(format!("post,{user}")).add("m", "at", "5");
+    let stops = stop_at_each_write(
+        |store| create(store, &LIKES),
+        |store, client| {
+            let likes = counted(tables(store, LIKES).map(|table| client.table(&table)));
+            for (user, is_new) in [("ada", true), ("ada", false), ("alan", true)] {
+                assert_eq!(block_on(likes.add(b"post", like(user)))?, is_new, "{user}");
+            }
+            Ok(())
+        },
+        |store, is_finished| {
+            let likes = counted(tables(store, LIKES));
+            let name = |row: &Row| Ok(row.key().split(|byte| *byte == b',').next().unwrap().into());
+            let repaired = block_on(likes.repair(name)).unwrap();
+            assert!(!is_finished || repaired == 0, "{repaired}");
+            let rows = store.table("likes").unwrap().scan(Scan::all()).count();
+            assert_eq!(block_on(likes.count(b"post")).unwrap(), i64::try_from(rows).unwrap());
+            // Sent again by a client whose reply was lost.
+            for user in ["ada", "alan"] {
+                block_on(likes.add(b"post", like(user))).unwrap();
+            }
+            assert_eq!(block_on(likes.count(b"post")).unwrap(), 2);
+        },
+    );
+    assert!(stops > 3, "{stops} writes");
+    let store = reopen(&SimEnv::new(1));
+    create(&store, &LIKES);
+    let error =
+        block_on(counted(tables(&store, LIKES)).add(b"post", Put::new("r").add("m", "x", "")))
+            .unwrap_err();
+    assert!(error.to_string().contains("has a cell in m:at"), "{error}");
 }
