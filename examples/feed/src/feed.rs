@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use halite::{
-    BlockingCluster, BlockingTable, Delete, FanOut, Get, Put, Result, RowOp, Scan, ShardedCounters,
-    declare_tables,
+    BlockingCluster, BlockingTable, CountedRows, Delete, FanOut, Get, Put, Result, Row, RowOp,
+    Scan, ShardedCounters, declare_tables,
 };
 
 use crate::key::{
-    CelebrityKey, FollowKey, FollowerKey, LikeCountKey, LikeKey, OutboxKey, PostKey, SHARDS,
-    TABLES, TimelineKey,
+    CelebrityKey, CommentKey, CountKey, FollowKey, FollowerKey, LikeKey, OutboxKey, PostKey,
+    SHARDS, TABLES, TimelineKey,
 };
+use crate::reactions::{COMMENT_TEXT, COMMENTS, COUNTS, LIKED_AT, LIKES};
 
 /// Family of posts.
 pub(crate) const POSTS: &str = "p";
@@ -20,8 +21,6 @@ pub(crate) const POSTS: &str = "p";
 pub(crate) const FOLLOWS: &str = "f";
 pub(crate) const CELEBRITIES: &str = "c";
 pub(crate) const PULLED: &str = "p";
-/// Family and column of the counters of likes.
-const COUNTS: &str = "n";
 
 /// Limits of a feed.
 #[derive(Clone, Copy, Debug)]
@@ -41,10 +40,11 @@ pub struct Feed {
     pub(crate) follows: BlockingTable,
     pub(crate) followers: BlockingTable,
     pub(crate) timeline: BlockingTable,
-    pub(crate) likes: BlockingTable,
-    pub(crate) like_counts: BlockingTable,
     pub(crate) celebrities: BlockingTable,
-    pub(crate) counters: Arc<ShardedCounters>,
+    pub(crate) like_rows: BlockingTable,
+    pub(crate) comment_rows: BlockingTable,
+    pub(crate) likes: Arc<CountedRows>,
+    pub(crate) comments: Arc<CountedRows>,
     pub(crate) options: Options,
 }
 
@@ -59,16 +59,24 @@ impl Feed {
     pub fn open(cluster: &BlockingCluster, namespace: &str, options: Options) -> Result<Self> {
         declare_tables(cluster, namespace, &TABLES.concat())?;
         let table = |name: &str| cluster.table(&format!("{namespace}:{name}"));
+        let (like_rows, comment_rows) = (table(LikeKey::TABLE)?, table(CommentKey::TABLE)?);
+        let counts = table(CountKey::TABLE)?.inner().clone();
+        let counted = |rows: &BlockingTable, family, column| -> Result<Arc<CountedRows>> {
+            let counters = ShardedCounters::new(SHARDS, COUNTS, family)?;
+            let (rows, counts) = (rows.inner().clone(), counts.clone());
+            Ok(Arc::new(CountedRows::new(rows, family, column, counts, counters)))
+        };
         Ok(Self {
             posts: table(PostKey::TABLE)?,
             outbox: FanOut::new(table(OutboxKey::TABLE)?.inner().clone(), POSTS),
             follows: table(FollowKey::TABLE)?,
             followers: table(FollowerKey::TABLE)?,
             timeline: table(TimelineKey::TABLE)?,
-            likes: table(LikeKey::TABLE)?,
-            like_counts: table(LikeCountKey::TABLE)?,
             celebrities: table(CelebrityKey::TABLE)?,
-            counters: Arc::new(ShardedCounters::new(SHARDS, COUNTS, COUNTS)?),
+            likes: counted(&like_rows, LIKES, LIKED_AT)?,
+            comments: counted(&comment_rows, COMMENTS, COMMENT_TEXT)?,
+            like_rows,
+            comment_rows,
             options,
         })
     }
@@ -78,19 +86,22 @@ impl Feed {
     pub fn follow(&self, follower: u64, author: u64) -> Result<()> {
         let row = FollowerKey { author, follower }.encode()?;
         self.followers.put(Put::new(row).add(FOLLOWS, PULLED, flag(false)))?;
-        self.backfill(follower, author)?;
+        let newest = PostKey::scan().author(author).limit(self.options.backfill).plan()?;
+        let posts = self.posts.query(newest, Scan::all())?;
+        let puts = posts.map(|row| pushed(follower, &PostKey::decode(row?.key())?));
+        self.timeline.apply_all(puts.collect::<Result<_>>()?)?;
+
+        let follow = |is_pulled: bool| {
+            let row = FollowKey { follower, author }.encode()?;
+            self.follows.put(Put::new(row).add(FOLLOWS, PULLED, flag(is_pulled)))
+        };
         let is_pulled = self.celebrity(author)?.is_some();
-        self.write_follows(follower, author, is_pulled)?;
+        follow(is_pulled)?;
         // A writer that made the author a celebrity meanwhile may not have found this follower.
         if !is_pulled && self.celebrity(author)?.is_some() {
-            self.write_follows(follower, author, true)?;
+            follow(true)?;
         }
         Ok(())
-    }
-
-    fn write_follows(&self, follower: u64, author: u64, is_pulled: bool) -> Result<()> {
-        let row = FollowKey { follower, author }.encode()?;
-        self.follows.put(Put::new(row).add(FOLLOWS, PULLED, flag(is_pulled)))
     }
 
     /// Ends that a user follows an author. The posts remain in the timeline, where readers leave
@@ -103,7 +114,7 @@ impl Feed {
     /// Returns whom a user follows, and whether their posts are pulled.
     pub fn follows(&self, follower: u64) -> Result<BTreeMap<u64, bool>> {
         let plan = FollowKey::scan().follower(follower).plan()?;
-        let author = |row: Result<halite::Row>| {
+        let author = |row: Result<Row>| {
             let row = row?;
             let is_pulled = row.value(FOLLOWS, PULLED) == Some(&flag(true));
             Ok((FollowKey::decode(row.key())?.author, is_pulled))
@@ -116,14 +127,6 @@ impl Feed {
     pub(crate) fn celebrity(&self, author: u64) -> Result<Option<bool>> {
         let row = self.celebrities.get(Get::new(CelebrityKey { author }.encode()?))?;
         Ok(row.value(CELEBRITIES, PULLED).map(|value| value == flag(true)))
-    }
-
-    /// Puts the newest posts of an author into a timeline.
-    fn backfill(&self, owner: u64, author: u64) -> Result<()> {
-        let plan = PostKey::scan().author(author).limit(self.options.backfill).plan()?;
-        let posts = self.posts.query(plan, Scan::all())?;
-        let puts = posts.map(|row| pushed(owner, &PostKey::decode(row?.key())?));
-        self.timeline.apply_all(puts.collect::<Result<_>>()?).map(drop)
     }
 }
 

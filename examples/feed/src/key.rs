@@ -3,7 +3,7 @@
 use halite::RowKey;
 use halite::rowkey::typed::TsMillis;
 
-/// Shards of a counter of likes.
+/// Shards of a counter.
 pub(crate) const SHARDS: u8 = 8;
 
 /// The tables. Who follows whom is stored in both directions: readers ask whom a user follows, and
@@ -15,7 +15,8 @@ pub const TABLES: &[&str] = &[
     FollowerKey::CREATE_TABLE,
     TimelineKey::CREATE_TABLE,
     LikeKey::CREATE_TABLE,
-    LikeCountKey::CREATE_TABLE,
+    CommentKey::CREATE_TABLE,
+    CountKey::CREATE_TABLE,
     CelebrityKey::CREATE_TABLE,
 ];
 
@@ -113,6 +114,22 @@ pub struct LikeKey {
     pub user: u64,
 }
 
+/// Key of `comments`: a post and the comments on it, oldest first.
+#[derive(Clone, Debug, PartialEq, RowKey)]
+#[row_key(
+    table = "comments",
+    salt(16, by = "post"),
+    columns = "user U64 FAMILY c QUALIFIER u NOT NULL, text STRING FAMILY c QUALIFIER t NOT NULL",
+    options = "WITH (DATA_BLOCK_ENCODING = 'FAST_DIFF')
+      WITH QUERIES (of_post: post = ? LIMIT 20) SPLIT BY SALT"
+)]
+pub struct CommentKey {
+    pub post: u64,
+    /// Time.
+    pub ts: TsMillis,
+    pub id: u64,
+}
+
 /// Key of `celebrities`.
 #[derive(Clone, Debug, PartialEq, RowKey)]
 #[row_key(
@@ -125,16 +142,16 @@ pub(crate) struct CelebrityKey {
     pub(crate) author: u64,
 }
 
-/// Key of `like_counts`: the rows of sharded counters.
+/// Key of `counts`: the rows of sharded counters of likes and comments.
 #[derive(Clone, Debug, PartialEq, RowKey)]
 #[row_key(
-    table = "like_counts",
-    columns = "count I64 COUNTER FAMILY n QUALIFIER n",
+    table = "counts",
+    columns = "likes I64 COUNTER FAMILY n QUALIFIER l, comments I64 COUNTER FAMILY n QUALIFIER c",
     options = "WITH (MERGE = 'SUM', DATA_BLOCK_ENCODING = 'FAST_DIFF')
       WITH QUERIES (of_post: shard = ? AND post = ?)
       SPLIT AT (x'01', x'02', x'03', x'04', x'05', x'06', x'07')"
 )]
-pub(crate) struct LikeCountKey {
+pub(crate) struct CountKey {
     pub(crate) shard: u8,
     pub(crate) post: u64,
 }

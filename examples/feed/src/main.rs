@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use feed::{Feed, Options, Post};
+use feed::{Comment, Feed, Options, Post};
 
 /// 2024-03-15T00:00:00Z.
 const T0: i64 = 1_710_460_800_000;
@@ -40,11 +40,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{title}, {} rows", page.examined)?;
         for Post { author, at_ms, id, text } in page.posts {
-            let likes = feed.likes(id)?;
+            let (minute, likes) = ((at_ms - T0) / 60_000, feed.likes(id)?);
+            let comments = feed.comment_count(id)?;
             writeln!(
                 out,
-                "  minute {} user {author}: {text}, {likes} likes",
-                (at_ms - T0) / 60_000
+                "  minute {minute} user {author}: {text}, {likes} likes, {comments} comments"
             )?;
         }
         Ok(())
@@ -53,6 +53,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         feed.like(fan, 3, T0)?;
         feed.like(fan, 3, T0)?;
     }
+    let comment = Comment { post: 3, at_ms: T0, id: 5, user: ADA, text: "again!".to_owned() };
+    feed.comment(&comment)?;
+    feed.comment(&comment)?;
     print("ada", ADA)?;
     feed.delete(&lunch)?;
     feed.unfollow(ADA, STAR)?;

@@ -57,23 +57,18 @@ impl Feed {
         let row = CelebrityKey { author }.encode()?.to_vec();
         let put = |all: bool| Put::new(row.clone()).add(CELEBRITIES, PULLED, flag(all));
         self.celebrities.put(put(false))?;
-        let followers = FollowerKey::scan().author(author).limit(CHANGED_ROWS);
-        let mut after = None;
-        loop {
-            let page = self.followers.page(followers.plan()?, after.as_ref())?;
-            let pull = |row: &Row| -> Result<RowOp> {
-                let FollowerKey { author, follower } = FollowerKey::decode(row.key())?;
-                let row = FollowKey { follower, author }.encode()?.to_vec();
-                // A user who does not follow any more must not begin again.
-                let put = Put::new(row.clone()).add(FOLLOWS, PULLED, flag(true));
-                let old = flag(false).to_vec();
-                Ok(CheckAndMutate::if_equals(row, FOLLOWS, PULLED, old, put).into())
-            };
-            self.follows.apply_all(page.items.iter().map(pull).collect::<Result<_>>()?)?;
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
+        let plan = FollowerKey::scan().author(author).limit(CHANGED_ROWS).plan()?;
+        let mut pulls = self.followers.pages(plan, |row| {
+            let FollowerKey { author, follower } = FollowerKey::decode(row.key())?;
+            let row = FollowKey { follower, author }.encode()?.to_vec();
+            // A user who does not follow any more must not begin again.
+            let put = Put::new(row.clone()).add(FOLLOWS, PULLED, flag(true));
+            let old = flag(false).to_vec();
+            Ok(RowOp::from(CheckAndMutate::if_equals(row, FOLLOWS, PULLED, old, put)))
+        });
+        while pulls.peek()?.is_some() {
+            let part = pulls.by_ref().take(CHANGED_ROWS).collect::<Result<_>>()?;
+            self.follows.apply_all(part)?;
         }
         self.celebrities.put(put(true))
     }

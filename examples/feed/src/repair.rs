@@ -1,26 +1,29 @@
 //! Repair: what a stopped writer left between its writes.
 
-use std::collections::BTreeMap;
-
 use halite::{Delete, Get, Result, Scan, block_on};
 
 use crate::Post;
 use crate::feed::Feed;
-use crate::key::{CelebrityKey, FollowKey, FollowerKey, LikeKey, OutboxKey};
+use crate::key::{CelebrityKey, CommentKey, FollowKey, FollowerKey, LikeKey, OutboxKey};
+use crate::reactions::counter_name;
 
 /// Posts that are read at once.
 const JOBS: usize = 100;
 
 impl Feed {
     /// Completes posts that have not reached all timelines, removes followers who do not follow,
-    /// completes celebrities whose followers do not pull yet, and counts likes. Returns the number
-    /// of rows that were not right. The scans read the tables of followers and likes; others must
-    /// not like or follow meanwhile: a like that is not counted yet would be counted twice.
+    /// completes celebrities whose followers do not pull yet, and counts likes and comments.
+    /// Returns the number of rows that were not right. The scans read the tables of followers,
+    /// likes and comments; others must not follow, like or comment meanwhile: what is not counted
+    /// yet would be counted twice.
     pub fn repair(&self) -> Result<u64> {
         Ok(self.repair_outbox()?
             + self.repair_follows()?
             + self.repair_celebrities()?
-            + self.repair_likes()?)
+            + block_on(self.likes.repair(|row| counter_name(LikeKey::decode(row.key())?.post)))?
+            + block_on(
+                self.comments.repair(|row| counter_name(CommentKey::decode(row.key())?.post)),
+            )?)
     }
 
     fn repair_outbox(&self) -> Result<u64> {
@@ -60,22 +63,6 @@ impl Feed {
             let CelebrityKey { author } = CelebrityKey::decode(row?.key())?;
             if self.celebrity(author)? == Some(false) {
                 self.promote(author)?;
-                repaired += 1;
-            }
-        }
-        Ok(repaired)
-    }
-
-    fn repair_likes(&self) -> Result<u64> {
-        let mut likes: BTreeMap<u64, i64> = BTreeMap::new();
-        for row in self.likes.scan(Scan::all()) {
-            *likes.entry(LikeKey::decode(row?.key())?.post).or_default() += 1;
-        }
-        let mut repaired = 0;
-        for (post, expected) in likes {
-            let counted = self.likes(post)?;
-            if counted != expected {
-                self.count_likes(post, expected - counted)?;
                 repaired += 1;
             }
         }

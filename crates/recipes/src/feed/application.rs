@@ -48,6 +48,7 @@ impl Application for FeedApplication {
             Item::Publish(post) => self.design.publish(&post),
             Item::Delete(post) => self.design.delete(&post),
             Item::Like(user, post) => self.design.like(user, post.id),
+            Item::Comment(_, comment) => self.design.comment(&comment),
         })
     }
 
@@ -59,7 +60,9 @@ impl Application for FeedApplication {
                 writeln!(out, "feed of user {user}, page {number}: {} rows", page.examined)?;
                 for Post { at_ms, id, text, .. } in &page.posts {
                     let likes = self.design.likes(*id)?;
-                    writeln!(out, "  {:>8} s  {text}, {likes} likes", (at_ms - T0) / 1_000)?;
+                    let (seconds, comments) =
+                        ((at_ms - T0) / 1_000, self.design.comment_count(*id)?);
+                    writeln!(out, "  {seconds:>8} s  {text}, {likes} likes, {comments} comments")?;
                 }
                 after = page.next;
                 if after.is_none() {
@@ -80,11 +83,13 @@ impl Application for FeedApplication {
                 .limit(load::PAGE_POSTS),
             query("pulled", "the newest posts of user 0", "posts", "author=0")
                 .limit(load::PAGE_POSTS),
+            query("comments", "the comments on post 7", "comments", "post=7")
+                .limit(load::PAGE_POSTS),
             query("followers", "who follows user 0", "followers", "author=0"),
             NamedQuery::new(
                 "likes",
-                "the shards of the likes of a post",
-                "like_counts",
+                "the shards of the likes and comments of a post",
+                "counts",
                 ["shard=0,1,2,3,4,5,6,7".to_owned(), "post=7".to_owned()],
             ),
         ]

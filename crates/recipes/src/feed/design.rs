@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use feed::{Feed, Options, Page, Position, Post};
+use feed::{Comment, Feed, Options, Page, Position, Post};
+use halite::rowkey::{Page as Rows, PageToken};
 
 use crate::recipe::Site;
 
@@ -66,6 +67,31 @@ pub trait Design: Send + Sync {
     /// Errors of the cluster.
     fn likes(&self, post: u64) -> Result<i64>;
 
+    /// Comments on a post; once, however often it is called.
+    ///
+    /// # Errors
+    /// Errors of the cluster.
+    fn comment(&self, comment: &Comment) -> Result<()>;
+
+    /// Returns `true` if a comment was sent.
+    ///
+    /// # Errors
+    /// Errors of the cluster.
+    fn has_commented(&self, comment: &Comment) -> Result<bool>;
+
+    /// Returns the number of comments on a post.
+    ///
+    /// # Errors
+    /// Errors of the cluster.
+    fn comment_count(&self, post: u64) -> Result<i64>;
+
+    /// Returns a page of the comments on a post, oldest first.
+    ///
+    /// # Errors
+    /// Errors of the cluster.
+    fn comments(&self, post: u64, limit: usize, after: Option<&PageToken>)
+    -> Result<Rows<Comment>>;
+
     /// Returns a page of a user's feed.
     ///
     /// # Errors
@@ -121,6 +147,28 @@ impl Design for Feed {
 
     fn likes(&self, post: u64) -> Result<i64> {
         Ok(Self::likes(self, post)?)
+    }
+
+    fn comment(&self, comment: &Comment) -> Result<()> {
+        Self::comment(self, comment)?;
+        Ok(())
+    }
+
+    fn has_commented(&self, comment: &Comment) -> Result<bool> {
+        Ok(Self::has_commented(self, comment)?)
+    }
+
+    fn comment_count(&self, post: u64) -> Result<i64> {
+        Ok(Self::comment_count(self, post)?)
+    }
+
+    fn comments(
+        &self,
+        post: u64,
+        limit: usize,
+        after: Option<&PageToken>,
+    ) -> Result<Rows<Comment>> {
+        Ok(Self::comments(self, post, limit, after)?)
     }
 
     fn page(&self, owner: u64, limit: usize, after: Option<Position>) -> Result<Page> {

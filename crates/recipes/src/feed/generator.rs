@@ -1,8 +1,8 @@
 //! Generated operations: first users follow one another, most of them a few authors; then they
-//! post, like, follow, unfollow and delete. Several posts are in one millisecond, some are late,
-//! and some operations arrive twice.
+//! post, like, comment, follow, unfollow and delete. Several posts are in one millisecond, some are
+//! late, and some operations arrive twice.
 
-use feed::Post;
+use feed::{Comment, Post};
 
 use crate::random::Random;
 use crate::recipe::{Load, T0};
@@ -19,6 +19,8 @@ const LATE_MS: u64 = 3_600_000;
 const POPULAR_EVERY: u64 = 50;
 /// Part of the operations before which users only follow.
 const FIRST_FOLLOWS: u64 = 6;
+/// Number of 100 from which an operation on a post is a comment, and not a like.
+const FIRST_COMMENT: u64 = 95;
 
 /// Operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub enum Item {
     Delete(Post),
     /// A user likes a post.
     Like(u64, Post),
+    /// A user comments on a post.
+    Comment(Post, Comment),
 }
 
 impl Item {
@@ -40,7 +44,10 @@ impl Item {
     pub fn author(&self) -> u64 {
         match self {
             Self::Follow(_, author) | Self::Unfollow(_, author) => *author,
-            Self::Publish(post) | Self::Delete(post) | Self::Like(_, post) => post.author,
+            Self::Publish(post)
+            | Self::Delete(post)
+            | Self::Like(_, post)
+            | Self::Comment(post, _) => post.author,
         }
     }
 }
@@ -81,6 +88,7 @@ impl Generator {
             }
             81..86 if self.is_post(earlier) => Item::Delete(self.post(earlier)),
             86.. => match self.liked(number, earlier) {
+                Some(post) if kind >= FIRST_COMMENT => self.comment(number, post),
                 Some(post) => Item::Like(random.below(self.users()), self.post(post)),
                 None => self.follow(number),
             },
@@ -91,6 +99,14 @@ impl Generator {
     fn follow(&self, number: u64) -> Item {
         let (follower, author) = self.pair(number);
         Item::Follow(follower, author)
+    }
+
+    fn comment(&self, id: u64, post: u64) -> Item {
+        let user = Random::new(self.load.seed, 6, id).below(self.users());
+        // Several comments have one time.
+        let at_ms = T0 + (id / 4 * 4 * STEP_MS).cast_signed();
+        let text = format!("comment {id} of user {user}");
+        Item::Comment(self.post(post), Comment { post, at_ms, id, user, text })
     }
 
     /// Returns the post that is liked: most likes are of a few posts.
@@ -157,10 +173,11 @@ mod tests {
                 }
                 Item::Delete(_) => "delete",
                 Item::Like(..) => "like",
+                Item::Comment(..) => "comment",
             };
             *kinds.entry(kind).or_insert(0) += 1;
         }
-        assert!(kinds.len() == 5 && kinds.values().all(|count| *count > 10), "{kinds:?}");
+        assert!(kinds.len() == 6 && kinds.values().all(|count| *count > 10), "{kinds:?}");
         assert!(same_ms > 20 && fans.len() > super::super::design::MAX_PUSHED, "{same_ms}");
     }
 }

@@ -24,7 +24,7 @@ pub static FEED: FeedRecipe = DesignedRecipe {
         name: "feed",
         namespace: "feed",
         shows: "feeds of friends: posts pushed to the timelines of followers in parts that resume, \
-                those of celebrities pulled and merged, and likes that count once",
+                those of celebrities pulled and merged, likes and comments that count once",
         items: "operations",
         default_items: 20_000,
         default_rate: 1_000,

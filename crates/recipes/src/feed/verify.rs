@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, ensure};
-use feed::Post;
+use feed::{Comment, Post};
 
 use super::design::Design;
 use super::generator::{Generator, Item};
@@ -13,12 +13,16 @@ use crate::recipe::Verified;
 /// Posts of a page: few, so that feeds have several pages.
 pub(super) const PAGE_POSTS: usize = 7;
 
-/// Follows, posts by author, and likes by post.
+/// Comments of a page.
+const PAGE_COMMENTS: usize = 3;
+
+/// Follows, posts by author, and likes and comments by post.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oracle {
     follows: BTreeMap<u64, BTreeSet<u64>>,
     posts: BTreeMap<u64, BTreeMap<(Reverse<i64>, u64), Post>>,
     likes: BTreeMap<u64, BTreeSet<u64>>,
+    comments: BTreeMap<u64, BTreeMap<(i64, u64), Comment>>,
 }
 
 /// Returns the model of the items before `written`, and of the next one if it was written.
@@ -32,6 +36,7 @@ pub(super) fn oracle(design: &dyn Design, generator: &Generator, written: u64) -
         Item::Publish(post) => design.exists(post)?,
         Item::Delete(post) => !design.exists(post)?,
         Item::Like(user, post) => design.has_liked(*user, post.id)?,
+        Item::Comment(_, comment) => design.has_commented(comment)?,
     };
     if is_written {
         oracle.apply(next);
@@ -58,6 +63,10 @@ impl Oracle {
                 posts.remove(&(Reverse(post.at_ms), post.id));
             }
             Item::Like(user, post) => drop(self.likes.entry(post.id).or_default().insert(user)),
+            Item::Comment(_, comment) => {
+                let comments = self.comments.entry(comment.post).or_default();
+                comments.insert((comment.at_ms, comment.id), comment);
+            }
         }
     }
 
@@ -69,7 +78,7 @@ impl Oracle {
         sorted.into_values().cloned().collect()
     }
 
-    /// Compares all feeds and likes.
+    /// Compares all feeds, likes and comments.
     pub(super) fn verify(&self, design: &dyn Design, generator: &Generator) -> Result<Verified> {
         let mut verified = Verified::default();
         for user in 0..generator.users() {
@@ -95,8 +104,41 @@ impl Oracle {
             );
             verified.add(1, 1);
         }
+        for (post, comments) in &self.comments {
+            verified += verify_comments(design, *post, comments)?;
+        }
         Ok(verified)
     }
+}
+
+/// Compares the comments on a post, by pages, and their number.
+fn verify_comments(
+    design: &dyn Design,
+    post: u64,
+    expected: &BTreeMap<(i64, u64), Comment>,
+) -> Result<Verified> {
+    let (mut verified, mut found, mut after) = (Verified::default(), Vec::new(), None);
+    loop {
+        let page = design.comments(post, PAGE_COMMENTS, after.as_ref())?;
+        verified.add(page.items.len() as u64, page.examined);
+        found.extend(page.items);
+        after = page.next;
+        if after.is_none() || found.len() > expected.len() {
+            break;
+        }
+    }
+    ensure!(
+        found.iter().eq(expected.values()),
+        "post {post}: comments {found:?}, expected {expected:?}"
+    );
+    let count = design.comment_count(post)?;
+    ensure!(
+        u64::try_from(count).is_ok_and(|count| count == expected.len() as u64),
+        "post {post}: {count} comments counted, expected {}",
+        expected.len()
+    );
+    verified.add(1, 1);
+    Ok(verified)
 }
 
 /// Compares the feed of a user.

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use feed::{Feed, FollowerKey, Options, Page, Position, Post, PostKey, TimelineKey};
+use feed::{Comment, Feed, FollowerKey, Options, Page, Position, Post, PostKey, TimelineKey};
 use halite::rowkey::typed::TsMillis;
+use halite::rowkey::{Page as Rows, PageToken};
 use halite::{Append, BlockingTable, FamilyDescriptor, Get, Increment, Put, Scan, TableDescriptor};
 use halite_recipes::feed::{Design, FEED};
 use halite_recipes::{InProcessTarget, Load, Site, check};
@@ -54,6 +55,40 @@ fn p11_posts_of_celebrities_are_pulled() {
         let page = feed.page(fan, 10, None).unwrap();
         assert_eq!(page.posts, [post(2), post(1)], "each is there once");
     }
+    assert_eq!(feed.repair().unwrap(), 0);
+}
+
+#[test]
+fn p03_likes_and_comments_are_counted_once_and_repaired() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = backends::open(&directory);
+    let feed = Feed::open(&cluster, "feed", Options::default()).unwrap();
+    let comment = |id| Comment { post: 7, at_ms: 5, id, user: id % 3, text: format!("text {id}") };
+    for _ in 0..2 {
+        for id in 0..20 {
+            feed.comment(&comment(id)).unwrap();
+        }
+        for user in 0..30 {
+            feed.like(user, 7, 5).unwrap();
+        }
+    }
+    let counted = || (feed.likes(7).unwrap(), feed.comment_count(7).unwrap());
+    assert_eq!(counted(), (30, 20));
+    assert_eq!((feed.likes(8).unwrap(), feed.comment_count(8).unwrap()), (0, 0));
+    let first = feed.comments(7, 15, None).unwrap();
+    let rest = feed.comments(7, 15, first.next.as_ref()).unwrap();
+    assert_eq!((rest.items.len(), rest.next), (5, None));
+    assert!(first.items.into_iter().chain(rest.items).eq((0..20).map(comment)));
+    // Two rows whose writer stopped before it counted them.
+    let (likes, comments) =
+        (cluster.table("feed:likes").unwrap(), cluster.table("feed:comments").unwrap());
+    let like = feed::LikeKey { post: 7, user: 99 }.encode().unwrap();
+    likes.put(Put::new(like).add("l", "a", 5_i64.to_be_bytes())).unwrap();
+    let key = feed::CommentKey { post: 7, ts: TsMillis(9), id: 99 }.encode().unwrap();
+    comments.put(Put::new(key).add("c", "t", "lost")).unwrap();
+    assert_eq!(counted(), (30, 20));
+    assert_eq!(feed.repair().unwrap(), 2);
+    assert_eq!(counted(), (31, 21));
     assert_eq!(feed.repair().unwrap(), 0);
 }
 
@@ -208,6 +243,27 @@ impl Design for Naive {
         let row = self.likes.get(Get::new(post.to_be_bytes().to_vec()))?;
         let value = row.value("l", "n").and_then(|value| value.first_chunk());
         Ok(value.map_or(0, |value| i64::from_be_bytes(*value)))
+    }
+
+    fn comment(&self, comment: &Comment) -> Result<()> {
+        Design::comment(&self.right, comment)
+    }
+
+    fn has_commented(&self, comment: &Comment) -> Result<bool> {
+        Ok(self.right.has_commented(comment)?)
+    }
+
+    fn comment_count(&self, post: u64) -> Result<i64> {
+        Ok(self.right.comment_count(post)?)
+    }
+
+    fn comments(
+        &self,
+        post: u64,
+        limit: usize,
+        after: Option<&PageToken>,
+    ) -> Result<Rows<Comment>> {
+        Ok(self.right.comments(post, limit, after)?)
     }
 
     fn page(&self, owner: u64, limit: usize, after: Option<Position>) -> Result<Page> {
