@@ -199,7 +199,7 @@ mod tests {
     fn cluster_status_lists_servers_and_known_regions_in_order() {
         let name = |port: u16| ServerName { host: "h".to_owned(), port, start_code: 1 };
         let live = |port, starts: &[&'static str]| pb::LiveServerInfo {
-            server: server::to_proto(&name(port)),
+            server: (&name(port)).into(),
             server_load: pb::ServerLoad {
                 region_loads: starts
                     .iter()
@@ -211,8 +211,8 @@ mod tests {
         let proto = pb::ClusterStatus {
             hbase_version: Some(pb::HBaseVersionFileContent { version: "2.6.4".to_owned() }),
             live_servers: vec![live(1, &["m", "gone"]), live(2, &["", "x"]), live(3, &[])],
-            dead_servers: vec![server::to_proto(&name(4))],
-            master: Some(server::to_proto(&name(5))),
+            dead_servers: vec![(&name(4)).into()],
+            master: Some((&name(5)).into()),
             ..pb::ClusterStatus::default()
         };
         let known = [region("x"), region("m"), region("")];
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(live.collect::<Vec<_>>(), [(1, 2), (2, 2), (3, 0)]);
         assert_eq!((servers.dead, servers.master), (vec![name(4)], Some(name(5))));
         assert_eq!((&servers.version[..], servers.backup_masters.len()), ("2.6.4", 0));
-        let mut damaged = proto;
+        let mut damaged = proto.clone();
         damaged.live_servers[0].server.port = Some(1 << 20);
         assert!(read(&damaged).unwrap_err().to_string().contains("1048576"));
     }

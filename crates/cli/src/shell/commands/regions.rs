@@ -27,7 +27,7 @@ pub(super) const SERVER: &str = "local";
 /// Returns the server of a region as HBase's `ServerName` prints it.
 fn server_of(load: Option<&RegionLoad>) -> String {
     load.and_then(|load| load.server.as_ref())
-        .map_or_else(|| SERVER.to_owned(), |server| server.to_string())
+        .map_or_else(|| SERVER.to_owned(), ToString::to_string)
 }
 
 pub(super) const COMMANDS: &[ShellCommand] = &[
