@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Counter of the rows that scans examine, returned or not, shared by the scans of one question.
 ///
 /// The store adds to it while a scan runs, in steps of some ten thousand rows at most; a remote
-/// cluster with each response. It may end the scans: at a limit, and when nobody wants their rows.
+/// cluster with each response. It may end the scans: at a limit, and when their caller has gone.
 #[derive(Debug)]
 pub struct ScanMeter {
     examined: AtomicU64,

@@ -134,7 +134,7 @@ mod page {
         lab.assert_claim(
             cost.examined == 100 && !cost.is_sorted && cost.ranges == 1,
             "It is one range, under the one salt that the receiver has, in the order that is \
-             asked for: 100 rows are examined for 100.",
+             requested: 100 rows are examined for 100.",
         )?;
         costs.push(line("inbox", "newest of a receiver", &cost));
         Ok(())

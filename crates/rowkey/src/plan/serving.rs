@@ -34,11 +34,11 @@ pub struct Question {
     /// Columns that are compared with a value or with a list of values, in the order of the
     /// question.
     pub equal: Vec<Asked>,
-    /// Columns of which a range or a beginning is asked for, in the order of the question.
+    /// Columns of which a range or a beginning is requested, in the order of the question.
     pub ranges: Vec<Asked>,
     /// Order of the answer.
     pub order: Vec<(Asked, Order)>,
-    /// `true` if only the first rows of that order are asked for.
+    /// `true` if only the first rows of that order are requested.
     pub is_limited: bool,
 }
 

@@ -15,7 +15,7 @@ use halite_rowkey::Order;
 const PASSES: [&str; 4] =
     ["CooperativeExec", "CoalesceBatchesExec", "CoalescePartitionsExec", "RepartitionExec"];
 
-/// Order of rows, by the positions of their columns; empty for rows that nobody sorts.
+/// Order of rows, by the positions of their columns; empty for rows that are not sorted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sorted {
     /// Columns and their order.
@@ -49,7 +49,7 @@ impl Sorted {
         if PASSES.contains(&node.name()) { self.clone() } else { Self::default() }
     }
 
-    /// Returns the order of rows whose columns are at other positions; empty if one is none of them.
+    /// Returns the order of rows whose columns are at other positions; empty if one is none.
     fn renamed(&self, of: impl Fn(usize) -> Option<usize>) -> Self {
         let by: Option<Vec<_>> =
             self.by.iter().map(|(at, order)| Some((of(*at)?, *order))).collect();

@@ -98,7 +98,7 @@ impl Drop for Running {
     }
 }
 
-/// Lets the joins of a plan end with their statement, and its recursive queries after 10,000 rounds.
+/// Lets the joins of a plan end with their statement, and recursive queries after 10,000 rounds.
 ///
 /// # Errors
 /// None that a plan of DataFusion's has.

@@ -49,7 +49,7 @@ struct RoundsExec {
     /// Name of the query.
     name: String,
     input: Arc<dyn ExecutionPlan>,
-    /// Rounds so far; the plan is made anew for each of them.
+    /// Rounds so far; each of them has a plan of its own.
     rounds: Arc<AtomicU64>,
 }
 

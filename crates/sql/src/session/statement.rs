@@ -12,8 +12,7 @@ use super::settings::Settings;
 #[derive(Debug, Default)]
 pub(crate) struct StatementContext {
     pub(crate) settings: Settings,
-    /// Rows that regions examined for all scans, and rows that were got, as far as their answers have
-    /// come.
+    /// Rows that regions examined for all scans, and rows that were got, as answers come.
     pub(crate) examined: AtomicU64,
     /// Meter of its scans, which end beyond the guard of the statement.
     pub(crate) meter: Arc<ScanMeter>,
