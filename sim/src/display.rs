@@ -126,6 +126,7 @@ fn format_scan(scan: &Scan) -> String {
         batch,
         max_result_bytes,
         load_families_on_demand,
+        meter: _,
     } = scan;
     let flags = [(*reverse, " reverse"), (*raw, " raw")]
         .iter()

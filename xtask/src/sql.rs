@@ -8,14 +8,20 @@ use crate::command::{Background, cargo, target_dir};
 
 /// Packages with tests, which one command builds: apart, each would choose other features of
 /// DataFusion and compile it again.
-const PACKAGES: [&str; 2] = ["halite-sql", "halite-pg"];
-const FEATURES: &str = "halite-sql/sqllogictest,halite-pg/clients";
+const PACKAGES: [&str; 3] = ["halite-sql", "halite-pg", "halite-lab"];
+const FEATURES: &str = "halite-sql/sqllogictest,halite-pg/clients,halite-lab/sql";
+/// Tests of pages of the lab that need no SQL, which the tests of the workspace run.
+const OTHER_PAGES: [&str; 3] = ["embedded::", "served::", "documentation_matches_generated_pages"];
 
 /// Returns the command of the tests.
 pub(crate) fn tests() -> Command {
     let mut command = cargo(["test", "--no-fail-fast", "--features", FEATURES]);
     PACKAGES.iter().for_each(|package| {
         command.args(["--package", package]);
+    });
+    command.arg("--");
+    OTHER_PAGES.iter().for_each(|name| {
+        command.args(["--skip", name]);
     });
     command
 }

@@ -32,6 +32,7 @@ mod parallel;
 pub mod render;
 pub mod samples;
 mod scan_spec;
+mod sql;
 mod statement;
 mod table;
 mod techniques;
@@ -43,9 +44,9 @@ pub use table::LabTable;
 
 use halite::BlockingCluster;
 
-/// Returns all pages: mistakes, techniques and basics.
+/// Returns all pages: mistakes, techniques, basics and SQL. Those of [`Page::is_built`] run.
 pub fn pages() -> impl Iterator<Item = &'static Page> {
-    mistakes::PAGES.iter().chain(techniques::PAGES).chain(basics::PAGES)
+    mistakes::PAGES.iter().chain(techniques::PAGES).chain(basics::PAGES).chain(sql::PAGES)
 }
 
 /// Returns a page by its id, in upper or lower case.
@@ -57,7 +58,7 @@ pub fn find_page(id: &str) -> Option<&'static Page> {
 /// end, even on failure.
 ///
 /// # Errors
-/// Returns the claim that failed, and the errors of the cluster.
+/// Returns the claim that failed, and the errors of the cluster; a page that is not built.
 pub fn run_page(cluster: &BlockingCluster, page: &'static Page) -> anyhow::Result<RenderedPage> {
     let mut lab = PageWriter::new(cluster, page)?;
     let outcome = (page.run)(&mut lab);

@@ -7,7 +7,7 @@ use crate::page_writer::PageWriter;
 /// Page of the lab.
 pub struct Page {
     /// Id, as in `halite lab E01`: E and a number for a mistake, K for a technique, M and C for
-    /// basics.
+    /// basics, S for SQL.
     pub id: &'static str,
     /// Subject in a few words, without a final period.
     pub title: &'static str,
@@ -26,8 +26,14 @@ impl Page {
         match self.id.as_bytes().first() {
             Some(b'E') => PageKind::Mistake,
             Some(b'K') => PageKind::Technique,
+            Some(b'S') => PageKind::Sql,
             _ => PageKind::Basic,
         }
+    }
+
+    /// Returns `true` if the page runs in this program: those about SQL do with the feature `sql`.
+    pub fn is_built(&self) -> bool {
+        cfg!(feature = "sql") || self.kind() != PageKind::Sql
     }
 }
 
@@ -40,6 +46,8 @@ pub enum PageKind {
     Technique,
     /// Basics of mistakes and techniques.
     Basic,
+    /// SQL over declared keys.
+    Sql,
 }
 
 impl PageKind {
@@ -48,7 +56,7 @@ impl PageKind {
         match self {
             Self::Mistake => &[Section::Wrong, Section::Outcome, Section::Why, Section::Right],
             Self::Technique => &[Section::Purpose, Section::Declaration, Section::Demonstration],
-            Self::Basic => &[Section::Purpose, Section::Demonstration],
+            Self::Basic | Self::Sql => &[Section::Purpose, Section::Demonstration],
         }
     }
 }

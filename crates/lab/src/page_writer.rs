@@ -54,6 +54,12 @@ impl PageWriter {
         })
     }
 
+    /// Returns the id of the page.
+    #[cfg(feature = "sql")]
+    pub(crate) fn page_id(&self) -> &'static str {
+        self.page.id
+    }
+
     /// Returns the cluster on which the page runs.
     pub fn cluster(&self) -> &BlockingCluster {
         &self.cluster

@@ -24,6 +24,7 @@ pub mod ring;
 pub mod rng;
 pub mod row;
 pub mod row_check;
+pub mod scan_meter;
 pub mod schema;
 pub mod server_name;
 pub mod snapshot;
@@ -49,6 +50,7 @@ pub use query::{Get, ReadTier, Scan, Selection, TimeRange};
 pub use ring::{Ring, RingValue};
 pub use row::Row;
 pub use row_check::{KeyParts, RowCheck, RowChecks};
+pub use scan_meter::ScanMeter;
 pub use schema::{
     Attributes, BloomType, FamilyDescriptor, KeepDeletedCells, RegionInfo, TableDescriptor,
     TableName,

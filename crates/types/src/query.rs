@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::key::RowRange;
+use crate::scan_meter::ScanMeter;
 
 /// A range of timestamps: `min` inclusive, `max` exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,6 +267,8 @@ pub struct Scan {
     /// setting `hbase.hregion.scan.loadColumnFamiliesOnDemand`, or `true`. A reverse scan reads all
     /// families.
     pub load_families_on_demand: Option<bool>,
+    /// Meter of the rows that the scan examines, which may end it. It is not sent to a cluster.
+    pub meter: Option<Arc<ScanMeter>>,
 }
 selection_methods!(Scan);
 
@@ -289,7 +293,15 @@ impl Scan {
             batch: None,
             max_result_bytes: Self::DEFAULT_MAX_RESULT_BYTES,
             load_families_on_demand: None,
+            meter: None,
         }
+    }
+
+    /// Counts the rows that the scan examines.
+    #[must_use]
+    pub fn meter(mut self, meter: Arc<ScanMeter>) -> Self {
+        self.meter = Some(meter);
+        self
     }
 
     /// Sets whether families that do not decide on rows are read only for included rows.

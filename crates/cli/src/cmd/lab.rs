@@ -21,7 +21,7 @@ use crate::backend::Backend;
 /// are in the namespace `lab` and are dropped at the end.
 #[derive(clap::Args)]
 pub(crate) struct LabArgs {
-    /// Page ids, such as E07 or K13; `all` selects every page
+    /// Page ids, such as E07 or K13; `all` selects every page that this program has been built for
     #[arg(value_name = "PAGE")]
     pages: Vec<String>,
     /// Directory of the store to use
@@ -118,7 +118,7 @@ fn select_pages(ids: &[String]) -> anyhow::Result<Vec<&'static Page>> {
     let mut selected = Vec::new();
     for id in ids {
         if id.eq_ignore_ascii_case("all") {
-            selected.extend(pages());
+            selected.extend(pages().filter(|page| page.is_built()));
         } else if let Some(page) = find_page(id) {
             selected.push(page);
         } else {

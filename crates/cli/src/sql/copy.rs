@@ -1,17 +1,17 @@
 //! `\copy`: rows between a file of this machine and a table.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal as _, Read, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use halite::SqlContext;
 use halite::sql::{CopyFormat, CopyStatement, Header, Lines, SqlError, SqlState, cell_text};
 
+use super::pieces::{opened, read_piece};
 use super::runner::Failure;
 
-/// Bytes that are read at a time.
-const PIECE_BYTES: usize = 64 << 10;
 /// Time between two lines of progress on a terminal.
 const PROGRESS: Duration = Duration::from_secs(1);
 
@@ -28,9 +28,9 @@ pub(super) async fn copy(sql: &SqlContext, text: &str) -> Result<u64, Failure> {
     }
     let context = |file: &str| format!("file {file}");
     match (statement.is_from, file) {
-        (true, None) => copy_in(sql, &statement, &text, io::stdin().lock()).await,
+        (true, None) => copy_in(sql, &statement, &text, standard_input()?).await,
         (true, Some(file)) => {
-            let opened = File::open(&file).with_context(|| context(&file))?;
+            let opened = opened(file.clone()).await.with_context(|| context(&file))?;
             copy_in(sql, &statement, &text, opened).await
         }
         (false, None) => copy_out(sql, &statement, io::stdout()).await,
@@ -41,21 +41,30 @@ pub(super) async fn copy(sql: &SqlContext, text: &str) -> Result<u64, Failure> {
     }
 }
 
+/// Returns standard input without a buffer, so that what is not read stays there. On a terminal,
+/// prints how the rows end.
+fn standard_input() -> anyhow::Result<File> {
+    let input = io::stdin();
+    if input.is_terminal() {
+        writeln!(io::stderr(), "Type the rows, a line for each; \\. or Ctrl-D ends them.")?;
+    }
+    Ok(input.as_fd().try_clone_to_owned().context("standard input")?.into())
+}
+
 async fn copy_in(
     sql: &SqlContext,
     statement: &CopyStatement,
     text: &str,
-    mut file: impl Read,
+    file: File,
 ) -> Result<u64, Failure> {
     let mut loader = sql.load(statement, text).await?;
     let mut lines = Lines::new(statement.options.clone());
-    let mut piece = vec![0; PIECE_BYTES];
     let mut progress = Progress::new();
     loop {
-        let length = file.read(&mut piece).context("reading the rows")?;
-        lines.push(&piece[..length]);
-        loader.add_lines(&mut lines, length == 0).await?;
-        if length == 0 {
+        let piece = read_piece(&file).await.context("reading the rows")?;
+        lines.push(&piece);
+        loader.add_lines(&mut lines, piece.is_empty()).await?;
+        if piece.is_empty() || lines.is_over() {
             break;
         }
         progress.show(loader.written());

@@ -4,10 +4,12 @@ use std::io::{self, Write as _};
 
 use anyhow::Context as _;
 use halite::sql::split_statements;
-use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
+use rustyline::history::DefaultHistory;
+use rustyline::{CompletionType, Config, Editor};
 
 use super::Runner;
+use super::complete::SqlCompleter;
 use crate::shell::history_file;
 
 /// Name of the history file in the home directory.
@@ -24,7 +26,7 @@ Statements end with a semicolon. Commands:
   \\timing       print the time of each statement, or no longer
   \\x            print one line per value, or no longer
   \\q            quit
-Ctrl-C ends the running statement.";
+Ctrl-C ends the running statement; Tab completes names and words.";
 
 /// What a command does next.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,8 +46,10 @@ enum Command<'l> {
 /// # Errors
 /// An error of the terminal.
 pub(crate) fn run_interactive(runner: &mut Runner, name: &str) -> anyhow::Result<()> {
-    let mut editor = DefaultEditor::new()
+    let config = Config::builder().completion_type(CompletionType::List).build();
+    let mut editor: Editor<SqlCompleter, DefaultHistory> = Editor::with_config(config)
         .context("the terminal cannot be used for typing; pipe the statements in")?;
+    editor.set_helper(Some(SqlCompleter { names: runner.names(), before: String::new() }));
     let history = history_file(HISTORY);
     if let Some(file) = &history {
         // In the first session, the history file does not exist yet.
@@ -56,6 +60,9 @@ pub(crate) fn run_interactive(runner: &mut Runner, name: &str) -> anyhow::Result
     let mut text = String::new();
     loop {
         let prompt = if text.is_empty() { "halite=> " } else { "halite-> " };
+        if let Some(completer) = editor.helper_mut() {
+            completer.before.clone_from(&text);
+        }
         match editor.readline(prompt) {
             Ok(line) => {
                 if !line.trim().is_empty() {

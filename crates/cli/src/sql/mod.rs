@@ -1,8 +1,11 @@
 //! `halite sql`: statements to a session of SQL, and rows to text.
 
+mod complete;
 mod copy;
 mod format;
 mod interactive;
+mod names;
+mod pieces;
 mod runner;
 
 pub(crate) use format::Format;

@@ -1,6 +1,7 @@
 //! Statements of a text, one after the other, with their rows on standard output.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -10,13 +11,14 @@ use tokio::runtime::Runtime;
 
 use super::copy;
 use super::format::{Format, RowWriter};
+use super::names::Names;
 
 /// Rows of a table on a terminal.
 const TERMINAL_ROWS: usize = 40;
 
 /// Session with its output.
 pub(crate) struct Runner {
-    sql: SqlContext,
+    sql: Arc<SqlContext>,
     runtime: Runtime,
     format: Format,
     /// `true` to print one line per value (`\x`).
@@ -31,7 +33,12 @@ impl Runner {
             .enable_all()
             .build()
             .context("threads for SQL")?;
-        Ok(Self { sql, runtime, format, expanded: false, timing: false })
+        Ok(Self { sql: Arc::new(sql), runtime, format, expanded: false, timing: false })
+    }
+
+    /// Returns the names that statements of the session may use.
+    pub(super) fn names(&self) -> Names {
+        Names { sql: Arc::clone(&self.sql), runtime: self.runtime.handle().clone() }
     }
 
     /// Runs a statement without rows.

@@ -58,6 +58,9 @@ fn has_plain_order(regions: &TableLocations) -> bool {
     *regions.name() != halite_wire::convert::region::meta().table
 }
 
+/// Name of HBase's metric for the rows that a server examined for a response.
+const ROWS_EXAMINED: &str = "ROWS_SCANNED";
+
 /// Scan of a table.
 struct Scanner {
     shared: Arc<ClientInner>,
@@ -165,6 +168,21 @@ impl Scanner {
         out
     }
 
+    /// Adds the rows that the server examined for a response. Beyond the limit of the meter no more
+    /// are requested.
+    fn add_to_meter(&mut self, response: &pb::ScanResponse) -> Result<(), RpcError> {
+        let Some(meter) = &self.state.scan.meter else { return Ok(()) };
+        let metrics = response.scan_metrics.iter().flat_map(|metrics| &metrics.metrics);
+        let examined =
+            metrics.filter(|pair| pair.name() == ROWS_EXAMINED).map(pb::NameInt64Pair::value);
+        let examined = examined.map(|rows| u64::try_from(rows).unwrap_or(0)).sum();
+        let added = meter.add(examined);
+        if added.is_err() {
+            self.close();
+        }
+        Ok(added?)
+    }
+
     /// Keeps the scanner open on the server until the scan no longer needs it.
     fn hold(&mut self, response: &pb::ScanResponse) {
         let Some(region) = &mut self.region else { return };
@@ -252,6 +270,7 @@ impl Retryable for Scanner {
             .await
             .map_err(|failure| self.handle_failure(failure, &location))?;
         let rows = result::rows_from_response(&response, &mut cells)?;
+        self.add_to_meter(&response)?;
         let out = self.accept(&response, rows);
         self.prefetch_next().await;
         Ok(out)

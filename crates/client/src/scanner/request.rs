@@ -30,6 +30,7 @@ pub(super) fn next(progress: &ScanState, scanner_id: u64, sequence: u64) -> pb::
         client_handles_partials: Some(true),
         client_handles_heartbeats: Some(true),
         limit_of_rows: progress.limit(),
+        track_scan_metrics: progress.scan.meter.is_some().then_some(true),
         ..pb::ScanRequest::default()
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use halite_types::{Cluster as _, Filter, Put, Result, Row, RowStream, Scan, Table};
+use halite_types::{
+    Cluster as _, ErrorKind, Filter, Put, Result, Row, RowStream, Scan, ScanMeter, Table,
+};
 
 use crate::server::{Server, name, spread};
 
@@ -58,6 +60,23 @@ fn scan_reads_all_regions_in_both_directions() {
     rows.reverse();
     assert_eq!(read(&server, &table, small().reverse(true)), rows);
     assert!(read(&server, &table, Scan::range("b", "a")).is_empty());
+}
+
+#[test]
+fn meter_counts_rows_that_servers_leave_out_and_ends_the_scan() {
+    let (server, rows) = filled(500);
+    let table = server.table();
+    let none =
+        || Scan::all().filter(Filter::parse_bytes(b"RowFilter(=, 'binary:nothing')").unwrap());
+    let meter = Arc::new(ScanMeter::default());
+    assert!(read(&server, &table, none().meter(Arc::clone(&meter))).is_empty());
+    assert_eq!(meter.examined(), 500);
+    assert_eq!(read(&server, &table, Scan::all().meter(Arc::clone(&meter))), rows);
+    assert_eq!(meter.examined(), 1000);
+    let least = Arc::new(ScanMeter::new(10));
+    let error = server.run(all(table.scan(none().meter(Arc::clone(&least))))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest, "{error}");
+    assert!(least.is_exceeded());
 }
 
 #[test]

@@ -307,7 +307,8 @@ impl Table {
     pub fn scan(self: &Arc<Self>, scan: Scan, tier: ReadTier) -> TableScanner {
         let remaining = scan.limit.unwrap_or(usize::MAX);
         let ended = scan.range.is_empty() || remaining == 0;
-        TableScanner { table: Arc::clone(self), scan, tier, region: None, remaining, ended }
+        let (table, region, metered) = (Arc::clone(self), None, 0);
+        TableScanner { table, scan, tier, region, metered, remaining, ended }
     }
 }
 
@@ -323,6 +324,9 @@ fn is_elsewhere(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NoSuchRegion | ErrorKind::WrongRegion)
 }
 
+/// Cells that a scan with a meter examines at most between two additions to it: some milliseconds.
+const METERED_CELLS: u64 = 1 << 16;
+
 /// Scanner over the regions of a table, in sequence.
 pub struct TableScanner {
     table: Arc<Table>,
@@ -330,6 +334,8 @@ pub struct TableScanner {
     scan: Scan,
     tier: ReadTier,
     region: Option<(Arc<Region>, RegionScanner)>,
+    /// Rows examined in that region that the meter of the scan has.
+    metered: u64,
     remaining: usize,
     ended: bool,
 }
@@ -348,9 +354,11 @@ impl TableScanner {
             let budget = ScanLimits {
                 rows: self.remaining,
                 bytes: self.scan.max_result_bytes.max(1),
+                cells_examined: self.scan.meter.as_ref().map_or(u64::MAX, |_| METERED_CELLS),
                 ..ScanLimits::default()
             };
             let batch = scanner.next_rows(budget)?;
+            self.add_to_meter()?;
             let rows = self.record_batch(batch);
             if !rows.is_empty() {
                 return Ok(rows);
@@ -380,6 +388,7 @@ impl TableScanner {
                 ..ScanLimits::default()
             };
             let Some(batch) = scanner.try_rows(budget)? else { return Ok(None) };
+            self.add_to_meter()?;
             let is_far = batch.more();
             let rows = self.record_batch(batch);
             if !rows.is_empty() {
@@ -390,6 +399,16 @@ impl TableScanner {
             }
         }
         Ok(Some(Vec::new()))
+    }
+
+    /// Adds the rows that the region has examined since the last time.
+    fn add_to_meter(&mut self) -> Result<()> {
+        let (Some(meter), Some((_, scanner))) = (&self.scan.meter, &self.region) else {
+            return Ok(());
+        };
+        let examined = scanner.stats().rows_examined();
+        let more = examined.saturating_sub(std::mem::replace(&mut self.metered, examined));
+        meter.add(more).inspect_err(|_| self.ended = true)
     }
 
     /// Counts the rows of a region's batch, and leaves the region if it is exhausted.
@@ -413,6 +432,7 @@ impl TableScanner {
             Bound::Unbounded => table.region_for_row(b""),
             Bound::Included(row) | Bound::Excluded(row) => table.region_for_row(row),
         };
+        self.metered = 0;
         self.region = Some(table.with_region(find, |region| {
             // A region that ends before the row would lead the scan back repeatedly.
             if let (false, Bound::Included(row) | Bound::Excluded(row)) =

@@ -1,6 +1,8 @@
 //! Gets and scans: order, ranges, versions, limits, batches, snapshots.
 
-use halite::{Filter, Get, Put, Scan, TimeRange};
+use std::sync::Arc;
+
+use halite::{ErrorKind, Filter, Get, Put, Scan, ScanMeter, TimeRange};
 use halite_engine::env::sim::SimEnv;
 
 use crate::{format_row, keys, store};
@@ -21,6 +23,37 @@ fn m02_rows_are_returned_in_unsigned_byte_order() {
     store.flush("t").unwrap();
     assert_eq!(seen(Scan::all()), sorted);
     assert_eq!(seen(Scan::all().reverse(true)), reversed);
+}
+
+#[test]
+fn meter_counts_rows_that_a_filter_leaves_out_and_ends_the_scan() {
+    let store = store(&SimEnv::new(1));
+    let table = store.table("t").unwrap();
+    for i in 0..200 {
+        table.put(Put::new(format!("k{i:03}")).add("f", "q", "v")).unwrap();
+        if i == 100 {
+            store.flush("t").unwrap();
+        }
+    }
+    let none = || {
+        let filter = Filter::parse_bytes(b"SingleColumnValueFilter('f', 'q', =, 'binary:w')");
+        Scan::all().filter(filter.unwrap())
+    };
+    let read = |scan: Scan| {
+        table.scan(scan).map(|row| row.map(|_| ())).collect::<halite::Result<Vec<()>>>()
+    };
+    let meter = Arc::new(ScanMeter::default());
+    assert!(read(none().meter(Arc::clone(&meter))).unwrap().is_empty());
+    assert_eq!(meter.examined(), 200);
+    // Another scan of the same question.
+    assert_eq!(read(Scan::all().limit(3).meter(Arc::clone(&meter))).unwrap().len(), 3);
+    assert_eq!(meter.examined(), 203);
+    let least = Arc::new(ScanMeter::new(100));
+    let error = read(none().meter(Arc::clone(&least))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest, "{error}");
+    assert!(least.is_exceeded());
+    meter.stop();
+    assert_eq!(read(none().meter(meter)).unwrap_err().kind(), ErrorKind::Stopped);
 }
 
 #[test]

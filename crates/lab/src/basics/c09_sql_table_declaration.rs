@@ -8,7 +8,7 @@ pub(super) const PAGE: Page = Page {
     id: "C09",
     title: "A table of messages, declared as elsewhere",
     rules: &["Q-FULL"],
-    see: &["K06", "K12"],
+    see: &["K06", "K12", "S01"],
     run,
 };
 

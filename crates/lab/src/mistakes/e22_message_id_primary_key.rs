@@ -9,7 +9,7 @@ pub(super) const PAGE: Page = Page {
     id: "E22",
     title: "The primary key is not what queries specify",
     rules: &["Q-FULL"],
-    see: &["E21", "E38"],
+    see: &["E21", "E38", "S01"],
     run,
 };
 

@@ -4,10 +4,11 @@ use super::line;
 use crate::page::{Page, PageKind};
 
 /// Kinds in the order of the list, each with its heading.
-const KINDS: [(PageKind, &str); 3] = [
+const KINDS: [(PageKind, &str); 4] = [
     (PageKind::Mistake, "Mistakes, done wrong and then right"),
     (PageKind::Technique, "Techniques"),
     (PageKind::Basic, "What both rest on"),
+    (PageKind::Sql, "SQL over declared keys"),
 ];
 
 /// Returns the list for a terminal.
@@ -17,7 +18,8 @@ pub fn list(pages: impl Iterator<Item = &'static Page>) -> String {
     for (kind, heading) in KINDS {
         line(&mut out, format_args!("{heading}"));
         for page in pages.iter().filter(|page| page.kind() == kind) {
-            line(&mut out, format_args!("  {:<4} {}", page.id, page.title));
+            let note = if page.is_built() { "" } else { " (in a build with --features sql)" };
+            line(&mut out, format_args!("  {:<4} {}{note}", page.id, page.title));
         }
         out.push('\n');
     }
@@ -33,7 +35,14 @@ pub fn index(pages: impl Iterator<Item = &'static Page>) -> String {
                    list is something that was checked.\n"
         .to_owned();
     for (kind, heading) in KINDS {
-        line(&mut out, format_args!("\n## {heading}\n\n| page | | lint |\n|---|---|---|"));
+        line(&mut out, format_args!("\n## {heading}\n"));
+        if kind == PageKind::Sql {
+            line(
+                &mut out,
+                format_args!("These run in programs that are built with `--features sql`.\n"),
+            );
+        }
+        line(&mut out, format_args!("| page | | lint |\n|---|---|---|"));
         for page in pages.iter().filter(|page| page.kind() == kind) {
             let links: Vec<_> =
                 page.rules.iter().map(|rule| format!("[{rule}](../lint/{rule}.md)")).collect();

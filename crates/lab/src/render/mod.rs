@@ -19,7 +19,7 @@ fn line(out: &mut String, text: fmt::Arguments<'_>) {
 
 /// Returns the lines of a data table: columns as wide as their longest entries, numbers aligned to
 /// the right.
-fn aligned(headings: &[String], rows: &[Vec<String>]) -> Vec<String> {
+pub(crate) fn aligned(headings: &[String], rows: &[Vec<String>]) -> Vec<String> {
     let names: Vec<_> =
         headings.iter().map(|heading| heading.trim_start_matches('>').to_owned()).collect();
     let width = |index: usize| {

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use halite_rowkey::language::{ColumnType, ConditionKind, Query, TableDeclaration};
+use halite_rowkey::plan::{Asked, Question};
 use halite_rowkey::split::Splits;
 
 use super::finding::Finding;
@@ -70,10 +71,36 @@ fn shape(query: &Query, declaration: &TableDeclaration) -> QueryShape {
             .iter()
             .filter_map(|order| Some((of_key(&order.column)?, order.order)))
             .collect(),
+        asks: question(query, declaration),
         point_time,
         orders_by_values: query.order.iter().any(|order| of_key(&order.column).is_none()),
         limit: query.limit,
         has_offset: query.offset.is_some(),
         rate: query.rate,
     }
+}
+
+/// Returns what a query asks for, of the columns that a key may have.
+fn question(query: &Query, declaration: &TableDeclaration) -> Question {
+    let key = &declaration.key;
+    let asked = |name: &str| {
+        let of_key = key.field_id(name).map(|field| key.fields()[field].ty);
+        let of_cells = || {
+            let column = declaration.columns.iter().find(|column| column.name == name)?;
+            // What is counted changes, and the key of a row does not.
+            column.ty.value_type().filter(|_| column.ty != ColumnType::Counter)
+        };
+        Some(Asked { name: name.to_owned(), ty: of_key.or_else(of_cells)? })
+    };
+    let mut question = Question { is_limited: query.limit.is_some(), ..Question::default() };
+    for condition in &query.conditions {
+        let Some(column) = asked(&condition.column) else { continue };
+        match condition.kind {
+            ConditionKind::Equal | ConditionKind::In => question.equal.push(column),
+            ConditionKind::Range | ConditionKind::Prefix => question.ranges.push(column),
+        }
+    }
+    let order = query.order.iter().map(|term| Some((asked(&term.column)?, term.order)));
+    question.order = order.collect::<Option<_>>().unwrap_or_default();
+    question
 }

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use halite_rowkey::language::{Action, Column, SplitClause};
+use halite_rowkey::plan::Question;
 use halite_rowkey::schema::{FieldId, KeySchema, Order};
 use halite_types::TableDescriptor;
 
@@ -45,6 +46,8 @@ pub struct QueryShape {
     pub conditions: Vec<(FieldId, ConditionShape)>,
     /// Requested order of the rows.
     pub order: Vec<(FieldId, Order)>,
+    /// All that it asks for, of columns outside the key too.
+    pub asks: Question,
     /// Field with the times of the points in a row, if the table has a `SERIES`.
     pub point_time: Option<FieldId>,
     /// `true` if the order is by columns outside the key.

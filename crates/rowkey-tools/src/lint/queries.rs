@@ -2,6 +2,7 @@
 
 use halite_rowkey::internals::rearranged_text;
 use halite_rowkey::language::Action;
+use halite_rowkey::plan::serving_key;
 use halite_rowkey::schema::{FieldId, KeySchema, Segment, SegmentKind};
 
 use super::finding::Findings;
@@ -54,6 +55,7 @@ fn full(key: &KeySchema, query: &QueryShape, planned: &PlannedQuery, found: &mut
     let names: Vec<_> =
         query.conditions.iter().map(|(field, _)| key.fields()[*field].name.as_str()).collect();
     let turned = turned(key, query);
+    let serving = serving_key(key, &query.asks);
     let selection = match &turned {
         _ if names.is_empty() => "no field of the key".to_owned(),
         Some((name, held)) => format!(
@@ -70,13 +72,15 @@ fn full(key: &KeySchema, query: &QueryShape, planned: &PlannedQuery, found: &mut
     if let Some((name, _)) = turned {
         finding.fix(format!("{name} unchanged, after a salt if it increases; or {name} = ? only"));
     } else if !names.is_empty() {
+        let such = serving.map_or_else(String::new, |key| format!(": {key}"));
         finding.fix(format!(
-            "a second table whose key begins with {}, written together with this one",
+            "a second table whose key begins with {}, written together with this one{such}",
             names.join(", ")
         ));
     } else if let Some(first) = key.segments().iter().find_map(|segment| segment.kind.field()) {
+        let such = serving.map_or_else(String::new, |key| format!(", such as {key}"));
         finding.fix(format!(
-            "a key that begins with the fields of the query; this one begins with {}",
+            "a key that begins with the fields of the query{such}; this one begins with {}",
             key.fields()[first].name
         ));
     }

@@ -11,6 +11,7 @@ use super::Plan;
 use super::note::PlanNote;
 use super::query::{Condition, Predicate};
 use super::range::{FixedSegment, FixedValue, KeyRange};
+use super::serving::{Question, serving_key};
 use super::walk::PrefixWalk;
 use crate::literal::{LiteralDisplay, printable};
 use crate::schema::{KeySchema, SegmentKind};
@@ -61,7 +62,21 @@ impl Plan {
                 if self.has_residual() { "" } else { ", in each range" }
             )?;
         }
-        self.notes.iter().try_for_each(|note| writeln!(out, "note     {}", self.format_note(note)))
+        for note in &self.notes {
+            writeln!(out, "note     {}", self.format_note(note))?;
+        }
+        match self.serving_key() {
+            Some(key) => writeln!(out, "serves   {key}"),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns a key that would narrow a query for which the whole table is read; `None` for other
+    /// plans, and for a query of all rows.
+    pub fn serving_key(&self) -> Option<KeySchema> {
+        let is_full = self.parts.is_empty() && self.notes.contains(&PlanNote::FullScan);
+        let question = Question::of_key(&self.schema, &self.query.conditions);
+        if is_full { serving_key(&self.schema, &question) } else { None }
     }
 
     /// Returns the conditions that are checked in each row.

@@ -4,7 +4,8 @@
 //! `query.rs` defines the query. `constraint.rs` combines its conditions to one set of values per
 //! field. `walk.rs` processes the segments from left to right and encodes the known ones, with the
 //! bounds of `bounds.rs`; `range.rs` contains the result. `union.rs` joins several plans, `groups.rs` finds
-//! the groups of adjacent rows, `rows.rs` plans listed combinations of values. The planner does not read a table.
+//! the groups of adjacent rows, `rows.rs` plans listed combinations of values, `serving.rs` proposes a
+//! key for a query that the declared one does not serve. The planner does not read a table.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,6 +34,7 @@ mod query;
 mod range;
 mod residual;
 mod rows;
+mod serving;
 mod skip;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -46,6 +48,7 @@ pub use options::{PlanLimits, PlanOptions};
 pub use order::{OrderTerm, OrderedBy};
 pub use query::{Condition, KeyQuery, Predicate};
 pub use range::KeyRange;
+pub use serving::{Asked, Question, serving_key};
 pub use skip::SkipStep;
 
 use constraint::Constraint;

@@ -64,6 +64,11 @@ impl Lines {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// Returns `true` after the mark of the end, `\.`: what follows is not read.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     /// Returns the next row behind the header; `None` if it has not come to its end. With `is_end`,
     /// no more bytes follow. `columns` are those that the header should name.
     ///

@@ -40,6 +40,10 @@ pub enum SqlState {
     OutOfRange,
     /// `22P02`: text or bytes that are no value of a type.
     InvalidValue,
+    /// `2201W`: a LIMIT below 0.
+    InvalidLimit,
+    /// `2201X`: an OFFSET below 0.
+    InvalidOffset,
     /// `22023`: a value that a setting or a key does not permit.
     InvalidParameter,
     /// A line of COPY that is not as the statement says.
@@ -102,6 +106,8 @@ impl SqlState {
             Self::WrongType => "42804",
             Self::OutOfRange => "22003",
             Self::InvalidValue => "22P02",
+            Self::InvalidLimit => "2201W",
+            Self::InvalidOffset => "2201X",
             Self::InvalidParameter => "22023",
             Self::BadCopyData => "22P04",
             Self::NotInEncoding => "22021",

@@ -239,9 +239,21 @@ fn of_function(text: &str) -> Option<SqlError> {
     Some(SqlError::new(SqlState::UndefinedFunction, text))
 }
 
+/// DataFusion says `LIMIT must be >= 0, '-1' was provided`.
+fn of_limit(text: &str) -> Option<SqlError> {
+    let (word, rest) = text.split_once(" must be >")?;
+    let state = match word {
+        "LIMIT" => SqlState::InvalidLimit,
+        "OFFSET" => SqlState::InvalidOffset,
+        _ => return None,
+    };
+    let value = rest.split('\'').nth(1).unwrap_or_default();
+    Some(SqlError::new(state, format!("{word} must not be negative, and this one is {value}")))
+}
+
 /// DataFusion's planner gives text only.
 fn of_plan(text: &str) -> SqlError {
-    if let Some(error) = of_function(text) {
+    if let Some(error) = of_function(text).or_else(|| of_limit(text)) {
         return error;
     }
     let state = state_of_plan(text);

@@ -3,8 +3,8 @@
 //! Scans are shown as the planner of `halite-rowkey` sees them; the other steps in a line each.
 
 mod scan;
+mod sorted;
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,12 +12,14 @@ use std::time::{Duration, Instant};
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
-use halite_types::{Cluster, TableName};
 
 use crate::error::Result;
 use crate::scan::exec::as_scan;
 use crate::session::interrupt::Running;
+use crate::session::rounds;
 use crate::session::statement::StatementContext;
+
+pub(crate) use sorted::Sorted;
 
 /// What a statement did.
 pub(crate) struct Ran {
@@ -25,20 +27,13 @@ pub(crate) struct Ran {
     pub(crate) elapsed: Duration,
     /// Rows of the answer.
     pub(crate) rows: usize,
-    /// Rows that the regions of each table examined meanwhile, for other readers too.
-    pub(crate) examined: BTreeMap<TableName, u64>,
 }
 
 /// Runs a plan and drops its rows.
 ///
 /// # Errors
 /// The error of the statement.
-pub(crate) async fn run(
-    plan: &Arc<dyn ExecutionPlan>,
-    context: &Arc<TaskContext>,
-    cluster: &Arc<dyn Cluster>,
-) -> Result<Ran> {
-    let before = examined(cluster).await?;
+pub(crate) async fn run(plan: &Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) -> Result<Ran> {
     let started = Instant::now();
     let stream = execute_stream(Arc::clone(plan), Arc::clone(context))?;
     let mut running = Running::new(stream, StatementContext::of(context));
@@ -46,27 +41,13 @@ pub(crate) async fn run(
     while let Some(batch) = running.next().await? {
         rows += batch.num_rows();
     }
-    let elapsed = started.elapsed();
-    let mut examined = examined(cluster).await?;
-    for (table, rows) in &mut examined {
-        *rows = rows.saturating_sub(before.get(table).copied().unwrap_or(0));
-    }
-    Ok(Ran { elapsed, rows, examined })
-}
-
-async fn examined(cluster: &Arc<dyn Cluster>) -> Result<BTreeMap<TableName, u64>> {
-    let status = cluster.admin().cluster_status().await?;
-    let mut sums: BTreeMap<TableName, u64> = BTreeMap::new();
-    for load in &status.regions {
-        *sums.entry(load.region.table.clone()).or_default() += load.rows_examined;
-    }
-    Ok(sums)
+    Ok(Ran { elapsed: started.elapsed(), rows })
 }
 
 /// Returns the text of a plan. `is_direct` tells that its scan alone answers the statement.
 pub(crate) fn text(plan: &dyn ExecutionPlan, ran: Option<&Ran>, is_direct: bool) -> String {
     let mut out = String::new();
-    write_node(&mut out, plan, 0, ran);
+    write_node(&mut out, plan, 0, ran, &Sorted::default());
     if is_direct {
         let named = |line: &str| {
             let is_scan = line.trim_start().starts_with("scan ");
@@ -80,17 +61,25 @@ pub(crate) fn text(plan: &dyn ExecutionPlan, ran: Option<&Ran>, is_direct: bool)
     out
 }
 
-fn write_node(out: &mut String, plan: &dyn ExecutionPlan, depth: usize, ran: Option<&Ran>) {
-    // It only lets other tasks run in between.
-    if plan.name() == "CooperativeExec" {
+/// `sorted` is the order to which the nodes above sort the rows of this one.
+fn write_node(
+    out: &mut String,
+    plan: &dyn ExecutionPlan,
+    depth: usize,
+    ran: Option<&Ran>,
+    sorted: &Sorted,
+) {
+    let below = sorted.below(plan);
+    // They only let other tasks run in between, and count.
+    if ["CooperativeExec", rounds::NAME].contains(&plan.name()) {
         for child in plan.children() {
-            write_node(out, child.as_ref(), depth, ran);
+            write_node(out, child.as_ref(), depth, ran, &below);
         }
         return;
     }
     let indent = "  ".repeat(depth);
     if let Some(scan) = as_scan(plan) {
-        for line in scan::lines(scan, ran) {
+        for line in scan::lines(scan, ran.is_some(), sorted) {
             let _ = writeln!(out, "{indent}{line}");
         }
     } else {
@@ -103,7 +92,7 @@ fn write_node(out: &mut String, plan: &dyn ExecutionPlan, depth: usize, ran: Opt
         out.push('\n');
     }
     for child in plan.children() {
-        write_node(out, child.as_ref(), depth + 1, ran);
+        write_node(out, child.as_ref(), depth + 1, ran, &below);
     }
 }
 

@@ -4,18 +4,20 @@ use std::sync::atomic::Ordering;
 
 use halite_rowkey::plan::PlanNote;
 
-use super::Ran;
+use super::sorted::Sorted;
 use crate::scan::exec::ScanExec;
 use crate::scan::history::History;
 use crate::scan::joined::Narrowed;
 
 /// Returns the lines about a scan.
-pub(super) fn lines(scan: &ScanExec, ran: Option<&Ran>) -> Vec<String> {
+pub(super) fn lines(scan: &ScanExec, has_run: bool, sorted: &Sorted) -> Vec<String> {
     let spec = &scan.spec;
     let mut lines = vec![format!("scan {}", spec.target.table.name())];
     // The planner of the key explains itself: ranges, fan-out, regions, order, notes.
     let explained = spec.plan.explain(&spec.target.regions);
-    let shown = explained.lines().filter_map(|line| {
+    // It knows the fields of the key only; the statement also asks of cells, and of their order.
+    let of_scan = explained.lines().filter(|line| !line.starts_with("serves "));
+    let shown = of_scan.filter_map(|line| {
         if !line.starts_with("note     Q-FULL") {
             Some(line)
         } else if spec.first_of.is_some() {
@@ -70,8 +72,13 @@ pub(super) fn lines(scan: &ScanExec, ran: Option<&Ran>) -> Vec<String> {
         ));
     }
     lines.extend(notes(scan));
-    if let Some(ran) = ran {
-        lines.push(ran_line(scan, ran));
+    if scan.joined.is_empty()
+        && let Some(key) = spec.serving_key(sorted)
+    {
+        lines.push(format!("  serves   {key}"));
+    }
+    if has_run {
+        lines.push(ran_line(scan));
     }
     lines
 }
@@ -103,13 +110,11 @@ fn notes(scan: &ScanExec) -> Vec<String> {
     notes
 }
 
-fn ran_line(scan: &ScanExec, ran: &Ran) -> String {
+fn ran_line(scan: &ScanExec) -> String {
     let figures = &scan.figures;
     let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     let received = load(&figures.received);
-    // Behind a filter of the server only its regions know how many rows it compared.
-    let examined = ran.examined.get(scan.spec.target.table.name()).copied().unwrap_or(0);
-    let examined = examined.max(received);
+    let examined = load(&figures.examined);
     let is_whole = load(&figures.ended) >= scan.parts.len().max(1) as u64;
     let end = if is_whole { "" } else { ", stopped early" };
     format!(

@@ -26,7 +26,7 @@ use datafusion::physical_plan::{
 };
 use futures::TryStreamExt as _;
 use halite_rowkey::scatter::{Scatter, ScatterOptions, UndecodableRows};
-use halite_types::{ErrorKind, Row};
+use halite_types::{ErrorKind, Row, Scan, ScanMeter};
 
 use super::decode::RowDecoder;
 use super::joined::{Narrowed, names_key, narrowed};
@@ -44,6 +44,8 @@ const BATCH_BYTES: usize = 1 << 20;
 /// What a scan did.
 #[derive(Debug, Default)]
 pub(crate) struct ScanFigures {
+    /// Rows that regions examined, and rows that were got.
+    pub(crate) examined: AtomicU64,
     /// Rows that the table returned.
     pub(crate) received: AtomicU64,
     /// Rows that the scan returned.
@@ -281,8 +283,11 @@ pub(crate) struct Reader {
     batch_rows: usize,
     started: Instant,
     ended: bool,
-    /// Rows of the scatter that the guard of the statement has counted.
+    /// Rows that regions examined for the scan.
+    meter: Arc<ScanMeter>,
+    /// Rows that the guard of the statement has counted, and rows of the scatter.
     counted: u64,
+    received: u64,
 }
 
 impl Reader {
@@ -305,10 +310,11 @@ impl Reader {
             undecodable_rows: spec.unreadable,
             first_of: spec.first_of.as_ref().map(|first| first.groups),
         };
+        let meter = Arc::new(ScanMeter::part_of(&statement.meter));
         let scatter = Scatter::new(
             Arc::clone(&spec.target.table),
             Arc::clone(&spec.plan),
-            spec.template.clone(),
+            Scan { meter: Some(Arc::clone(&meter)), ..spec.template.clone() },
             &options,
             None,
         )?;
@@ -325,7 +331,9 @@ impl Reader {
             batch_rows: FIRST_BATCH_ROWS,
             started: Instant::now(),
             ended: false,
+            meter,
             counted: 0,
+            received: 0,
         })
     }
 
@@ -370,7 +378,9 @@ impl Reader {
     }
 
     async fn receive(&mut self) -> crate::Result<()> {
-        let rows = self.scatter.next_rows().await.map_err(|error| self.scan_error(error))?;
+        let rows = self.scatter.next_rows().await;
+        self.count()?;
+        let rows = rows.map_err(|error| self.scan_error(error))?;
         let elapsed = micros(self.started.elapsed());
         if self.figures.received.load(Ordering::Relaxed) == 0 {
             self.figures.first_row_us.store(elapsed, Ordering::Relaxed);
@@ -379,15 +389,23 @@ impl Reader {
         let left_out = self.scatter.left_out() - self.left_out;
         self.left_out += left_out;
         self.figures.left_out.fetch_add(left_out, Ordering::Relaxed);
-        let more = self.scatter.examined() - self.counted;
-        self.counted += more;
-        self.figures.received.fetch_add(more, Ordering::Relaxed);
-        self.statement.count(more, self.spec.target.table.name())?;
         if rows.is_empty() {
             self.end();
         }
         self.rows = rows.into_iter();
         Ok(())
+    }
+
+    /// Counts rows that were examined. A table that does not count them examined those that it
+    /// returned; rows that are got are not counted by a meter.
+    fn count(&mut self) -> crate::Result<()> {
+        let received = self.scatter.examined();
+        let more = received - std::mem::replace(&mut self.received, received);
+        self.figures.received.fetch_add(more, Ordering::Relaxed);
+        let examined = self.meter.examined().max(received);
+        let more = examined - std::mem::replace(&mut self.counted, examined);
+        self.figures.examined.fetch_add(more, Ordering::Relaxed);
+        self.statement.count(more, &self.spec)
     }
 
     fn end(&mut self) {
@@ -410,6 +428,13 @@ impl Reader {
     }
 }
 
+/// A store that looks for rows on another thread, and finds none, stops.
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.meter.stop();
+    }
+}
+
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
@@ -426,23 +451,6 @@ impl StatementContext {
             self.notice(format!(
                 "{cells} cell(s) of table {table} are not of the type of their column, and are NULL"
             ));
-        }
-    }
-
-    /// Counts rows that a scan received, and ends the statement at its guard.
-    pub(crate) fn count(&self, rows: u64, table: &halite_types::TableName) -> crate::Result<()> {
-        let sum = self.examined.fetch_add(rows, Ordering::Relaxed) + rows;
-        match self.settings.max_rows_examined {
-            0 => Ok(()),
-            most if sum <= most => Ok(()),
-            most => Err(SqlError::new(
-                SqlState::LimitExceeded,
-                format!(
-                    "stopped after {sum} rows of table {table} were examined, and \
-                     halite.max_rows_examined is {most}: EXPLAIN shows which condition would \
-                     narrow the key, or SET halite.max_rows_examined = 0"
-                ),
-            )),
         }
     }
 }

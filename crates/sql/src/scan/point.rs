@@ -38,7 +38,7 @@ impl PointReader {
         if row.is_empty() {
             return Ok(None);
         }
-        self.statement.count(1, table.name())?;
+        self.statement.count(1, &self.spec)?;
         let mut decoder =
             RowDecoder::new(Arc::clone(&self.spec), self.statement.settings.bad_cells);
         decoder.push(&row)?;

@@ -10,6 +10,7 @@ use halite_rowkey::value::Value;
 use halite_rowkey::{Dictionary, FieldId, KeyQuery, Plan, PlanOptions, UndecodableRows};
 use halite_types::{Filter, RegionInfo, RowRange, Scan, Table};
 
+use super::asked::add_asked;
 use super::history::History;
 use super::selection::{TestedColumns, cells, select};
 use crate::catalog::shape::{Pseudo, Source, TableShape};
@@ -72,6 +73,8 @@ pub(crate) struct ScanSpec {
     pub(crate) filtered: Vec<String>,
     /// Conditions that are checked again behind the scan, as text.
     pub(crate) checked_again: Vec<String>,
+    /// Columns of cells that the statement compares with constants, by position in the shape.
+    pub(super) asked: Vec<(usize, Predicate)>,
     pub(crate) unreadable: UndecodableRows,
     /// Values of fields of which the key has only a hash, as the statement gives them.
     pub(crate) given: Vec<(usize, Value<'static>)>,
@@ -116,8 +119,12 @@ impl ScanSpec {
         let mut filters = Vec::new();
         let mut columns_of_filter = TestedColumns::default();
         let (mut filtered, mut checked_again) = (Vec::new(), Vec::new());
+        let mut asked = Vec::new();
         for condition in conditions {
             let pushed = push(&shape, history, condition);
+            if pushed.conditions.is_empty() {
+                add_asked(&shape, condition, &mut asked);
+            }
             query.conditions.extend(pushed.conditions);
             if let Some(filter) = pushed.filter {
                 filters.push(filter);
@@ -192,6 +199,7 @@ impl ScanSpec {
             condition: filter,
             filtered,
             checked_again,
+            asked,
             unreadable,
             given,
             tested: columns_of_filter,

@@ -306,7 +306,7 @@ impl SqlContext {
             ));
         };
         let ran = if explain.analyze {
-            Some(explain::run(&planned.physical, &planned.context, &self.catalog.cluster).await?)
+            Some(explain::run(&planned.physical, &planned.context).await?)
         } else {
             None
         };

@@ -25,6 +25,7 @@ use futures::StreamExt as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::rounds;
 use super::statement::StatementContext;
 use crate::error::{Result, SqlError, SqlState};
 
@@ -97,7 +98,7 @@ impl Drop for Running {
     }
 }
 
-/// Lets the joins of a plan end with their statement.
+/// Lets the joins of a plan end with their statement, and recursive queries after 10,000 rounds.
 ///
 /// # Errors
 /// None that a plan of DataFusion's has.
@@ -121,7 +122,7 @@ pub(crate) fn interruptible(
         };
         Ok(Transformed::yes(Arc::new(CooperativeExec::new(join))))
     })?;
-    Ok(plan.data)
+    rounds::limited(plan.data)
 }
 
 fn is_join(plan: &dyn ExecutionPlan) -> bool {

@@ -5,7 +5,7 @@
 //! is compared with UUIDs and addresses, `write.rs` runs statements that write, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
 //! sums fail that wrap around, `growth.rs` functions that would make huge values; `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
 //! types and values are in `parameters.rs`, and `recent.rs` remembers the last ones; `queries.rs` lists what runs; `load.rs` writes the rows of COPY; `access.rs` says who may run what, and `interrupt.rs`
-//! ends statements.
+//! ends statements, `rounds.rs` recursive queries.
 
 mod access;
 mod answer;
@@ -26,6 +26,7 @@ pub(crate) mod queries;
 mod query_shape;
 mod recent;
 pub(crate) mod relations;
+pub(crate) mod rounds;
 pub(crate) mod settings;
 pub(crate) mod statement;
 mod sum;

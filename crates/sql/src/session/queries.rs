@@ -106,7 +106,7 @@ impl Entry {
             began: self.began,
             took: self.started.elapsed(),
             state,
-            rows_examined: number(&self.statement.examined),
+            rows_examined: number(&self.statement.examined).max(self.statement.meter.examined()),
             rows_returned: number(&self.statement.returned),
             rows_written: number(&self.statement.written),
         }

@@ -219,6 +219,11 @@ impl Settings {
         read(self) == read(other)
     }
 
+    /// Returns the names of all settings.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SETTINGS.iter().map(|(name, _)| *name)
+    }
+
     pub(crate) fn described(&self) -> Vec<Described> {
         let described = SETTINGS.iter().map(|&(name, meaning)| Described {
             name,
@@ -230,11 +235,10 @@ impl Settings {
 }
 
 fn known(name: &str) -> Result<&'static str> {
-    let names = || SETTINGS.iter().map(|(name, _)| *name);
-    if let Some(known) = names().find(|known| known.eq_ignore_ascii_case(name)) {
+    if let Some(known) = Settings::names().find(|known| known.eq_ignore_ascii_case(name)) {
         return Ok(known);
     }
-    let near = closest_match(name, names()).map_or_else(
+    let near = closest_match(name, Settings::names()).map_or_else(
         || "SELECT * FROM halite.settings lists them".to_owned(),
         |near| format!("did you mean {near}?"),
     );

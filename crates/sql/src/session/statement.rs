@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::execution::TaskContext;
+use halite_types::ScanMeter;
 
 use super::settings::Settings;
 
@@ -11,8 +12,10 @@ use super::settings::Settings;
 #[derive(Debug, Default)]
 pub(crate) struct StatementContext {
     pub(crate) settings: Settings,
-    /// Rows that all scans received.
+    /// Rows that regions examined for all scans, and rows that were got, as answers come.
     pub(crate) examined: AtomicU64,
+    /// Meter of its scans, which end beyond the guard of the statement.
+    pub(crate) meter: Arc<ScanMeter>,
     /// Rows that its reader has received.
     pub(crate) returned: AtomicU64,
     /// Rows that the statement wrote, as far as the cluster has answered.
@@ -25,7 +28,11 @@ pub(crate) struct StatementContext {
 
 impl StatementContext {
     pub(crate) fn new(settings: Settings) -> Self {
-        Self { settings, ..Self::default() }
+        let most = match settings.max_rows_examined {
+            0 => u64::MAX,
+            most => most,
+        };
+        Self { settings, meter: Arc::new(ScanMeter::new(most)), ..Self::default() }
     }
 
     /// Returns that of a running plan.

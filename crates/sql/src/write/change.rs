@@ -47,9 +47,11 @@ impl ChangePlan {
     pub(super) async fn new(
         session: &SessionContext,
         catalog: &HaliteCatalog,
-        statement: ChangeStatement,
+        mut statement: ChangeStatement,
     ) -> Result<Self> {
-        let target = WriteTarget::find(catalog, &statement.table, statement.alias.clone()).await?;
+        let alias = statement.alias.clone();
+        let mut target = WriteTarget::find(catalog, &statement.table, alias).await?;
+        target.name_entries(statement.columns_mut())?;
         let verb = if statement.assignments.is_some() { "UPDATE" } else { "DELETE" };
         target.check_changed(verb)?;
         check_key_is_kept(&target, &statement)?;

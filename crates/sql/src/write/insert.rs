@@ -40,9 +40,11 @@ impl InsertPlan {
     pub(super) async fn new(
         session: &SessionContext,
         catalog: &HaliteCatalog,
-        statement: InsertStatement,
+        mut statement: InsertStatement,
     ) -> Result<Self> {
-        let target = WriteTarget::find(catalog, &statement.table, statement.alias).await?;
+        let alias = statement.alias.take();
+        let mut target = WriteTarget::find(catalog, &statement.table, alias).await?;
+        target.name_entries(statement.columns_mut())?;
         if target.cells().next().is_none() && target.shape.series.is_empty() {
             let name = target.table.name();
             return Err(SqlError::unsupported(format!(

@@ -1,5 +1,6 @@
 //! The table that a statement writes: its columns by name, and the witness of its rows.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use datafusion::sql::sqlparser::ast::Ident;
@@ -8,12 +9,13 @@ use halite_rowkey::language::{ColumnType, TableDeclaration};
 use halite_types::suggest::closest_match;
 use halite_types::{Bytes, Table, TableDescriptor, TableName};
 
-use super::syntax::placed;
+use super::syntax::{entry_of, placed};
 use crate::catalog::HaliteCatalog;
 use crate::catalog::shape::{Source, TableShape};
 use crate::error::{Result, SqlError, SqlState};
 use crate::names::{by_case, resolve};
 use crate::session::settings::{Settings, UnreadableKeys};
+use crate::types::map_entry::MapEntry;
 
 /// Rows whose cells are read at once, to be written under conditions on them.
 pub(super) const CHUNK_ROWS: usize = 1000;
@@ -111,6 +113,40 @@ impl WriteTarget {
         now.is_ok_and(|now| Arc::ptr_eq(&now, &self.descriptor) || now == self.descriptor)
     }
 
+    /// Makes columns of the entries of a `MAP` among the names that are given values.
+    ///
+    /// # Errors
+    /// `UndefinedColumn` for an entry of something else, `WrongType` for a key of another type.
+    pub(super) fn name_entries<'n>(
+        &mut self,
+        names: impl Iterator<Item = &'n mut Ident>,
+    ) -> Result<()> {
+        let mut entries = BTreeSet::new();
+        for name in names {
+            let Some((map, key)) = entry_of(name) else { continue };
+            let maps = self.shape.columns.iter().filter(|column| column.map_key.is_some());
+            let found = by_case(map, maps.map(|column| column.name.as_str()))?;
+            let Some(found) = found.and_then(|found| self.shape.position(found)) else {
+                let text = format!("table {} has no MAP {map}", self.table.name());
+                return Err(placed(SqlError::new(SqlState::UndefinedColumn, text), name));
+            };
+            let map = &self.shape.columns[found];
+            let entry = MapEntry { map: map.name.clone(), key };
+            let ty = map.map_key.as_ref().map(|keys| keys.ty());
+            if ty.is_none_or(|ty| entry.key(ty).is_none()) {
+                let keys = ty.map_or_else(String::new, |ty| format!(", and its keys are {ty}"));
+                let text = format!("{} is no entry of the MAP {}{keys}", entry.column(), map.name);
+                return Err(placed(SqlError::new(SqlState::WrongType, text), name));
+            }
+            (name.value, name.quote_style) = (entry.column(), Some('"'));
+            entries.insert(entry);
+        }
+        if !entries.is_empty() {
+            self.shape = Arc::new(self.shape.with_entries(&entries));
+        }
+        Ok(())
+    }
+
     /// Returns the column that a name means.
     ///
     /// # Errors
@@ -144,7 +180,13 @@ impl WriteTarget {
     pub(super) fn check_written(&self, at: usize) -> Result<()> {
         let column = &self.shape.columns[at];
         let what = match &column.source {
-            Source::Map { .. } => "a MAP, whose cells halite key put writes, and",
+            Source::Map { .. } => {
+                let (name, table) = (&column.name, self.table.name());
+                return Err(SqlError::unsupported(format!(
+                    "column {name} of table {table} is a MAP: name the entries that are written, \
+                     as in {name}['key']; NULL removes one"
+                )));
+            }
             Source::Unread(ty) => ty.as_str(),
             Source::Pseudo(_) | Source::Part(_) => "a pseudo-column",
             Source::Key(_) | Source::Cell { .. } | Source::Series(_) => return Ok(()),

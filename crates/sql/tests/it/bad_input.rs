@@ -303,7 +303,7 @@ fn cells_and_keys_that_are_not_as_declared() {
         "guard",
         "54000",
         "SELECT k FROM t WHERE k % 7 = 1",
-        &["stopped after 3 rows", "EXPLAIN shows which condition"],
+        &["stopped after 3 rows", "Q-FULL", "a condition on its first field"],
     );
 }
 
@@ -452,6 +452,21 @@ fn limits_before_planning() {
 }
 
 #[test]
+fn recursive_query_ends_after_10_000_rounds() {
+    let store = TestStore::new();
+    let text = |rounds: u32| {
+        format!(
+            "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {rounds}) \
+             SELECT max(i) FROM n"
+        )
+    };
+    assert_eq!(store.rows(&text(9_999)), ["9999"]);
+    let error = store.run(&text(20_000)).expect_err("too many rounds");
+    assert_eq!(error.state.code(), "54000", "{error}");
+    assert!(error.message.contains("recursive query n"), "{error}");
+}
+
+#[test]
 fn odd_input_is_answered_or_an_error() {
     let store = TestStore::new();
     store.run("CREATE TABLE t (\"select\" F64, v I64, ROW KEY (k I64))").expect("a table");
@@ -486,7 +501,8 @@ fn odd_input_is_answered_or_an_error() {
     for (text, code) in [
         ("SELECT v + 1 FROM t", "22003"),
         ("UPDATE t SET v = v + 1 WHERE k = 1", "22003"),
-        ("SELECT k FROM t LIMIT -1", "42601"),
+        ("SELECT k FROM t LIMIT -1", "2201W"),
+        ("SELECT k FROM t OFFSET -1", "2201X"),
         ("SELECT k FROM t WHERE k = $1", "42P02"),
     ] {
         let error = store.run(text).expect_err(text);

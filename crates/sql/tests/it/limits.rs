@@ -87,3 +87,35 @@ fn odd_texts_are_answered_or_errors() {
     }
     assert_eq!(store.rows("SELECT 1\r\n, '\u{1f600}' AS \"\u{1f600}\""), ["1|\u{1f600}"]);
 }
+
+#[test]
+fn guard_counts_rows_that_regions_examine_and_names_the_key_that_serves() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (w STRING, v I64, ROW KEY (k I64))").expect("a table");
+    let rows: Vec<String> = (0..500).map(|k| format!("({k}, {k}, 'w{}')", k % 5)).collect();
+    store.run(&format!("UPSERT INTO t (k, v, w) VALUES {}", rows.join(", "))).expect("rows");
+    for direct in ["on", "off"] {
+        store.run(&format!("SET halite.direct = '{direct}'")).expect("a setting");
+        // No row comes, and all are compared.
+        assert!(store.rows("SELECT k FROM t WHERE w = 'none'").is_empty());
+        let last = "SELECT rows_examined FROM halite.queries WHERE query LIKE '%FROM t WHERE w = ?%' \
+                    ORDER BY id DESC LIMIT 1";
+        assert_eq!(store.rows(last), ["500"]);
+        store.run("SET halite.max_rows_examined = 100").expect("a setting");
+        let error = store.run("SELECT k FROM t WHERE w = 'none'").expect_err("a guard");
+        assert_eq!(error.state, SqlState::LimitExceeded, "{error}");
+        for part in [
+            "stopped after",
+            "halite.max_rows_examined is 100",
+            "Q-FULL",
+            "ROW KEY (SALT(16 BY w), w STRING, k I64)",
+        ] {
+            assert!(error.message.contains(part), "{part}: {error}");
+        }
+        let error = store.run("SELECT v FROM t WHERE k > 5").expect_err("a guard");
+        assert!(error.message.contains("EXPLAIN shows which condition"), "{error}");
+        assert_eq!(store.rows("SELECT v FROM t WHERE k BETWEEN 5 AND 104").len(), 100);
+        assert_eq!(store.rows("SELECT v FROM t WHERE k = 7"), ["7"]);
+        store.run("SET halite.max_rows_examined = 0").expect("a setting");
+    }
+}

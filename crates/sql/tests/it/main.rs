@@ -1,6 +1,7 @@
 //! Tests of SQL on an embedded store: files of statements in `tests/slt`, and what they cannot say.
 
 mod bad_input;
+mod damage;
 mod direct;
 mod faults;
 mod history;

@@ -21,9 +21,23 @@ fn c09_declaration_of_the_tutorial_becomes_its_family() {
     assert_eq!(families[0].name().as_ref(), b"msg");
     assert_eq!(families[0].data_block_encoding(), "PREFIX");
     assert_eq!(families[0].compression(), "SNAPPY");
-    // E22: asked by receiver, its key serves nothing, and the plan says so.
-    let plan = store.rows("EXPLAIN SELECT * FROM messages WHERE receiver_id = 'user_001'");
+    // E22: asked by receiver, its key serves nothing, and the plan says so and names one that does.
+    let question =
+        "FROM messages WHERE receiver_id = 'user_001' ORDER BY created_at DESC LIMIT 100";
+    let plan = store.rows(&format!("EXPLAIN SELECT content {question}"));
     assert!(plan.iter().any(|line| line.contains("note") && line.contains("Q-FULL")), "{plan:?}");
+    let serves = plan.iter().find_map(|line| line.trim().strip_prefix("serves   "));
+    let key = "ROW KEY (SALT(16 BY receiver_id), receiver_id STRING, created_at TIMESTAMP DESC, \
+               msg_id STRING)";
+    assert_eq!(serves, Some(key), "{plan:?}");
+    // It does: one range in that order, and nothing to sort.
+    store.run(&format!("CREATE TABLE inbox (content STRING, {key})")).expect("a table");
+    let plan =
+        store.rows(&format!("EXPLAIN SELECT content {}", question.replace("messages", "inbox")));
+    assert!(plan.iter().any(|line| line.trim() == "ranges   1"), "{plan:?}");
+    let is_worse =
+        |line: &String| ["serves", "Q-FULL", "Sort"].iter().any(|word| line.contains(word));
+    assert!(!plan.iter().any(is_worse), "{plan:?}");
 }
 
 #[test]

@@ -75,6 +75,7 @@ pub fn from_proto(proto: &pb::Scan) -> Result<ScanQuery> {
             .and_then(|cells| usize::try_from(cells).ok()),
         max_result_bytes: max_result_bytes(proto.max_result_size),
         load_families_on_demand: proto.load_column_families_on_demand,
+        meter: None,
     };
     Ok(ScanQuery {
         scan,

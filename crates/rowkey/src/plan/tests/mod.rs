@@ -2,5 +2,6 @@
 
 pub(crate) mod cases;
 mod random;
+mod serving;
 mod tutorials;
 mod unions;

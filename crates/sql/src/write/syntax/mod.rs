@@ -2,6 +2,7 @@
 //! refused, since a clause that is dropped would write other rows.
 
 mod change;
+mod entries;
 mod insert;
 mod moved;
 
@@ -14,6 +15,26 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 
 use crate::error::{Result, SqlError, SqlState};
 use crate::parse::{is_word, parse_query};
+
+pub(super) use entries::entry_of;
+
+impl InsertStatement {
+    /// Returns the names of columns that it gives values to.
+    pub(super) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Ident> {
+        let set = match &mut self.on_conflict {
+            OnConflict::Update(update) => update.assignments.as_mut_slice(),
+            OnConflict::Fail | OnConflict::Nothing { .. } => &mut [],
+        };
+        self.columns.iter_mut().chain(set.iter_mut().map(|(name, _)| name))
+    }
+}
+
+impl ChangeStatement {
+    /// Returns the names of columns that it gives values to.
+    pub(super) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Ident> {
+        self.assignments.iter_mut().flatten().map(|(name, _)| name)
+    }
+}
 
 /// Statement that writes.
 #[derive(Clone, Debug)]
@@ -93,7 +114,8 @@ pub(crate) struct MoveStatement {
 ///
 /// # Errors
 /// `Syntax` with the place, `NotSupported` for clauses that this dialect does not have.
-pub(crate) fn write_statement(tokens: Vec<TokenWithSpan>) -> Result<WriteStatement> {
+pub(crate) fn write_statement(mut tokens: Vec<TokenWithSpan>) -> Result<WriteStatement> {
+    entries::name_entries(&mut tokens);
     match tokens.first().map(|token| &token.token) {
         Some(first) if is_word(first, "MOVE") => moved::move_row(&tokens).map(WriteStatement::Move),
         Some(first) if is_word(first, "UPSERT") => insert::insert(tokens, true),

@@ -1,0 +1,66 @@
+//! What a statement asks of a table, and the key that would serve it.
+
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use halite_rowkey::KeySchema;
+use halite_rowkey::plan::{Asked, PlanNote, Predicate, Question, serving_key};
+
+use super::spec::ScanSpec;
+use crate::catalog::shape::{ShapeColumn, Source, TableShape};
+use crate::explain::Sorted;
+use crate::pushdown::comparison::{Test, comparison};
+
+/// Adds the columns that a condition compares with constants, and how.
+pub(super) fn add_asked(shape: &TableShape, condition: &Expr, asked: &mut Vec<(usize, Predicate)>) {
+    if let Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) = condition {
+        add_asked(shape, left, asked);
+        add_asked(shape, right, asked);
+        return;
+    }
+    if let Some(found) = comparison(shape, condition)
+        && let Test::Is(predicate) = found.test
+    {
+        asked.push((found.column, predicate));
+    }
+}
+
+impl ScanSpec {
+    /// Returns the key that would serve the statement, where that of the table does not: where the
+    /// whole table is read, or its rows are sorted. `None` without a condition or an order that a key
+    /// could serve.
+    pub(crate) fn serving_key(&self, sorted: &Sorted) -> Option<KeySchema> {
+        let shape = &self.target.shape;
+        if !shape.is_declared || shape.is_cells || self.first_of.is_some() {
+            return None;
+        }
+        let is_full = self.plan.notes().iter().any(|note| matches!(note, PlanNote::FullScan));
+        if !is_full && sorted.by.is_empty() {
+            return None;
+        }
+        let mut question = Question { is_limited: sorted.is_limited, ..Question::default() };
+        for condition in &self.plan.query().conditions {
+            let field = &shape.key.fields()[condition.field];
+            let column = Asked { name: field.name.clone(), ty: field.ty };
+            question.add(column, &condition.predicate);
+        }
+        for (at, predicate) in &self.asked {
+            if let Some(column) = may_be_field(&shape.columns[*at]) {
+                question.add(column, predicate);
+            }
+        }
+        let of_order =
+            |&(at, order)| Some((may_be_field(&shape.columns[*self.columns.get(at)?])?, order));
+        question.order = sorted.by.iter().map(of_order).collect::<Option<_>>().unwrap_or_default();
+        serving_key(&shape.key, &question)
+    }
+}
+
+/// Returns a column whose values a key could have.
+fn may_be_field(column: &ShapeColumn) -> Option<Asked> {
+    let is_value = match column.source {
+        Source::Key(_) => true,
+        // What is counted changes, and the key of a row does not. Entries of a MAP end with `]`.
+        Source::Cell { .. } => !column.is_counter() && !column.name.ends_with(']'),
+        _ => false,
+    };
+    is_value.then(|| Asked { name: column.name.clone(), ty: column.ty })
+}
