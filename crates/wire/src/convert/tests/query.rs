@@ -234,6 +234,7 @@ fn queries() -> impl Strategy<Value = ScanQuery> {
                 } else {
                     raw.then_some(query_metrics)
                 },
+                meter: None,
             };
             let (mvcc_read_point, caching, read_type) = hints;
             ScanQuery {
