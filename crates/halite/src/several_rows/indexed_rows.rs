@@ -4,8 +4,10 @@
 use std::sync::Arc;
 
 use halite_types::{
-    Bytes, CheckAndMutate, Delete, Error, Get, Put, Result, Row, RowOp, Scan, Table, TableExt as _,
+    Bytes, CheckAndMutate, Delete, Get, Put, Result, Row, RowOp, Scan, Table, TableExt as _,
 };
+
+use super::index::{Entry, Index, wait_out};
 
 /// Rows that a repair compares at once.
 const REPAIR_ROWS: usize = 500;
@@ -39,27 +41,16 @@ pub trait IndexedRow: Clone + Send + Sync {
     fn with_version(&self, version: u64) -> Self;
 }
 
-type EntryOf<T> = Box<dyn Fn(&T) -> Result<Option<Put>> + Send + Sync>;
-type RowOf = Box<dyn Fn(&Row) -> Result<Bytes> + Send + Sync>;
-
-/// Table of entries, each of which leads to a row.
-pub struct Index<T> {
-    table: Arc<dyn Table>,
-    family: Bytes,
-    qualifier: Bytes,
-    is_unique: bool,
-    entry_of: EntryOf<T>,
-    row_of: RowOf,
-}
-
 /// Rows of a table, and indexes of them.
 ///
 /// A row alone decides what it is, and entries follow it: new ones are written before the row is
 /// changed, on the condition that none is there, and old ones are removed after it, on the
 /// condition that they are the row's. So an entry of a unique index, such as a name, belongs to one
-/// row at a time. Every change of a row is on the condition of its version. A writer that stops in
-/// between leaves a row without an entry, or an entry that does not lead back to its row;
-/// [`Self::repair`] finds both while others read and write.
+/// row at a time. Every change of a row is on the condition of its version, and every removal of an
+/// entry on that of its stamp, the column `_stamp` with the version for which it was written: one
+/// that a change is about to need is not removed. A writer that stops in between leaves a row
+/// without an entry, or an entry that does not lead back to its row; [`Self::repair`] finds both
+/// while others read and write.
 ///
 /// ```
 /// # fn main() -> halite::Result<()> {
@@ -122,81 +113,6 @@ pub struct IndexedRows<T> {
     indexes: Vec<Index<T>>,
 }
 
-impl<T: IndexedRow> Index<T> {
-    /// Creates an index whose entries several rows may not share.
-    ///
-    /// `entry_of` returns the entry of a value, if it has one: a put with a cell in `column`, a
-    /// family and a qualifier, whose bytes no other row has there. `row_of` returns the key of the
-    /// row to which an entry leads.
-    pub fn unique(
-        table: Arc<dyn Table>,
-        column: (&str, &str),
-        entry_of: impl Fn(&T) -> Result<Option<Put>> + Send + Sync + 'static,
-        row_of: impl Fn(&Row) -> Result<Bytes> + Send + Sync + 'static,
-    ) -> Self {
-        let (family, qualifier) = (column.0.to_owned().into(), column.1.to_owned().into());
-        let (entry_of, row_of) = (Box::new(entry_of), Box::new(row_of));
-        Self { table, family, qualifier, is_unique: true, entry_of, row_of }
-    }
-
-    /// Creates an index whose entries have the key of the row in theirs, as those of a user's
-    /// files, so that two rows never have the same one. The parameters are those of
-    /// [`Self::unique`].
-    pub fn new(
-        table: Arc<dyn Table>,
-        column: (&str, &str),
-        entry_of: impl Fn(&T) -> Result<Option<Put>> + Send + Sync + 'static,
-        row_of: impl Fn(&Row) -> Result<Bytes> + Send + Sync + 'static,
-    ) -> Self {
-        Self { is_unique: false, ..Self::unique(table, column, entry_of, row_of) }
-    }
-
-    /// Returns the entry of a value, and the bytes that are the value's.
-    fn entry(&self, value: &T) -> Result<Option<(Put, Bytes)>> {
-        let Some(put) = (self.entry_of)(value)? else { return Ok(None) };
-        let cells = put.mutation().cells();
-        let owner = cells
-            .iter()
-            .find(|cell| cell.family() == self.family && cell.qualifier() == self.qualifier);
-        let owner = owner.map(|cell| Bytes::copy_from_slice(cell.value())).ok_or_else(|| {
-            Error::invalid(format!(
-                "table {}: an entry has no cell in the column of its index; add it to the put",
-                self.table.name()
-            ))
-        })?;
-        Ok(Some((put, owner)))
-    }
-
-    /// Returns the write of an entry, if none is there.
-    fn add(&self, put: Put) -> RowOp {
-        let row = put.row().clone();
-        let (family, qualifier) = (self.family.clone(), self.qualifier.clone());
-        CheckAndMutate::if_not_exists(row, family, qualifier, put).into()
-    }
-
-    /// Returns the removal of an entry, if it is that of an owner.
-    fn remove(&self, row: Bytes, owner: Bytes) -> RowOp {
-        let (family, qualifier) = (self.family.clone(), self.qualifier.clone());
-        let delete = Delete::new(row.clone());
-        CheckAndMutate::if_equals(row, family, qualifier, owner, delete).into()
-    }
-
-    /// Returns `true` if an entry is that of an owner.
-    async fn belongs_to(&self, row: Bytes, owner: &[u8]) -> Result<bool> {
-        let row = self.table.get(Get::new(row)).await?;
-        Ok(row.value(&self.family, &self.qualifier) == Some(owner))
-    }
-
-    /// Adds the entry of a value. Returns whether it was added, and whether it is the value's now.
-    async fn enter(&self, value: &T) -> Result<(bool, bool)> {
-        let Some((put, owner)) = self.entry(value)? else { return Ok((false, true)) };
-        let row = put.row().clone();
-        let is_added = self.table.mutate(self.add(put)).await?.processed;
-        // Another writer or a repair may have added the same one.
-        Ok((is_added, is_added || self.belongs_to(row, &owner).await?))
-    }
-}
-
 impl<T: IndexedRow> IndexedRows<T> {
     /// Creates rows without indexes, whose versions are in the column `family:qualifier`.
     pub fn new(
@@ -254,17 +170,17 @@ impl<T: IndexedRow> IndexedRows<T> {
     /// Adds entries of new values to an index, and removes the values whose entries are taken.
     /// Returns their numbers.
     async fn enter_all(&self, index: &Index<T>, new: &[(usize, &T)]) -> Result<Vec<usize>> {
-        let mut entries = Vec::new();
+        let (mut entries, mut adds) = (Vec::new(), Vec::new());
         for (at, value) in new {
-            entries.extend(index.entry(value)?.map(|(put, owner)| (*at, *value, put, owner)));
+            let Some((put, owner)) = index.entry(value)? else { continue };
+            entries.push((*at, *value));
+            adds.push(index.add(put, &owner, value.version()));
         }
-        let adds = entries.iter().map(|(.., put, _)| index.add(put.clone())).collect();
         let is_added = apply(&index.table, adds).await?;
         let mut taken = Vec::new();
-        for ((at, value, put, owner), is_added) in entries.into_iter().zip(is_added) {
-            let is_free =
-                is_added || !index.is_unique || index.belongs_to(put.row().clone(), &owner).await?;
-            if !is_free {
+        for ((at, value), is_added) in entries.into_iter().zip(is_added) {
+            // Another writer or a repair may have added the same one.
+            if !is_added && !index.enter(value, true).await?.1 && index.is_unique {
                 self.delete(value).await?;
                 taken.push(at);
             }
@@ -281,18 +197,19 @@ impl<T: IndexedRow> IndexedRows<T> {
     /// # Errors
     /// As [`Table::batch`]; the row has either value then, and a repair makes its entries follow.
     pub async fn replace(&self, old: &T, new: &T) -> Result<Option<bool>> {
-        let mut is_free = true;
+        let version = old.version() + 1;
+        let (mut is_free, new) = (true, new.with_version(version));
         for index in &self.indexes {
-            let (_, is_own) = index.enter(new).await?;
+            let (_, is_own) = index.enter(&new, true).await?;
             if !is_own && index.is_unique {
                 is_free = false;
                 break;
             }
         }
-        let next = if is_free { new } else { old }.with_version(old.version() + 1);
+        let next = if is_free { new.clone() } else { old.with_version(version) };
         let change = self.if_unchanged(old, next.put()?)?;
         let is_changed = self.rows.mutate(change).await?.processed;
-        self.settle(&[new, old]).await?;
+        self.settle(&[&new, old]).await?;
         Ok(is_changed.then_some(is_free))
     }
 
@@ -301,7 +218,12 @@ impl<T: IndexedRow> IndexedRows<T> {
     /// # Errors
     /// As [`Table::batch`].
     pub async fn delete(&self, value: &T) -> Result<bool> {
-        let delete = self.if_unchanged(value, Delete::new(value.row()?))?;
+        let row = self.rows.get(Get::new(value.row()?)).await?;
+        let Some(newest_ms) = row.iter().map(|cell| cell.timestamp()).max() else {
+            return Ok(false);
+        };
+        wait_out(newest_ms);
+        let delete = self.if_unchanged(value, Delete::new(value.row()?).up_to(newest_ms))?;
         let is_deleted = self.rows.mutate(delete).await?.processed;
         if is_deleted {
             self.settle(&[value]).await?;
@@ -315,18 +237,28 @@ impl<T: IndexedRow> IndexedRows<T> {
     /// As [`Table::batch`].
     pub async fn settle(&self, values: &[&T]) -> Result<()> {
         let Some(first) = values.first() else { return Ok(()) };
-        let current = self.get(first.row()?).await?;
+        // Entries are read before the row: one that a change needs after that has another stamp.
+        let mut found = Vec::new();
         for index in &self.indexes {
-            let current = match &current {
-                Some(current) => index.entry(current)?.map(|(put, _)| put.row().clone()),
-                None => None,
-            };
             for value in values {
-                let Some((put, owner)) = index.entry(value)? else { continue };
-                let row = put.row().clone();
-                let is_current = current.as_ref() == Some(&row);
-                let op = if is_current { index.add(put) } else { index.remove(row, owner) };
-                index.table.mutate(op).await?;
+                found.push((index, *value, index.own_entry(value).await?));
+            }
+        }
+        let current = self.get(first.row()?).await?;
+        for (index, value, entry) in found {
+            let key = |value: &T| -> Result<Option<Bytes>> {
+                Ok(index.entry(value)?.map(|(put, _)| put.row().clone()))
+            };
+            let is_current = match &current {
+                Some(current) => key(current)? == key(value)?,
+                None => false,
+            };
+            match (&current, entry) {
+                (Some(current), None) if is_current => drop(index.enter(current, false).await?),
+                (_, Some(entry)) if !is_current && !is_ahead(&entry, current.as_ref()) => {
+                    index.remove(&entry).await?;
+                }
+                _ => {}
             }
         }
         Ok(())
@@ -372,28 +304,36 @@ impl<T: IndexedRow> IndexedRows<T> {
         let gets = entries.iter().map(get).collect::<Result<_>>()?;
         let rows = self.rows.get_all(gets).await?;
         let mut removed = 0;
-        for (entry, row) in entries.iter().zip(rows) {
-            let expected = match T::from_row(&row)? {
-                Some(value) => index.entry(&value)?,
-                None => None,
-            };
-            let leads_back = expected.is_some_and(|(put, _)| put.row() == entry.key());
-            if let Some(owner) = entry.value(&index.family, &index.qualifier)
-                && !leads_back
-            {
-                let key = Bytes::copy_from_slice(entry.key());
-                let remove = index.remove(key, Bytes::copy_from_slice(owner));
-                removed += u64::from(index.table.mutate(remove).await?.processed);
+        for (found, row) in entries.iter().zip(rows) {
+            let Some(entry) = index.entry_in(found) else { continue };
+            let value = T::from_row(&row)?;
+            if let Some(value) = &value {
+                let expected = index.entry(value)?;
+                let leads_back = expected.is_some_and(|(put, _)| put.row() == found.key());
+                if leads_back || !self.fence(value, &entry).await? {
+                    continue;
+                }
             }
+            removed += u64::from(index.remove(&entry).await?);
         }
         Ok(removed)
+    }
+
+    /// Ensures that no change for which an entry was written comes any more: gives the row the
+    /// version of the entry, if it has an earlier one. Returns `false` if it was changed meanwhile.
+    async fn fence(&self, value: &T, entry: &Entry) -> Result<bool> {
+        if !is_ahead(entry, Some(value)) {
+            return Ok(true);
+        }
+        let fence = self.if_unchanged(value, value.with_version(entry.version).put()?)?;
+        Ok(self.rows.mutate(fence).await?.processed)
     }
 
     /// Adds the missing entries of a value; removes its row if a unique one is taken.
     async fn enter_again(&self, value: &T) -> Result<u64> {
         let mut repaired = 0;
         for index in &self.indexes {
-            let (is_added, is_own) = index.enter(value).await?;
+            let (is_added, is_own) = index.enter(value, false).await?;
             repaired += u64::from(is_added);
             if !is_own && index.is_unique {
                 return Ok(repaired + u64::from(self.delete(value).await?));
@@ -408,6 +348,11 @@ impl<T: IndexedRow> IndexedRows<T> {
         let (family, qualifier) = (self.family.clone(), self.qualifier.clone());
         Ok(CheckAndMutate::if_equals(value.row()?, family, qualifier, version, then).into())
     }
+}
+
+/// Returns `true` if an entry may be that of a change to come.
+fn is_ahead<T: IndexedRow>(entry: &Entry, current: Option<&T>) -> bool {
+    current.is_some_and(|current| entry.version > current.version())
 }
 
 /// Applies operations with conditions, and returns for each whether its condition held.

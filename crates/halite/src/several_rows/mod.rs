@@ -7,11 +7,13 @@
 
 mod counted_rows;
 mod fan_out;
+mod index;
 mod indexed_rows;
 mod join;
 mod outbox;
 
 pub use counted_rows::CountedRows;
 pub use fan_out::{FanOut, FanOutJob, FanOutParts};
-pub use indexed_rows::{Index, IndexedRow, IndexedRows};
+pub use index::Index;
+pub use indexed_rows::{IndexedRow, IndexedRows};
 pub use outbox::{Outbox, OutboxRepair};
