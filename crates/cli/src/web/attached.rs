@@ -95,8 +95,10 @@ impl AttachedExtension {
             Ok(status) => {
                 *self.known() = Known::new(&status);
                 self.heat.add(unix_ms(), &status.regions);
-                let regions = status.regions.iter().map(|load| &load.region);
-                let places = regions.map(|region| (region, self.server_of(region)));
+                let places = status
+                    .regions
+                    .iter()
+                    .map(|load| (&load.region, load.server.as_ref().map(ToString::to_string)));
                 self.events.look(self.now_ms(), places);
             }
             Err(error) => tracing::debug!(%error, "asking the master for its servers and regions"),

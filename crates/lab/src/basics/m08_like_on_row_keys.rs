@@ -52,7 +52,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "The filter finds three rows.",
     )?;
     let ends = lab.plan(&key, &[], None)?;
-    let whole = ends.notes().contains(&halite::rowkey::plan::PlanNote::FullScan);
+    let whole = ends.is_full_scan();
     lab.assert_claim(
         whole,
         "No range of keys holds just these: the whole table is read for them (Q-FULL).",

@@ -128,6 +128,8 @@ impl OpenLoop<'_> {
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         total.iter_mut().zip(&measured).try_for_each(|(sum, part)| sum.add(part))
     }
+
+    /// Counts a failed operation. Many in a row, as of a server that is gone, stop the load.
     fn record_failure(&self, error: &anyhow::Error) {
         self.errors.fetch_add(1, Ordering::Relaxed);
         self.first_error.get_or_init(|| format!("{error:#}"));

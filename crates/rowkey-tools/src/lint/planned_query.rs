@@ -33,7 +33,7 @@ impl PlannedQuery {
         let few = Arc::new(with_two_salts(key));
         match plan(&few, query, 1, false) {
             Ok(plan) => Self {
-                is_narrow: !plan.notes().contains(&PlanNote::FullScan),
+                is_narrow: !plan.is_full_scan(),
                 ranges: every_salt(&plan)
                     .filter_map(|at| key.salt_count(at))
                     .map(u64::from)

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_rowkey::codec::KeyBuf;
-use halite_rowkey::plan::{Plan, PlanNote, PlanOptions};
+use halite_rowkey::plan::{Plan, PlanOptions};
 use halite_rowkey::schema::KeySchema;
 
 use crate::picture::{KeyedOperation, Verdict};
@@ -281,7 +281,7 @@ fn planned(
     };
     let read_all = query.conditions.is_empty();
     let plan = Plan::new(to, &query, options).ok()?;
-    let reads_all = plan.notes().contains(&PlanNote::FullScan);
+    let reads_all = plan.is_full_scan();
     // A scan of everything is one, however many salts there are.
     let ranges = if read_all { 1 } else { plan.ranges().count() };
     Some(PlannedRead { ranges, gets_whole_table: reads_all && !read_all })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use halite_rowkey::language::{Action, ConditionKind, Query};
-use halite_rowkey::plan::{KeyQuery, Plan, PlanNote, PlanOptions, Predicate};
+use halite_rowkey::plan::{KeyQuery, Plan, PlanOptions, Predicate};
 use halite_rowkey::schema::{FieldId, KeySchema};
 use halite_rowkey::value::{FieldType, Value};
 
@@ -141,7 +141,7 @@ impl CostEstimator<'_> {
             .regions()
             .filter(|(start, end)| ranges.iter().any(|range| range.touches(start, end)))
             .count();
-        Ok((ranges.len(), regions, plan.notes().contains(&PlanNote::FullScan)))
+        Ok((ranges.len(), regions, plan.is_full_scan()))
     }
 
     fn predicate(

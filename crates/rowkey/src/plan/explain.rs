@@ -74,7 +74,7 @@ impl Plan {
     /// Returns a key that would narrow a query for which the whole table is read; `None` for other
     /// plans, and for a query of all rows.
     pub fn serving_key(&self) -> Option<KeySchema> {
-        let is_full = self.parts.is_empty() && self.notes.contains(&PlanNote::FullScan);
+        let is_full = self.parts.is_empty() && self.is_full_scan();
         let question = Question::of_key(&self.schema, &self.query.conditions);
         if is_full { serving_key(&self.schema, &question) } else { None }
     }

@@ -200,6 +200,11 @@ impl Plan {
         &self.notes
     }
 
+    /// Returns `true` if the whole table is read, since nothing in front of the key is known.
+    pub fn is_full_scan(&self) -> bool {
+        self.notes.contains(&PlanNote::FullScan)
+    }
+
     /// Returns the conditions that rows of the ranges may not satisfy: they must be checked row by
     /// row with [`Self::admits_row`].
     pub fn residual(&self) -> impl Iterator<Item = &Condition> {

@@ -16,7 +16,6 @@ use datafusion::logical_expr::dml::{InsertOp, MergeIntoClause};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use halite_rowkey::Dictionary;
-use halite_rowkey::plan::PlanNote;
 use halite_types::{FamilyDescriptor, KeepDeletedCells, RegionInfo, Table, TableDescriptor};
 
 use super::HaliteCatalog;
@@ -211,7 +210,7 @@ impl HaliteTable {
     }
 
     fn check_full_scan(&self, spec: &ScanSpec) -> Result<()> {
-        let is_full = spec.plan.notes().iter().any(|note| matches!(note, PlanNote::FullScan));
+        let is_full = spec.plan.is_full_scan();
         if self.settings.full_scan == FullScan::Allow || !is_full {
             return Ok(());
         }

@@ -2,8 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use halite_rowkey::plan::PlanNote;
-
 use super::sorted::Sorted;
 use crate::scan::exec::ScanExec;
 use crate::scan::history::History;
@@ -98,7 +96,7 @@ fn joined_line(scan: &ScanExec) -> String {
 fn notes(scan: &ScanExec) -> Vec<String> {
     let spec = &scan.spec;
     let mut notes = Vec::new();
-    let is_full = spec.plan.notes().iter().any(|note| matches!(note, PlanNote::FullScan));
+    let is_full = spec.plan.is_full_scan();
     let conditions: Vec<&String> = spec.filtered.iter().chain(&spec.checked_again).collect();
     if is_full && !conditions.is_empty() {
         let conditions: Vec<&str> = conditions.iter().map(|text| text.as_str()).collect();

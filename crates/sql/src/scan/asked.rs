@@ -2,7 +2,7 @@
 
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use halite_rowkey::KeySchema;
-use halite_rowkey::plan::{Asked, PlanNote, Predicate, Question, serving_key};
+use halite_rowkey::plan::{Asked, Predicate, Question, serving_key};
 
 use super::spec::ScanSpec;
 use crate::catalog::shape::{ShapeColumn, Source, TableShape};
@@ -32,16 +32,11 @@ impl ScanSpec {
         if !shape.is_declared || shape.is_cells || self.first_of.is_some() {
             return None;
         }
-        let is_full = self.plan.notes().iter().any(|note| matches!(note, PlanNote::FullScan));
-        if !is_full && sorted.by.is_empty() {
+        if !self.plan.is_full_scan() && sorted.by.is_empty() {
             return None;
         }
-        let mut question = Question { is_limited: sorted.is_limited, ..Question::default() };
-        for condition in &self.plan.query().conditions {
-            let field = &shape.key.fields()[condition.field];
-            let column = Asked { name: field.name.clone(), ty: field.ty };
-            question.add(column, &condition.predicate);
-        }
+        let mut question = Question::of_key(&shape.key, &self.plan.query().conditions);
+        question.is_limited = sorted.is_limited;
         for (at, predicate) in &self.asked {
             if let Some(column) = may_be_field(&shape.columns[*at]) {
                 question.add(column, predicate);

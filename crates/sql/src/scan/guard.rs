@@ -2,8 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use halite_rowkey::plan::PlanNote;
-
 use super::spec::ScanSpec;
 use crate::error::{Result, SqlError, SqlState};
 use crate::explain::Sorted;
@@ -52,9 +50,8 @@ impl StatementContext {
 
 /// Returns why a scan reads many rows, and what would have it read fewer.
 fn narrower(spec: &ScanSpec) -> String {
-    let is_full = spec.plan.notes().iter().any(|note| matches!(note, PlanNote::FullScan));
     let table = spec.target.table.name();
-    if !is_full {
+    if !spec.plan.is_full_scan() {
         return format!("EXPLAIN shows which condition would narrow the key of table {table}");
     }
     let what = format!("nothing in front of the key of table {table} is known (Q-FULL)");

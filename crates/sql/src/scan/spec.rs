@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::logical_expr::Expr;
-use halite_rowkey::plan::{Condition, KeyGroups, PlanNote, Predicate};
+use halite_rowkey::plan::{Condition, KeyGroups, Predicate};
 use halite_rowkey::value::Value;
 use halite_rowkey::{Dictionary, FieldId, KeyQuery, Plan, PlanOptions, UndecodableRows};
 use halite_types::{Filter, RegionInfo, RowRange, Scan, Table};
@@ -247,7 +247,7 @@ impl ScanSpec {
     /// a range of a known beginning of the key is taken for [`RANGE_ROWS`].
     pub(crate) fn estimated_rows(&self) -> usize {
         let ranges = self.plan.ranges().count();
-        let is_full = self.plan.notes().iter().any(|note| matches!(note, PlanNote::FullScan));
+        let is_full = self.plan.is_full_scan();
         let rows = match self.plan.points() {
             Some(points) => points.len(),
             None if self.target.statistics.is_some() => {

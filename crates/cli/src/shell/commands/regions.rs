@@ -24,6 +24,11 @@ const COLUMNS: [(&str, usize); 7] = [
 /// Server name for an embedded store, which has no server.
 pub(super) const SERVER: &str = "local";
 
+/// Returns the statistics of a region.
+fn load_of<'a>(loads: &'a [RegionLoad], region: &RegionInfo) -> Option<&'a RegionLoad> {
+    loads.iter().find(|load| load.region.encoded_name == region.encoded_name)
+}
+
 /// Returns the server of a region as HBase's `ServerName` prints it.
 fn server_of(load: Option<&RegionLoad>) -> String {
     load.and_then(|load| load.server.as_ref())
@@ -121,7 +126,7 @@ fn list_regions(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult 
     let loads = session.cluster().cluster_status()?.regions;
     let mut rows = Vec::new();
     for region in &regions(session, &table)? {
-        let load = loads.iter().find(|load| load.region.encoded_name == region.encoded_name);
+        let load = load_of(&loads, region);
         if server_of(load).starts_with(&server) {
             let fields = columns.iter().map(|(name, _)| region_field(name, region, load));
             rows.push(fields.collect::<Vec<_>>());
@@ -227,7 +232,7 @@ fn locate_region(session: &mut Session<'_>, arguments: &Arguments) -> EvalResult
         to_string_binary(&region.end)
     );
     let loads = session.cluster().cluster_status()?.regions;
-    let load = loads.iter().find(|load| load.region.encoded_name == region.encoded_name);
+    let load = load_of(&loads, &region);
     let server = load.and_then(|load| load.server.as_ref());
     session
         .row_pair(&server.map_or_else(|| SERVER.to_owned(), |server| server.address()), &text)?;
