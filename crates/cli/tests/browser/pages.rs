@@ -37,6 +37,13 @@ fn check_all(theme: &str, (width, height): (u32, u32)) {
         }
         found.extend(problems.into_iter().map(|problem| format!("{path}: {problem}")));
     }
+    // A file under a second address would be loaded, and a module run, twice.
+    let is_file = |path: &&String| path.ends_with(".js") || path.ends_with(".css");
+    let files: Vec<&String> = tab.requests().iter().filter(is_file).collect();
+    assert!(files.iter().any(|path| path.ends_with("/js/heatview.js")), "{files:?}");
+    found.extend(
+        files.iter().filter(|path| !path.starts_with("/assets/")).map(|&path| path.clone()),
+    );
     assert!(found.is_empty(), "{theme}, {width} x {height}: {found:#?}");
 }
 

@@ -23,10 +23,12 @@
     schema: 'schema keys',
   };
   const [, first = '', , page = 'regions'] = location.pathname.split('/');
+  // The version in this script's own address: under any other one the page would load them again.
+  const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
   for (const name of (modules[first === 't' ? page : first] || '').split(' ').filter(Boolean)) {
     const link = document.createElement('link');
     link.rel = 'modulepreload';
-    link.href = `/js/${name}.js`;
+    link.href = new URL(`${name}.js`, here).href;
     document.head.append(link);
   }
 }
