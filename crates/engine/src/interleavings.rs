@@ -10,6 +10,7 @@ use loom::thread;
 
 use crate::commit::Mvcc;
 use crate::memstore::MemTable;
+use crate::wal::turns::model::Log;
 
 /// Maximum preemptions per execution. Every race of two threads over two insertions needs fewer.
 const MAX_PREEMPTIONS: usize = 3;
@@ -139,5 +140,21 @@ fn reader_finds_every_cell_up_to_read_point() {
         log.join().unwrap();
         reader.join().unwrap();
         assert_eq!(mvcc.read_point(), 2);
+    });
+}
+
+/// No caller sleeps forever, returns before its record is written, or writes beside another one.
+#[test]
+fn callers_of_the_log_take_turns() {
+    explore(|| {
+        let log = Arc::new(Log::default());
+        let others: Vec<_> = [true, false]
+            .map(|fsync| {
+                let log = Arc::clone(&log);
+                thread::spawn(move || log.append(fsync))
+            })
+            .into();
+        log.append(true);
+        others.into_iter().for_each(|other| other.join().unwrap());
     });
 }

@@ -195,8 +195,8 @@ impl RowSource for TaskRows {
     }
 }
 
-/// Table for callers that may block: all work is done on the thread that calls. As in
-/// HBase, each call goes to the table that has the name at that time.
+/// Table for callers that may block: all work is done on the thread that calls, and futures are
+/// ready when they are polled first. As in HBase, each call goes to the table that has the name at that time.
 struct CallerTable {
     name: TableName,
     /// Table that had the name when this one was created.
@@ -239,8 +239,16 @@ impl Table for CallerTable {
         }
     }
 
+    /// Applies the operations, and waits for the log when the future is polled: calls of several
+    /// tables that are begun together wait for one write of the log.
     fn batch(&self, ops: Vec<RowOp>) -> BoxFuture<'_, Result<Vec<Result<OpResult>>>> {
-        ready(self.current().and_then(|table| table.batch(ops)))
+        match self.current().map(|table| table.submit(ops)) {
+            Ok(applied) => Box::pin(async move {
+                applied.ticket.wait()?;
+                Ok(applied.results)
+            }),
+            Err(error) => ready(Err(error)),
+        }
     }
 
     fn scan(&self, scan: Scan) -> RowStream {

@@ -13,6 +13,7 @@ const LOADS: &str = "CREATE TABLE loads (
   ROW KEY (recipe STRING)
 )";
 const NAMESPACE: &str = "recipes";
+const LOADS_TABLE: &str = "loads";
 const FAMILY: &str = "p";
 /// Items of one batch.
 const BATCH_ITEMS: u64 = 1000;
@@ -114,8 +115,11 @@ fn check_load(recipe: &dyn Recipe, site: &Site, load: Load, there: &Progress) ->
 /// # Errors
 /// Items of another file than the recipe's; errors of the cluster.
 pub fn load_of(recipe: &dyn Recipe, site: &Site) -> Result<Option<(Load, u64)>> {
-    for table in declared_names(recipe)? {
-        if !site.cluster.table_exists(&format!("{}:{table}", site.namespace))? {
+    let tables = declared_names(recipe)?.into_iter();
+    let tables = tables.map(|table| format!("{}:{table}", site.namespace));
+    // A question creates no table.
+    for table in tables.chain([format!("{NAMESPACE}:{LOADS_TABLE}")]) {
+        if !site.cluster.table_exists(&table)? {
             return Ok(None);
         }
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use halite::BlockingCluster;
 
+use crate::bench::Part;
 use crate::explain::NamedQuery;
 
 /// First time of generated items: 2024-03-15T00:00:00Z, in milliseconds.
@@ -125,12 +126,12 @@ pub trait Application: Send + Sync {
     /// Returns the queries, with values that occur in the data.
     fn queries(&self) -> Vec<NamedQuery>;
 
-    /// Executes one operation of a measurement. `number` determines it, except that writes continue
-    /// after the last item.
+    /// Executes one operation of a measurement, of a part of them. `number` determines it, except
+    /// that writes continue after the last item.
     ///
     /// # Errors
     /// Errors of the cluster.
-    fn operate(&self, number: u64) -> Result<Outcome>;
+    fn operate(&self, number: u64, part: Part) -> Result<Outcome>;
 
     /// Prints further measurements of the application, which may take a minute. Sizes are those of
     /// store files, which embedded stores report exactly.

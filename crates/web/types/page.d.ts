@@ -166,6 +166,13 @@ interface Finding {
   rule: string;
   text: string;
   evidence?: Record<string, Figure>;
+  region?: {
+    encoded_name: string;
+    start_key: Key;
+    end_key: Key;
+    server?: string | null;
+    share: number;
+  } | null;
   since?: Figure;
   split?: string;
   why?: string;

@@ -27,14 +27,15 @@ impl Post {
 
 impl Feed {
     /// Publishes a post, and pushes it to the timelines of the author's followers unless they pull.
-    /// Publishing it again has no effect.
-    pub fn publish(&self, post: &Post) -> Result<()> {
+    /// Returns the number of timelines that it was pushed to. Publishing it again has no effect.
+    pub fn publish(&self, post: &Post) -> Result<u64> {
         let row = post.outbox_key().encode()?;
         self.deliver(post, &block_on(self.outbox.begin(row, post.text.clone()))?)
     }
 
     /// Writes a post that is in the outbox, and pushes it to the followers who are left.
-    pub(crate) fn deliver(&self, post: &Post, job: &FanOutJob) -> Result<()> {
+    /// Returns their number.
+    pub(crate) fn deliver(&self, post: &Post, job: &FanOutJob) -> Result<u64> {
         self.posts.put(Put::new(post.key().encode()?).add(POSTS, TEXT, &post.text))?;
         let followers = FollowerKey::scan().author(post.author).plan()?;
         let mut parts = self.outbox.parts(job, self.followers.inner().clone(), followers)?;
@@ -48,7 +49,8 @@ impl Feed {
         if count > self.options.max_pushed {
             self.promote(post.author)?;
         }
-        block_on(self.outbox.finish(job.row.clone()))
+        block_on(self.outbox.finish(job.row.clone()))?;
+        Ok(count as u64)
     }
 
     /// Makes all followers of an author pull. Posts are pushed until the last of them does, so that

@@ -50,10 +50,14 @@ pub(crate) struct RecipeArgs {
     /// Duration of bench, as in 90s or 10min
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
     duration: u64,
-    /// Operations of bench in progress at the same time
-    #[arg(long, value_name = "N", default_value_t = 32,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+    /// Operations of bench in progress at the same time; with few, reads wait for writes that wait
+    /// for the disk
+    #[arg(long, value_name = "N", default_value_t = 256,
+          value_parser = clap::value_parser!(u64).range(1..=4096))]
     threads: u64,
+    /// Share of bench's operations that write, in percent [default: that of the recipe]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    writes: Option<u8>,
     /// Print the measurements of bench as JSON lines, one for each operation and one for all
     #[arg(long)]
     json: bool,
@@ -187,6 +191,7 @@ impl RecipeArgs {
             rate: self.rate.unwrap_or(recipe.about().default_rate),
             duration: Duration::from_millis(self.duration),
             threads: usize::try_from(self.threads)?,
+            writes: self.writes,
         };
         let mut out = std::io::stdout();
         if !self.json {

@@ -66,6 +66,7 @@ impl BenchContext<'_> {
         line.insert("requested_per_second".to_owned(), self.config.rate.into());
         line.insert("duration_seconds".to_owned(), self.config.duration.as_secs_f64().into());
         line.insert("threads".to_owned(), self.config.threads.into());
+        line.insert("writes_percent".to_owned(), self.config.writes.into());
         if let Value::Object(fields) = fields {
             line.extend(fields);
         }

@@ -5,6 +5,7 @@
 //! append.rs        records into the buffer
 //! buffer.rs        records that are not written yet, and what waits for them
 //! sync.rs          the buffer to the disk as one group, for all waiting callers
+//! turns.rs         which of them writes, and sleep of the others
 //! open_segment.rs  the segment that is being written
 //! roll.rs          begin, verification and end of segments
 //! retention.rs     removal of segments and nonces that are not needed
@@ -19,11 +20,11 @@
 //! ```
 //!
 //! [`Wal::append`] copies a record into a buffer and returns the position after it. A caller that
-//! waits for a position ([`Wal::sync_to`]) acquires the `segment_writer` lock and takes the whole
-//! buffer. One write and one sync complete all records in the buffer. The other waiting callers
-//! find their position already reached when they acquire the lock. A single writer therefore pays
-//! no thread switch, and concurrent writers share each sync. The log thread serves tasks, which
-//! must not block.
+//! waits for a position ([`Wal::sync_to`]) takes the whole buffer if no other caller is writing.
+//! One write and one sync complete all records in the buffer. Other callers sleep meanwhile; then
+//! one of those whose records came later takes the next turn, and the others are woken. A single
+//! writer therefore pays no thread switch, and concurrent writers share each sync. The log thread
+//! serves tasks, which must not block.
 //!
 //! Lock order: a region's commit lock, then `stored_nonces`, then `segment_writer`, then `buffer`.
 //!
@@ -66,6 +67,7 @@ mod sync;
 #[cfg(test)]
 mod tests;
 mod truncation;
+pub(crate) mod turns;
 
 pub(crate) use append::LogWrite;
 pub use format::Nonce;
@@ -78,6 +80,7 @@ use buffer::{Buffer, ThreadState};
 use nonces::StoredNonces;
 use open_segment::SegmentWriter;
 use stall::{Stall, refusal, undecided};
+use turns::Turns;
 
 /// Immutable options of the log.
 #[derive(Clone, Debug)]
@@ -115,6 +118,8 @@ pub(crate) struct Wal {
     /// Wakes the log thread; used with `buffer`.
     work: Condvar,
     segment_writer: RankedMutex<SegmentWriter>,
+    /// Turns of the callers of [`Wal::sync_to`].
+    turns: Turns,
     /// Nonce files, oldest first. Held while segments are removed, and acquired before
     /// `segment_writer`.
     stored_nonces: RankedMutex<VecDeque<StoredNonces>>,
@@ -207,6 +212,7 @@ impl Wal {
                     spare_completions: Vec::new(),
                 },
             ),
+            turns: Turns::default(),
             stored_nonces: RankedMutex::new(LockRank::StoredNonces, VecDeque::new()),
             written: AtomicU64::new(0),
             synced: AtomicU64::new(0),

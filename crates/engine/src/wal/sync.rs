@@ -38,15 +38,23 @@ impl Wal {
     /// Writes, and with `fsync` syncs, everything up to `position`, unless another thread already
     /// has.
     pub(crate) fn sync_to(&self, position: u64, fsync: bool) -> Result<()> {
-        if self.is_durable(position, fsync) {
-            return Ok(());
+        let is_settled =
+            |position, fsync| self.is_durable(position, fsync) || self.check_waiting().is_err();
+        while !self.is_durable(position, fsync) {
+            if let Some(_turn) = self.turns.wait(position, fsync, is_settled) {
+                let mut io = self.segment_writer();
+                if self.is_durable(position, fsync) {
+                    return Ok(());
+                }
+                self.failure()?;
+                return self.write_group(&mut io, fsync).map_err(undecided_if_stalled);
+            }
+            if !self.is_durable(position, fsync) {
+                // A stall that has ended since then is no error.
+                self.check_waiting()?;
+            }
         }
-        let mut io = self.segment_writer();
-        if self.is_durable(position, fsync) {
-            return Ok(());
-        }
-        self.failure()?;
-        self.write_group(&mut io, fsync).map_err(undecided_if_stalled)
+        Ok(())
     }
 
     /// For tasks, before they wait: returns `Some(Ok(()))` if `position` has been written.

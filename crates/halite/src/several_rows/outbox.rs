@@ -7,8 +7,8 @@ use std::sync::Arc;
 use halite_types::cell::compare_cells;
 use halite_types::key::to_string_binary;
 use halite_types::{
-    BoxFuture, Bytes, CellRef, CellsBuilder, Durability, Error, Get, LATEST_TIMESTAMP, OpResult,
-    Put, Result, Row, RowOp, Scan, Table, TimeRange,
+    Bytes, CellRef, CellsBuilder, Durability, Error, Get, LATEST_TIMESTAMP, OpResult, Put, Result,
+    Row, RowOp, Scan, Table, TimeRange,
 };
 
 use super::join::join_all;
@@ -175,13 +175,16 @@ impl Outbox {
         }
     }
 
-    /// Writes all copies at once.
+    /// Writes all copies at once: every write has begun before any is waited for.
     async fn write_copies(&self, rows: &[Row]) -> Result<()> {
-        let writes = self.copies.iter().map(|copy| -> Result<BoxFuture<'_, _>> {
-            let ops = copy.puts(rows)?.into_iter().map(RowOp::from).collect();
-            Ok(Box::pin(async move { all_applied(batch(&*copy.table, ops).await?) }))
-        });
-        join_all(writes.collect::<Result<Vec<_>>>()?).await.into_iter().collect()
+        let mut writes = Vec::with_capacity(self.copies.len());
+        for copy in &self.copies {
+            let ops: Vec<_> = copy.puts(rows)?.into_iter().map(RowOp::from).collect();
+            if !ops.is_empty() {
+                writes.push(copy.table.batch(ops));
+            }
+        }
+        join_all(writes).await.into_iter().try_for_each(|results| all_applied(results?))
     }
 }
 

@@ -12,6 +12,7 @@ use super::design::Design;
 use super::generator::Generator;
 use super::load;
 use super::verify::{STEPS, oracle, verify};
+use crate::bench::Part;
 use crate::explain::NamedQuery;
 use crate::recipe::{Application, Load, Outcome, T0, Verified};
 
@@ -150,8 +151,8 @@ impl Application for AnalyticsApplication {
         ]
     }
 
-    fn operate(&self, number: u64) -> Result<Outcome> {
-        load::operate(self, number)
+    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
+        load::operate(self, number, part)
     }
 
     fn repair(&self) -> Result<u64> {

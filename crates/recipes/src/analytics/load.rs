@@ -8,6 +8,7 @@ use halite::rowkey::typed::Days;
 
 use super::application::AnalyticsApplication;
 use super::verify::STEPS;
+use crate::bench::Part;
 use crate::random::Random;
 use crate::recipe::{Application as _, Outcome};
 
@@ -18,9 +19,13 @@ const HOUR_MS: i64 = 3_600_000;
 const OPERATIONS: u64 = 10;
 
 /// Executes one operation.
-pub(super) fn operate(application: &AnalyticsApplication, number: u64) -> Result<Outcome> {
+pub(super) fn operate(
+    application: &AnalyticsApplication,
+    number: u64,
+    part: Part,
+) -> Result<Outcome> {
     let mut random = Random::new(application.generator.load.seed, OPERATIONS, number);
-    let kind = random.below(100);
+    let kind = part.draw(&mut random, 100, 80..100);
     if kind < 80 {
         let first = application.next_item.fetch_add(BATCH_EVENTS, Ordering::Relaxed);
         application.write(first..first + BATCH_EVENTS)?;

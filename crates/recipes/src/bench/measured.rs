@@ -27,6 +27,10 @@ impl Measured {
     pub(crate) fn record(&mut self, outcome: &Outcome, since_due: Duration) {
         self.returned += outcome.returned;
         self.examined += outcome.examined;
+        self.record_latency(since_due);
+    }
+
+    pub(crate) fn record_latency(&mut self, since_due: Duration) {
         // Cannot fail: the histogram grows.
         let _ = self.latencies.record(u64::try_from(since_due.as_nanos()).unwrap_or(u64::MAX));
     }

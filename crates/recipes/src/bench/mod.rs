@@ -2,10 +2,13 @@
 //! whether earlier ones are done or not, so that a slow store cannot hide by being asked less.
 
 mod measured;
+mod part;
 mod report;
 mod run;
 mod size;
 
+pub(crate) use measured::Measured;
+pub use part::Part;
 pub use report::{BenchReport, OperationReport};
 pub use run::run_bench;
 pub use size::stored_bytes;
@@ -22,4 +25,6 @@ pub struct BenchConfig {
     pub duration: Duration,
     /// Operations in progress at the same time, at least 1.
     pub threads: usize,
+    /// Percentage of operations that write, at most 100; `None` for the share of the recipe.
+    pub writes: Option<u8>,
 }

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 
 use super::BenchConfig;
 use super::measured::Measured;
+use super::part::Part;
 use super::report::BenchReport;
 use crate::recipe::{About, Application, Recipe, Site};
 
@@ -113,7 +114,7 @@ impl OpenLoop<'_> {
             if wait > SLACK {
                 std::thread::sleep(wait);
             }
-            match self.application.operate(number) {
+            match self.application.operate(number, Part::of(number, self.config.writes)) {
                 Ok(outcome) => {
                     self.failures.store(0, Ordering::Relaxed);
                     let since_due = self.start.elapsed().saturating_sub(due);

@@ -11,6 +11,7 @@ use super::design::Design;
 use super::generator::{Generator, Item};
 use super::load;
 use super::verify::{oracle, verify_vectors};
+use crate::bench::Part;
 use crate::explain::NamedQuery;
 use crate::recipe::{Application, Load, Outcome, T0, Verified};
 
@@ -124,8 +125,8 @@ impl Application for FeaturesApplication {
         ]
     }
 
-    fn operate(&self, number: u64) -> Result<Outcome> {
-        load::operate(self, number)
+    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
+        load::operate(self, number, part)
     }
 
     fn repair(&self) -> Result<u64> {

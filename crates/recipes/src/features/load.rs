@@ -7,6 +7,7 @@ use features::Entity;
 
 use super::application::{FeaturesApplication, RECENT};
 use super::generator::Item;
+use crate::bench::Part;
 use crate::random::Random;
 use crate::recipe::Outcome;
 
@@ -18,12 +19,16 @@ const BATCH_VECTORS: u64 = 100;
 const OPERATIONS: u64 = 10;
 
 /// Executes one operation.
-pub(super) fn operate(application: &FeaturesApplication, number: u64) -> Result<Outcome> {
+pub(super) fn operate(
+    application: &FeaturesApplication,
+    number: u64,
+    part: Part,
+) -> Result<Outcome> {
     let FeaturesApplication { design, generator, next_item } = application;
     let mut random = Random::new(generator.load.seed, OPERATIONS, number);
     let (users, products) = (generator.users(), generator.products());
     let outcome = |operation, returned, examined| Outcome { operation, returned, examined };
-    match random.below(100) {
+    match part.draw(&mut random, 100, 30..99) {
         0..30 => {
             let item = next_item.fetch_add(1, Ordering::Relaxed);
             if let Item::Behavior(behavior) = generator.item(item) {

@@ -10,8 +10,9 @@ use feed::Post;
 
 use super::design::Design;
 use super::generator::{Generator, Item};
-use super::load;
 use super::verify::{PAGE_POSTS, oracle};
+use super::{celebrity, load};
+use crate::bench::Part;
 use crate::explain::NamedQuery;
 use crate::parts::write_in_parts;
 use crate::recipe::{Application, Load, Outcome, T0, Verified};
@@ -45,7 +46,7 @@ impl Application for FeedApplication {
         write_in_parts(items, author, |number| match self.generator.item(number) {
             Item::Follow(follower, author) => self.design.follow(follower, author),
             Item::Unfollow(follower, author) => self.design.unfollow(follower, author),
-            Item::Publish(post) => self.design.publish(&post),
+            Item::Publish(post) => self.design.publish(&post).map(drop),
             Item::Delete(post) => self.design.delete(&post),
             Item::Like(user, post) => self.design.like(user, post.id),
             Item::Comment(_, comment) => self.design.comment(&comment),
@@ -95,8 +96,12 @@ impl Application for FeedApplication {
         ]
     }
 
-    fn operate(&self, number: u64) -> Result<Outcome> {
-        load::operate(self, number)
+    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
+        load::operate(self, number, part)
+    }
+
+    fn measure(&self, out: &mut dyn Write) -> Result<()> {
+        celebrity::write(self, out)
     }
 
     fn repair(&self) -> Result<u64> {

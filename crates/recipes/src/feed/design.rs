@@ -31,11 +31,11 @@ pub trait Design: Send + Sync {
     /// Errors of the cluster.
     fn follows(&self, follower: u64) -> Result<BTreeSet<u64>>;
 
-    /// Publishes a post.
+    /// Publishes a post. Returns the number of timelines that it was pushed to.
     ///
     /// # Errors
     /// Errors of the cluster.
-    fn publish(&self, post: &Post) -> Result<()>;
+    fn publish(&self, post: &Post) -> Result<u64>;
 
     /// Deletes a post.
     ///
@@ -124,7 +124,7 @@ impl Design for Feed {
         Ok(Self::follows(self, follower)?.into_keys().collect())
     }
 
-    fn publish(&self, post: &Post) -> Result<()> {
+    fn publish(&self, post: &Post) -> Result<u64> {
         Ok(Self::publish(self, post)?)
     }
 

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::application::FeedApplication;
 use super::generator::Item;
+use crate::bench::Part;
 use crate::random::Random;
 use crate::recipe::{Application as _, Outcome};
 
@@ -15,16 +16,18 @@ pub(super) const PAGE_POSTS: usize = 20;
 const OPERATIONS: u64 = 10;
 
 /// Executes one operation.
-pub(super) fn operate(application: &FeedApplication, number: u64) -> Result<Outcome> {
+pub(super) fn operate(application: &FeedApplication, number: u64, part: Part) -> Result<Outcome> {
     let FeedApplication { design, generator, next_item } = application;
     let mut random = Random::new(generator.load.seed, OPERATIONS, number);
     let outcome = |operation, returned, examined| Outcome { operation, returned, examined };
-    match random.below(100) {
+    match part.draw(&mut random, 100, 30..100) {
         0..30 => {
             let number = next_item.fetch_add(1, Ordering::Relaxed);
+            if let Item::Publish(post) = generator.item(number) {
+                return Ok(outcome(1, design.publish(&post)?, 0));
+            }
             application.write(number..number + 1)?;
-            let is_post = matches!(generator.item(number), Item::Publish(_));
-            Ok(outcome(is_post.into(), 1, 0))
+            Ok(outcome(0, 1, 0))
         }
         30..90 => {
             let page = design.page(random.below(generator.users()), PAGE_POSTS, None)?;

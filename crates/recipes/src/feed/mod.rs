@@ -3,6 +3,7 @@
 //! The application is `examples/feed`; `design.rs` is the interface that the check uses.
 
 mod application;
+mod celebrity;
 mod design;
 mod generator;
 mod load;

@@ -12,6 +12,7 @@ use super::design::{Design, List};
 use super::generator::{Generator, Item, TREE};
 use super::verify::{oracle, verify};
 use super::{contention, load};
+use crate::bench::Part;
 use crate::explain::NamedQuery;
 use crate::recipe::{Application, Load, Outcome, Verified};
 
@@ -145,8 +146,8 @@ impl Application for FilesApplication {
         ]
     }
 
-    fn operate(&self, number: u64) -> Result<Outcome> {
-        load::operate(self, number)
+    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
+        load::operate(self, number, part)
     }
 
     fn repair(&self) -> Result<u64> {

@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::application::FilesApplication;
 use super::design::List;
 use super::generator::TREE;
+use crate::bench::Part;
 use crate::random::Random;
 use crate::recipe::{Application as _, Outcome};
 
@@ -18,12 +19,12 @@ const PAGE_FILES: usize = 50;
 const OPERATIONS: u64 = 10;
 
 /// Executes one operation.
-pub(super) fn operate(application: &FilesApplication, number: u64) -> Result<Outcome> {
+pub(super) fn operate(application: &FilesApplication, number: u64, part: Part) -> Result<Outcome> {
     let FilesApplication { design, generator, next_item, .. } = application;
     let mut random = Random::new(generator.load.seed, OPERATIONS, number);
     let outcome = |operation, returned, examined| Outcome { operation, returned, examined };
     let item = |random: &mut Random| generator.item(random.below(generator.load.items)).id();
-    match random.below(100) {
+    match part.draw(&mut random, 100, 50..100) {
         0..50 => {
             let item = next_item.fetch_add(1, Ordering::Relaxed);
             application.write(item..item + 1)?;

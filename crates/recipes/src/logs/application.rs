@@ -11,6 +11,7 @@ use super::comparison;
 use super::design::Design;
 use super::generator::Generator;
 use super::verify::{compare, oracle};
+use crate::bench::Part;
 use crate::explain::NamedQuery;
 use crate::random::Random;
 use crate::recipe::{Application, Outcome, Site, Verified};
@@ -106,9 +107,9 @@ impl Application for LogsApplication {
         ]
     }
 
-    fn operate(&self, number: u64) -> Result<Outcome> {
+    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
         let mut random = Random::new(self.generator.load.seed, MEASUREMENT, number);
-        let kind = random.below(100);
+        let kind = part.draw(&mut random, 100, 80..100);
         if kind < 80 {
             let first = self.next_line.fetch_add(BATCH_LINES, Ordering::Relaxed);
             self.write(first..first + BATCH_LINES)?;

@@ -11,6 +11,7 @@ use super::design::{Design, List};
 use super::generator::{Generator, Item};
 use super::oracle::lists_of;
 use super::{load, verify};
+use crate::bench::Part;
 use crate::explain::NamedQuery;
 use crate::paging::{ALL_TIMES, Position, verify_while_writing};
 use crate::recipe::{Application, Load, Outcome, T0, Verified};
@@ -110,8 +111,8 @@ impl Application for MessagesApplication {
         ]
     }
 
-    fn operate(&self, number: u64) -> Result<Outcome> {
-        load::operate(self, number)
+    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
+        load::operate(self, number, part)
     }
 
     fn repair(&self) -> Result<u64> {

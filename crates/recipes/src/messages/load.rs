@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::application::MessagesApplication;
 use super::design::List;
 use super::generator::Item;
+use crate::bench::Part;
 use crate::paging::{ALL_TIMES, Position};
 use crate::random::Random;
 use crate::recipe::Outcome;
@@ -17,9 +18,13 @@ pub(super) const PAGE_MESSAGES: usize = 50;
 const OPERATIONS: u64 = 10;
 
 /// Executes one operation.
-pub(super) fn operate(application: &MessagesApplication, number: u64) -> Result<Outcome> {
+pub(super) fn operate(
+    application: &MessagesApplication,
+    number: u64,
+    part: Part,
+) -> Result<Outcome> {
     let mut random = Random::new(application.seed, OPERATIONS, number);
-    let kind = random.below(100);
+    let kind = part.draw(&mut random, 100, 50..100);
     if kind < 50 {
         return send(application);
     }

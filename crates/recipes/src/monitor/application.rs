@@ -10,6 +10,7 @@ use monitor::{Found, Sample};
 use super::design::Design;
 use super::generator::Generator;
 use super::verify::{compare, oracle};
+use crate::bench::Part;
 use crate::explain::NamedQuery;
 use crate::random::Random;
 use crate::recipe::{Application, Outcome, Verified};
@@ -103,9 +104,9 @@ impl Application for MonitorApplication {
         ]
     }
 
-    fn operate(&self, number: u64) -> Result<Outcome> {
+    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
         let mut random = Random::new(self.generator.load.seed, MEASUREMENT, number);
-        let kind = random.below(100);
+        let kind = part.draw(&mut random, 100, 90..100);
         if kind < 90 {
             let first = self.next_item.fetch_add(BATCH_SAMPLES, Ordering::Relaxed);
             self.write(first..first + BATCH_SAMPLES)?;

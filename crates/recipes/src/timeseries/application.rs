@@ -11,6 +11,7 @@ use super::design::Design;
 use super::generator::{Generator, PERIOD_MS};
 use super::verify::{compare, oracle};
 use super::{load, sizes};
+use crate::bench::Part;
 use crate::explain::NamedQuery;
 use crate::recipe::{Application, Outcome, Site, Verified};
 
@@ -107,8 +108,8 @@ impl Application for TimeseriesApplication {
         ]
     }
 
-    fn operate(&self, number: u64) -> Result<Outcome> {
-        load::operate(self, number)
+    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
+        load::operate(self, number, part)
     }
 
     fn measure(&self, out: &mut dyn Write) -> Result<()> {

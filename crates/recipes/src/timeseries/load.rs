@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::application::TimeseriesApplication;
 use super::generator::PERIOD_MS;
+use crate::bench::Part;
 use crate::random::Random;
 use crate::recipe::{Application as _, Outcome};
 
@@ -16,10 +17,14 @@ const HOUR_MS: i64 = 3_600_000;
 const OPERATIONS: u64 = 10;
 
 /// Executes one operation.
-pub(super) fn operate(application: &TimeseriesApplication, number: u64) -> Result<Outcome> {
+pub(super) fn operate(
+    application: &TimeseriesApplication,
+    number: u64,
+    part: Part,
+) -> Result<Outcome> {
     let generator = &application.generator;
     let mut random = Random::new(generator.load.seed, OPERATIONS, number);
-    let kind = random.below(1_000);
+    let kind = part.draw(&mut random, 1_000, 970..1_000);
     if kind < 970 {
         let first = application.next_item.fetch_add(BATCH_READINGS, Ordering::Relaxed);
         application.write(first..first + BATCH_READINGS)?;

@@ -9,6 +9,7 @@ use user_ops::Operation;
 
 use super::design::Design;
 use super::generator::{Generator, model};
+use crate::bench::Part;
 use crate::explain::NamedQuery;
 use crate::paging::{ALL_TIMES, Model, Position, verify_lists, verify_while_writing};
 use crate::random::Random;
@@ -99,9 +100,9 @@ impl Application for UserOpsApplication {
         ]
     }
 
-    fn operate(&self, number: u64) -> Result<Outcome> {
+    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
         let mut random = Random::new(self.generator.load.seed, MEASUREMENT, number);
-        let kind = random.below(100);
+        let kind = part.draw(&mut random, 100, 60..100);
         if kind < 60 {
             let item = self.next_item.fetch_add(1, Ordering::Relaxed);
             self.design.record(&[self.generator.item(item)?])?;

@@ -10,6 +10,7 @@ use wide_user::Order;
 use super::contention;
 use super::design::Design;
 use super::generator::{Generator, apply};
+use crate::bench::Part;
 use crate::explain::NamedQuery;
 use crate::parts::write_in_parts;
 use crate::random::Random;
@@ -75,9 +76,9 @@ impl Application for WideUserApplication {
         }]
     }
 
-    fn operate(&self, number: u64) -> Result<Outcome> {
+    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
         let mut random = Random::new(self.load.seed, MEASUREMENT, number);
-        if random.one_in(2) {
+        if part.draw(&mut random, 2, 1..2) == 0 {
             self.add(self.next_item.fetch_add(1, Ordering::Relaxed))?;
             return Ok(Outcome { operation: 0, returned: 1, examined: 0 });
         }

@@ -199,14 +199,15 @@ impl Design for Naive {
         Design::follows(&self.right, follower)
     }
 
-    fn publish(&self, post: &Post) -> Result<()> {
-        let owners = match self.mistake {
+    fn publish(&self, post: &Post) -> Result<u64> {
+        let owners: Vec<u64> = match self.mistake {
             Mistake::WrongDirection => self.right.follows(post.author)?.into_keys().collect(),
             Mistake::NoOutbox => self.followers(post.author)?,
             _ => return Ok(self.right.publish(post)?),
         };
         self.write_post(post)?;
-        owners.into_iter().try_for_each(|owner| self.push(owner, post))
+        owners.iter().try_for_each(|owner| self.push(*owner, post))?;
+        Ok(owners.len() as u64)
     }
 
     fn delete(&self, post: &Post) -> Result<()> {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use halite::{BlockingCluster, FamilyDescriptor, TableDescriptor, TableName};
 use halite_recipes::{
-    BenchConfig, DyingCluster, Load, Recipe, Site, explain, find_recipe, generate, init, load_of,
-    recipes, reset, run_bench, stored_bytes,
+    BenchConfig, DyingCluster, Load, OperationReport, Recipe, Site, explain, find_recipe, generate,
+    init, load_of, recipes, reset, run_bench, stored_bytes,
 };
 
 use crate::backends;
@@ -49,13 +49,26 @@ fn every_recipe_runs_all_steps() {
             assert!(plans.contains(&format!("{}: {}", query.name, query.question)), "{plans}");
         }
 
-        let config = BenchConfig { rate: 2_000, duration: Duration::from_millis(300), threads: 4 };
+        let config = BenchConfig {
+            rate: 2_000,
+            duration: Duration::from_millis(300),
+            threads: 4,
+            writes: None,
+        };
         let report = run_bench(recipe, &*application, &site, config).unwrap();
         assert_eq!((report.succeeded(), report.errors()), (600, 0));
         let text = printed(|out| report.write(out));
         let is_named = |name: &&str| text.contains(*name);
         assert!(recipe.about().operations.iter().all(is_named), "{text}");
         assert!(stored_bytes(&site).unwrap() > LOAD.items);
+
+        let reads = BenchConfig { writes: Some(0), ..config };
+        let reads = run_bench(recipe, &*application, &site, reads).unwrap().operations();
+        let writes = BenchConfig { writes: Some(100), ..config };
+        let writes = run_bench(recipe, &*application, &site, writes).unwrap().operations();
+        assert!(!reads.is_empty() && !writes.is_empty(), "{reads:?} {writes:?}");
+        let is_both = |one: &&OperationReport| writes.iter().any(|other| other.name == one.name);
+        assert_eq!(reads.iter().find(is_both), None);
     }
 }
 

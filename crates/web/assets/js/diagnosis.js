@@ -2,6 +2,7 @@
 
 import { h, svg } from './dom.js';
 import { factor, percent } from './format.js';
+import { keyView } from './keys.js';
 import { SHAPE_NAMES, SPLITS } from './picture.js';
 import { tableHref } from './place.js';
 import { button, chip, copy, dialog, linkButton } from './widgets.js';
@@ -117,6 +118,19 @@ const EVIDENCE = {
   last_percent_share: 'Load in the newest 1 % of keys',
 };
 
+/** Region with the most requests. @param {NonNullable<Finding['region']>} region */
+const busiest = region =>
+  h(
+    'p',
+    { title: region.encoded_name },
+    'Busiest region: from ',
+    keyView(region.start_key, { none: 'the first row' }),
+    ' to ',
+    keyView(region.end_key, { none: 'the last row' }),
+    region.server ? ` on ${region.server.split(',').slice(0, 2).join(':')}` : '',
+    `, ${percent(region.share)} of the requests`,
+  );
+
 /** @param {Finding} finding */
 export function showFix(finding) {
   const fix = finding.fix;
@@ -125,6 +139,7 @@ export function showFix(finding) {
     `${shapeName(finding.shape)}: ${finding.table}`,
     [
       h('p', null, finding.text),
+      finding.region && busiest(finding.region),
       evidence.length > 0 &&
         h(
           'dl',

@@ -15,12 +15,12 @@
     '': 'overview activity ramp',
     tables: 'tables grid ramp',
     activity: 'activity',
-    regions: 'regions region grid keys ramp',
-    heat: 'heatpage heatview heatdata heatcell heatlegend keys ramp',
-    'hot-keys': 'hotkeys grid keys',
-    rows: 'rows grid keys',
-    'what-if': 'whatif heatview heatdata keys ramp',
-    schema: 'schema keys',
+    regions: 'regions region grid ramp',
+    heat: 'heatpage heatview heatdata heatcell heatlegend ramp',
+    'hot-keys': 'hotkeys grid',
+    rows: 'rows grid',
+    'what-if': 'whatif heatview heatdata ramp',
+    schema: 'schema',
   };
   const [, first = '', , page = 'regions'] = location.pathname.split('/');
   // The version in this script's own address: under any other one the page would load them again.

@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use axum::response::Response;
 use halite_heat::{Finding, Shape};
 use halite_types::schema::SYSTEM_NAMESPACE;
-use halite_types::{TableDescriptor, block_on};
+use halite_types::{RegionLoad, TableDescriptor, block_on};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::tables::status_of;
 use crate::call::Call;
 use crate::gate::{Deadline, Weight};
 use crate::key_view::{DeclaredKey, Key, KeyStyle};
 use crate::problem::{Answered, Problem};
-use crate::statistics::round;
+use crate::statistics::{float, round, share};
 
 /// Time that is examined, in milliseconds: frequent rows and sampled keys are kept for it.
 const SPAN_MS: i64 = 600_000;
@@ -43,12 +44,26 @@ pub(crate) struct FindingView {
     evidence: BTreeMap<&'static str, f64>,
     /// Key or prefix that it is about.
     key: Option<Key>,
+    /// Region with the most requests, if the finding is a warning.
+    region: Option<BusiestRegion>,
     since: Option<i64>,
     /// `helps`, `will_not_help` or `not_needed`.
     split: &'static str,
     why: &'static str,
     fix: Option<Fix>,
     p99_cost_ms: Option<f64>,
+}
+
+/// Region of a table with the most requests.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct BusiestRegion {
+    encoded_name: String,
+    start_key: Key,
+    end_key: Key,
+    /// `host,port,startcode`.
+    server: Option<String>,
+    /// Part of the table's requests: of those per second, or of all if these are not known yet.
+    share: f64,
 }
 
 /// Fix of a finding.
@@ -133,7 +148,34 @@ fn finding(call: &Call, table: &TableDescriptor) -> Answered<FindingView> {
     if !call.site.config.shows_rows {
         view.key = None;
     }
+    if matches!(view.severity, "bad" | "warn") {
+        view.region = busiest_region(call, table, &style)?;
+    }
     Ok(view)
+}
+
+/// Returns the region of a table with the most requests; `None` if there were none.
+fn busiest_region(
+    call: &Call,
+    table: &TableDescriptor,
+    style: &KeyStyle,
+) -> Answered<Option<BusiestRegion>> {
+    let status = status_of(&call.site, &call.params)?;
+    let (loads, rates) = status.of_table(table.name());
+    let per_second: Option<Vec<f64>> = rates.iter().map(|rates| rates.sum()).collect();
+    let known = per_second.filter(|rates| rates.iter().any(|rate| *rate > 0.0));
+    let of_load = |load: &RegionLoad| float(load.read_requests + load.write_requests);
+    let requests = known.unwrap_or_else(|| loads.iter().map(of_load).collect());
+    let busiest = loads.iter().zip(&requests).max_by(|(_, a), (_, b)| a.total_cmp(b));
+    Ok(busiest.and_then(|(RegionLoad { region, .. }, most)| {
+        Some(BusiestRegion {
+            encoded_name: region.encoded_name.clone(),
+            start_key: style.boundary(&region.start),
+            end_key: style.boundary(&region.end),
+            server: call.site.extension().server_of(region),
+            share: share(*most, requests.iter().sum())?,
+        })
+    }))
 }
 
 /// Returns `ok`, `info`, `warn` or `bad`.
@@ -166,6 +208,7 @@ fn view(
         doubts: found.doubts.clone(),
         evidence: found.evidence.iter().map(|(name, value)| (*name, round(*value))).collect(),
         key: found.key.as_ref().map(|key| style.boundary(key)),
+        region: None,
         since: None,
         split: match found.split_helps() {
             Some(true) => "helps",

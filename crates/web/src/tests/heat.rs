@@ -7,7 +7,7 @@ use halite_heat::{
     BASE_MS, Column, Finding, HeatMap, HeatQuery, History, HotRow, Load, PrefixLevel, Region,
     SampledKey, Shape, WeightedKey,
 };
-use halite_types::{RegionInfo, Result, TableName};
+use halite_types::{Put, RegionInfo, Result, TableName};
 
 use super::{Answer, TOKEN, Web};
 use crate::{Extension, Token, WebConfig, WebSources, router};
@@ -236,6 +236,10 @@ async fn rows_are_hidden_where_their_reading_is_off() {
 #[tokio::test]
 async fn diagnosis_says_what_helps() {
     let web = web(|_| ());
+    let table = web.store().table("t").unwrap();
+    for row in ["a", "n0", "n1", "n2"] {
+        table.put(Put::new(row).add("f", "q", "v")).unwrap();
+    }
     for path in ["/api/tables/t/diagnosis", "/api/diagnosis"] {
         let answer = web.get(path).await.json();
         let finding = &answer["findings"][0];
@@ -246,6 +250,13 @@ async fn diagnosis_says_what_helps() {
         assert_eq!(finding["doubts"][0], "doubt");
         assert_eq!(finding["fix"]["kind"], "advice");
         assert!(finding["text"].as_str().unwrap().contains("50 %"));
+        // K37: the region with most of the load, its share and its server.
+        let region = &finding["region"];
+        assert_eq!(
+            (&region["start_key"]["hex"], &region["end_key"]["hex"]),
+            (&"6d".into(), &"".into())
+        );
+        assert_eq!((&region["share"], &region["server"]), (&0.75.into(), &"host,16020,1".into()));
     }
 }
 
