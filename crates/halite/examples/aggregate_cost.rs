@@ -57,9 +57,7 @@ fn main() -> Result<()> {
     let calls: [Call<'_>; 5] = [
         ("scan of the first cells", &|| read(first())),
         ("count in the regions", &|| add_up(first(), &[], None)),
-        ("count in the regions, of keys that are declared", &|| {
-            add_up(first(), &[], keys.clone())
-        }),
+        ("count in the regions, of keys that are declared", &|| add_up(first(), &[], keys.clone())),
         ("scan of a column", &|| read(column())),
         ("sum of the column in the regions", &|| {
             add_up(column(), std::slice::from_ref(&number), keys.clone())

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use halite_engine::{Engine, TableScanner};
 use halite_types::{
-    Admin, Aggregates, Aggregation, Attributes, BoxFuture, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind,
-    Condition, Error, ErrorKind, Get, OpResult, ReadTier, RegionInfo, Result, Row, RowOp,
-    RowSource, RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName,
+    Admin, Aggregates, Aggregation, Attributes, BoxFuture, BulkLoad, Bytes, Cluster, ClusterStatus,
+    CompactionKind, Condition, Error, ErrorKind, Get, OpResult, ReadTier, RegionInfo, Result, Row,
+    RowOp, RowSource, RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName,
 };
 
 use crate::store::StoreHandle;

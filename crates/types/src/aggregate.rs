@@ -240,13 +240,8 @@ mod tests {
             min: Some(i64::MIN),
             max: Some(i64::MAX),
         };
-        let small = ColumnAggregates {
-            values: 2,
-            other_bytes: 1,
-            sum: 254,
-            min: Some(-2),
-            max: Some(256),
-        };
+        let small =
+            ColumnAggregates { values: 2, other_bytes: 1, sum: 254, min: Some(-2), max: Some(256) };
         let text = ColumnAggregates { values: 1, other_bytes: 1, ..ColumnAggregates::default() };
         let bytes = ColumnAggregates { values: 1, ..ColumnAggregates::default() };
         assert_eq!(one.columns, [numbers, small, text, bytes]);

@@ -15,8 +15,8 @@ mod single;
 use std::sync::Arc;
 
 use halite_types::{
-    Aggregates, Aggregation, BoxFuture, Get, OpResult, RegionInfo, Result, Row, RowOp, RowStream, Scan, Table,
-    TableDescriptor, TableName,
+    Aggregates, Aggregation, BoxFuture, Get, OpResult, RegionInfo, Result, Row, RowOp, RowStream,
+    Scan, Table, TableDescriptor, TableName,
 };
 use halite_wire::convert::meta::{self, RegionRow};
 use halite_wire::convert::region;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use halite_types::rng::SeededRng;
+use halite_types::rng::SplitMix64;
 use halite_types::{
     AggregatedColumn, Aggregates, Aggregation, Bytes, CellValues, CountedKeys, Delete, Error,
     ErrorKind, Filter, Put, Result, RowCheck, RowOp, Scan, ScanMeter, Table, TimeRange,
@@ -34,7 +34,7 @@ fn letters(count: usize) -> Option<CountedKeys> {
     Some(CountedKeys { declaration, check: Arc::new(Letters(count)) })
 }
 
-fn below(rng: &mut SeededRng, most: usize) -> usize {
+fn below(rng: &mut SplitMix64, most: usize) -> usize {
     usize::try_from(rng.next_u64() % most as u64).unwrap()
 }
 
@@ -59,9 +59,9 @@ async fn by_rows(table: &dyn Table, aggregation: &Aggregation) -> Result<Aggrega
 }
 
 /// Writes and deletes cells of random rows, some of them no numbers.
-fn fill(server: &Server, rng: &mut SeededRng, operations: usize) {
+fn fill(server: &Server, rng: &mut SplitMix64, operations: usize) {
     let table = server.engine.table(&name()).unwrap();
-    let op = |rng: &mut SeededRng| -> RowOp {
+    let op = |rng: &mut SplitMix64| -> RowOp {
         let row = spread(below(rng, 400));
         match below(rng, 10) {
             0 => Delete::new(row).into(),
@@ -110,7 +110,7 @@ fn questions() -> Vec<Aggregation> {
 fn regions_add_up_what_scans_return() {
     for seed in 0..6 {
         let server = Server::start();
-        let mut rng = SeededRng::new(seed);
+        let mut rng = SplitMix64::new(seed);
         fill(&server, &mut rng, 1500);
         let table = server.table();
         for (at, question) in questions().into_iter().enumerate() {
@@ -173,12 +173,29 @@ fn meter_counts_what_regions_examine_and_ends_them() {
 }
 
 #[test]
+fn long_regions_are_added_up_in_steps() {
+    let server = Server::start();
+    server.fill((0..60_000).map(|number| format!("a{number:06}")));
+    let table = server.table();
+    // Each row takes long, so that a step ends before the region.
+    let slow = vec!["RowFilter(=, 'regexstring:(a|b|c)+x?[0-9]*[0-9]$')"; 50].join(" AND ");
+    let scan = Scan::all().filter(Filter::parse_bytes(slow.as_bytes()).unwrap());
+    let aggregation = Aggregation { scan, ..all() };
+    let rows = server.run(table.aggregate(aggregation.clone())).unwrap().unwrap().rows;
+    assert_eq!(rows, 60_000);
+    let meter = Arc::new(ScanMeter::new(1));
+    let scan = aggregation.scan.clone().meter(Arc::clone(&meter));
+    let ended = server.run(table.aggregate(Aggregation { scan, ..aggregation }));
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::InvalidRequest);
+    assert!((2..60_000).contains(&meter.examined()), "{} rows in a step", meter.examined());
+}
+
+#[test]
 fn aggregations_that_need_an_order_are_refused() {
     let server = Server::start();
     let table = server.table();
     let kind = |scan| {
-        let refused: Result<_, Error> =
-            server.run(table.aggregate(Aggregation { scan, ..all() }));
+        let refused: Result<_, Error> = server.run(table.aggregate(Aggregation { scan, ..all() }));
         refused.unwrap_err().kind()
     };
     for scan in [Scan::all().reverse(true), Scan::all().limit(1), Scan::all().batch(1)] {
@@ -190,7 +207,10 @@ fn aggregations_that_need_an_order_are_refused() {
 #[test]
 fn cluster_without_the_endpoint_is_asked_once() {
     let fake = Fake::start(|call| {
-        assert!(matches!(call.method, Method::ClientExecService | Method::MasterGetTableDescriptors));
+        assert!(matches!(
+            call.method,
+            Method::ClientExecService | Method::MasterGetTableDescriptors
+        ));
         let kind = ExceptionKind::UnknownProtocol;
         let text = "No registered coprocessor service found for AggregateService in region t,,7.";
         Reply::Exception(Exception::new(kind, text))

@@ -28,8 +28,7 @@ pub(super) fn exec(context: &Arc<Context>, call: &Arc<Call>) -> Result<CallStep,
     let request: pb::CoprocessorServiceRequest = call.message()?;
     let target = region::find(context, &call.peer, &request.region)?;
     if region_aggregates::is_called(&request.call) {
-        let begun =
-            region_aggregates::begin(context, &call.peer, &target, &request.call.request)?;
+        let begun = region_aggregates::begin(context, &call.peer, &target, &request.call.request)?;
         let class = region_aggregates::RESPONSE;
         return Ok(begun.run(move |bytes| answer(request.region, named(class, bytes))));
     }

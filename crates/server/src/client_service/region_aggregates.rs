@@ -68,11 +68,8 @@ pub(super) fn begin(
     let keys = keys.map_err(|error| refused(&error))?.map(|schema| {
         Arc::new(schema).counted_keys().ok_or_else(|| refused(&"they have a dictionary"))
     });
-    let aggregation = Aggregation {
-        scan: request.query.scan,
-        columns: request.columns,
-        keys: keys.transpose()?,
-    };
+    let aggregation =
+        Aggregation { scan: request.query.scan, columns: request.columns, keys: keys.transpose()? };
     aggregation.check()?;
     let at = request.query.mvcc_read_point.map_or(ReadAt::Committed, ReadAt::Point);
     let (region, peer) = (Arc::clone(region), peer.clone());

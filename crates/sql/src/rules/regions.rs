@@ -37,7 +37,8 @@ impl PhysicalOptimizerRule for AggregatesInRegions {
         let changed = plan.transform_up(|node| {
             let any: &dyn Any = node.as_ref();
             let aggregate = any.downcast_ref::<AggregateExec>();
-            let computed = aggregate.and_then(|one| Some((computed(one)?, Arc::clone(one.input()))));
+            let computed =
+                aggregate.and_then(|one| Some((computed(one)?, Arc::clone(one.input()))));
             Ok(match computed {
                 Some((computed, scan)) => {
                     Transformed::yes(Arc::new(AggregatedExec::new(node, scan, computed)))
@@ -84,12 +85,12 @@ fn computed(aggregate: &AggregateExec) -> Option<RegionAggregates> {
     if !fits || !spec.columns.iter().all(is_added_up) {
         return None;
     }
-    let keys = match spec.target.shape.is_declared {
-        true => Some(spec.plan.schema().counted_keys()?),
-        false => None,
-    };
+    let keys =
+        if spec.target.shape.is_declared { Some(spec.plan.schema().counted_keys()?) } else { None };
     let shown: Vec<&str> = aggregate.aggr_expr().iter().map(|one| one.name()).collect();
-    Some(RegionAggregates { states, columns, counters, keys, shown: shown.join(", ") })
+    // So DataFusion calls count(*).
+    let shown = shown.join(", ").replace("count(Int64(1))", "count(*)");
+    Some(RegionAggregates { states, columns, counters, keys, shown })
 }
 
 /// Returns `true` if a state is one of this type.

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use halite::{Bytes, Delete, Put};
+use halite::{Bytes, Delete, FamilyDescriptor, Put, TableDescriptor};
 use halite_sql::{SqlContext, SqlState};
 
 use crate::interposed::{Hook, session};
@@ -213,6 +213,35 @@ fn expired_and_older_versions_do_not_count() {
     let old = Put::new("old").add_at(store.family("u"), "v", 10, 5_i64.to_be_bytes());
     store.store.table("u").expect("a table").put(old).expect("a put");
     assert_eq!(store.rows("SELECT count(*), sum(v), max(v) FROM u"), ["1|2|2"]);
+}
+
+#[test]
+fn rows_without_a_declared_key_are_counted_in_their_regions() {
+    const ENDPOINT: &str = "|org.apache.hadoop.hbase.coprocessor.AggregateImplementation|1001|";
+    let store = TestStore::new();
+    let by_rows = session(&store, Nothing);
+    for (name, endpoint) in [("plain", None), ("listed", Some(ENDPOINT))] {
+        let table = TableDescriptor::new(name.parse().expect("a name"));
+        let table = table.family(FamilyDescriptor::new("f"));
+        let table = endpoint.into_iter().fold(table, |table, it| table.set("coprocessor$1", it));
+        store.store.create_table(table, &[Bytes::from("m")]).expect("a table");
+        let rows = store.store.table(name).expect("a table");
+        for number in 0..30_u8 {
+            let row = [b'a' + number % 26, number];
+            rows.put(Put::new(row.to_vec()).add("f", "a", "1").add("f", "b", "2")).expect("a put");
+        }
+        rows.delete(Delete::new(&b"c\x02"[..])).expect("a delete");
+        for condition in ["", " WHERE _row > 'c'", " WHERE _row >= 'b' AND _row < 'n'"] {
+            let text = format!("SELECT count(*) FROM {name}{condition}");
+            assert!(is_in_regions(&store, &text), "{text}");
+            assert_eq!(
+                answer(&store, &store.sql, &text),
+                answer(&store, &by_rows, &text),
+                "{text}"
+            );
+        }
+        assert_eq!(store.rows(&format!("SELECT count(*) FROM {name}")), ["29"]);
+    }
 }
 
 #[test]

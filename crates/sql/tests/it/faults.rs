@@ -180,9 +180,9 @@ fn faults_of_the_cluster_have_their_states_and_words() {
             let session = session(&store, Down(Error::new(kind, words)));
             session.change(|settings| settings.set("halite.direct", direct)).expect("a setting");
             for text in texts {
-                let error = store.runtime.block_on(async {
-                    session.run(text).await?.batches().await.map(drop)
-                });
+                let error = store
+                    .runtime
+                    .block_on(async { session.run(text).await?.batches().await.map(drop) });
                 let error = error.expect_err(text);
                 assert_eq!(error.state, state, "{text}, direct {direct}: {error}");
                 assert!(error.message.contains(words), "{text}: {error}");
@@ -198,8 +198,10 @@ fn faults_of_the_cluster_have_their_states_and_words() {
     check(ErrorKind::Busy, busy, &all, SqlState::Busy);
     let old = "no check-and-mutate by a filter";
     check(ErrorKind::Unsupported, old, &conditional, SqlState::NotSupported);
-    assert_eq!([SqlState::ConnectionFailure, SqlState::Busy, SqlState::OutcomeUnknown].map(
-        |state| state.code()
-    ), ["08006", "53400", "40003"]);
+    assert_eq!(
+        [SqlState::ConnectionFailure, SqlState::Busy, SqlState::OutcomeUnknown]
+            .map(|state| state.code()),
+        ["08006", "53400", "40003"]
+    );
     assert_eq!(store.rows("SELECT k, v, n FROM t"), ["a|1|0"]);
 }

@@ -277,8 +277,12 @@ mod tests {
         let request = request_to_proto(&aggregation, &query).unwrap();
         let read = request_from_proto(&request).unwrap();
         assert_eq!((&read.columns, read.keys.as_deref()), (&columns, Some("ROW KEY (a STRING)")));
-        assert_eq!((read.query.mvcc_read_point, &read.query.scan.range), (Some(7), &query.scan.range));
-        let of_column = |sum, min, max| ColumnAggregates { values: 3, other_bytes: 1, sum, min, max };
+        assert_eq!(
+            (read.query.mvcc_read_point, &read.query.scan.range),
+            (Some(7), &query.scan.range)
+        );
+        let of_column =
+            |sum, min, max| ColumnAggregates { values: 3, other_bytes: 1, sum, min, max };
         let answer = RegionAggregates {
             aggregates: Aggregates {
                 rows: 5,
