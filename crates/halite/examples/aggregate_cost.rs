@@ -83,6 +83,7 @@ fn fill(store: &Store, rows: u64) -> Result<()> {
     let splits: Vec<Bytes> =
         (1..4).map(|part| Bytes::from((rows / 4 * part).to_be_bytes().to_vec())).collect();
     let table = TableDescriptor::new("t".parse()?).family(FamilyDescriptor::new("f"));
+    let splits: Vec<&[u8]> = splits.iter().map(|key| &key[..]).collect();
     store.create_table(table, &splits)?;
     let table = store.table("t")?;
     let ids: Vec<u64> = (0..rows).collect();

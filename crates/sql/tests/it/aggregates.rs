@@ -224,7 +224,7 @@ fn rows_without_a_declared_key_are_counted_in_their_regions() {
         let table = TableDescriptor::new(name.parse().expect("a name"));
         let table = table.family(FamilyDescriptor::new("f"));
         let table = endpoint.into_iter().fold(table, |table, it| table.set("coprocessor$1", it));
-        store.store.create_table(table, &[Bytes::from("m")]).expect("a table");
+        store.store.create_table(table, &[b"m"]).expect("a table");
         let rows = store.store.table(name).expect("a table");
         for number in 0..30_u8 {
             let row = [b'a' + number % 26, number];
