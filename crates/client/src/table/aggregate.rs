@@ -1,6 +1,6 @@
 //! Aggregates of the rows of a scan, by the endpoints of their regions, one after the other.
 //!
-//! Halite's regions add up what is asked for, a part of a region per call. HBase's count rows where
+//! Halite's regions add up what is requested, a part of a region per call. HBase's count rows where
 //! a table has HBase's `AggregateImplementation`, a region per call. A part that is answered is
 //! added and left behind at once: a failure repeats the part that was not answered, in whatever
 //! region it is by then, so no row counts twice.

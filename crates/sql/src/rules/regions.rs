@@ -160,7 +160,7 @@ impl Columns<'_> {
     }
 }
 
-/// Returns the values of the cells of a type; `None` if more than their bytes has to be looked at.
+/// Returns the values of the cells of a type; `None` if more than their bytes has to be checked.
 fn values_of(ty: FieldType) -> Option<CellValues> {
     Some(match ty {
         FieldType::I8 => CellValues::Signed(1),

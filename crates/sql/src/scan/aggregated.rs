@@ -25,8 +25,8 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Par
 use futures::{StreamExt as _, TryStreamExt as _};
 use halite_rowkey::UndecodableRows;
 use halite_types::{
-    AggregatedColumn, Aggregates, Aggregation, ColumnAggregates, CountedKeys, RowRange, Scan,
-    ScanMeter,
+    AggregatedColumn, Aggregates, Aggregation, ColumnAggregates, CountedKeys, Filter, RowRange,
+    Scan, ScanMeter,
 };
 
 use super::exec::{ScanExec, ScanFigures, as_scan, micros};
@@ -249,7 +249,7 @@ impl Run {
     async fn aggregates(&self) -> crate::Result<Option<Aggregates>> {
         let (spec, computed) = (&self.spec, &self.computed);
         let of = |range| Aggregation {
-            scan: Scan { range, meter: Some(Arc::clone(&self.meter.0)), ..spec.template.clone() },
+            scan: Scan { range, meter: Some(Arc::clone(&self.meter.0)), ..counted(&spec.template) },
             columns: computed.columns.clone(),
             keys: computed.keys.clone(),
         };
@@ -300,6 +300,17 @@ impl Run {
         figures.bad.fetch_add(bad, Ordering::Relaxed);
         figures.end_part(self.parts, self.spec.target.table.name(), &self.statement);
     }
+}
+
+/// Returns a scan of the same rows. Values that are not sent need not be left out.
+fn counted(scan: &Scan) -> Scan {
+    let mut scan = scan.clone();
+    if let Some(Filter::All(filters)) = &mut scan.selection.filter
+        && let [Filter::FirstKeyOnly, Filter::KeyOnly(_)] = filters.as_slice()
+    {
+        scan.selection.filter = Some(Filter::FirstKeyOnly);
+    }
+    scan
 }
 
 impl RegionAggregates {
