@@ -70,6 +70,22 @@ impl RpcError {
         self
     }
 
+    /// Returns the failure of a call with a condition by filter. HBase before 2.4 knows no such
+    /// condition, and cannot read the message; no attempt would do better.
+    pub(crate) fn of_filter_condition(self) -> Self {
+        const CLASS: &str = "UninitializedMessageException";
+        const TEXT: &str = "missing required fields";
+        let RpcErrorKind::Exception(exception) = &self.kind else { return self };
+        if !exception.class().ends_with(CLASS) && !exception.message().contains(TEXT) {
+            return self;
+        }
+        let text = format!(
+            "the cluster has no check-and-mutate by a filter, as HBase before 2.4: leave out \
+             conditions on several columns, or update it ({exception})"
+        );
+        Self { kind: RpcErrorKind::Final(Error::new(ErrorKind::Unsupported, text)), ..self }
+    }
+
     /// Returns `true` if the server itself returned it, so the outcome of the call is known.
     pub(crate) fn is_server_response(&self) -> bool {
         matches!(self.kind, RpcErrorKind::Exception(_))

@@ -1,5 +1,7 @@
 //! State shared by all parts of one client.
 
+use std::sync::atomic::AtomicBool;
+
 use halite_types::Result;
 
 use crate::config::Config;
@@ -21,6 +23,8 @@ pub(crate) struct ClientInner {
     pub(crate) master: crate::admin::ActiveMaster,
     pub(crate) lease_renewer: LeaseRenewer,
     pub(crate) runtime: Runtime,
+    /// The regions of the cluster have not Halite's endpoint of aggregates.
+    pub(crate) lacks_aggregates: AtomicBool,
 }
 
 impl ClientInner {
@@ -36,6 +40,7 @@ impl ClientInner {
             master: crate::admin::ActiveMaster::default(),
             lease_renewer: LeaseRenewer::default(),
             runtime,
+            lacks_aggregates: AtomicBool::new(false),
         })
     }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use halite_engine::{Engine, TableScanner};
 use halite_types::{
-    Admin, Attributes, BoxFuture, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind,
-    Condition, Error, ErrorKind, Get, OpResult, ReadTier, RegionInfo, Result, Row, RowOp,
-    RowSource, RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName,
+    Admin, Aggregates, Aggregation, Attributes, BoxFuture, BulkLoad, Bytes, Cluster, ClusterStatus,
+    CompactionKind, Condition, Error, ErrorKind, Get, OpResult, ReadTier, RegionInfo, Result, Row,
+    RowOp, RowSource, RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName,
 };
 
 use crate::store::StoreHandle;
@@ -119,6 +119,25 @@ impl Table for TaskTable {
             handle: Arc::clone(&self.handle),
             state,
             cells_at_once: INITIAL_CELLS_AT_ONCE,
+        })
+    }
+
+    fn aggregate(&self, aggregation: Aggregation) -> BoxFuture<'_, Result<Option<Aggregates>>> {
+        Box::pin(async move {
+            let mut scanner = self.handle.engine.table(&self.name)?.scan_of(&aggregation)?;
+            let (mut sum, aggregation) = (aggregation.of_nothing(), Arc::new(aggregation));
+            loop {
+                let of = Arc::clone(&aggregation);
+                let step = self.handle.pool.run(move || {
+                    let is_over = scanner.aggregate(&of, &mut sum)?;
+                    Ok((scanner, sum, is_over))
+                });
+                let is_over;
+                (scanner, sum, is_over) = step.await?;
+                if is_over {
+                    return Ok(Some(sum));
+                }
+            }
         })
     }
 }
@@ -254,6 +273,15 @@ impl Table for CallerTable {
     fn scan(&self, scan: Scan) -> RowStream {
         let scanner = self.current().map(|table| table.scan(scan, ReadTier::Disk)).map_err(Some);
         RowStream::new(CallerRows { scanner, _handle: Arc::clone(&self.handle) })
+    }
+
+    fn aggregate(&self, aggregation: Aggregation) -> BoxFuture<'_, Result<Option<Aggregates>>> {
+        let add_up = |table: Arc<halite_engine::Table>| {
+            let (mut scanner, mut sum) = (table.scan_of(&aggregation)?, aggregation.of_nothing());
+            while !scanner.aggregate(&aggregation, &mut sum)? {}
+            Ok(Some(sum))
+        };
+        ready(self.current().and_then(add_up))
     }
 }
 

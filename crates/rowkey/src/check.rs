@@ -1,7 +1,11 @@
-//! Whether bytes are a key of a schema: they are decoded, encoded again and compared.
+//! Whether bytes are a key of a schema: they are decoded, encoded again and compared. For
+//! aggregates it is enough that they are decoded, as by a scan.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use halite_types::{CountedKeys, Error, RowCheck};
 
 use crate::codec::{KeyBuf, KeyResolver};
 use crate::dictionary::Dictionary;
@@ -9,7 +13,27 @@ use crate::error::{KeyError, KeyErrorKind};
 use crate::schema::{FieldId, HashFunction, KeySchema, SegmentKind};
 use crate::value::Value;
 
+/// Check that rows can be decoded as keys of a schema without dictionaries.
+#[derive(Debug)]
+struct Decodable(Arc<KeySchema>);
+
+impl RowCheck for Decodable {
+    fn check(&self, row: &[u8]) -> halite_types::Result<()> {
+        self.0.decode(row).map(drop).map_err(Error::from)
+    }
+}
+
 impl KeySchema {
+    /// Returns the rows that are keys of this schema as those that count for an aggregation.
+    /// `None` for schemas with dictionaries, whose keys are decoded with their tables.
+    pub fn counted_keys(self: &Arc<Self>) -> Option<CountedKeys> {
+        if Dictionary::is_needed(self) {
+            return None;
+        }
+        let check = Arc::new(Decodable(Arc::clone(self)));
+        Some(CountedKeys { declaration: self.to_text(), check })
+    }
+
     /// Checks that bytes are a key of this schema: they can be decoded, and the decoded values
     /// encode to the same bytes. Dictionary ids and generated salts are taken from the key
     /// unchanged.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod aggregate;
 pub mod bulk_load;
 pub mod calendar;
 pub mod cell;
@@ -32,6 +33,9 @@ pub mod status;
 pub mod suggest;
 pub mod table;
 
+pub use aggregate::{
+    AggregatedColumn, Aggregates, Aggregation, CellValues, ColumnAggregates, CountedKeys,
+};
 pub use bulk_load::BulkLoad;
 pub use bytes::Bytes;
 pub use cell::{CellRef, CellType, Cells, CellsBuilder, LATEST_TIMESTAMP};

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use bytes::Bytes;
 
+use crate::aggregate::{Aggregates, Aggregation};
 use crate::bulk_load::BulkLoad;
 use crate::error::{Error, ErrorKind, Result};
 use crate::op::{OpResult, RowOp};
@@ -46,7 +47,7 @@ pub trait Cluster: Send + Sync {
     }
 }
 
-/// Table: six methods for data.
+/// Table: seven methods for data.
 pub trait Table: Send + Sync {
     /// Returns its name.
     fn name(&self) -> &TableName;
@@ -91,6 +92,16 @@ pub trait Table: Send + Sync {
     /// Reads a range of rows. The scan starts with the request for the first row; dropping the
     /// stream ends it.
     fn scan(&self, scan: Scan) -> RowStream;
+
+    /// Adds up the rows of a scan where they lie, without returning them; `None` if the store
+    /// cannot, and the rows have to be read. A region is read as of one moment, as by a scan.
+    /// Dropping the future ends it, within some ten thousand rows.
+    ///
+    /// # Errors
+    /// As a scan: those of its regions, and of its meter.
+    fn aggregate(&self, _aggregation: Aggregation) -> BoxFuture<'_, Result<Option<Aggregates>>> {
+        Box::pin(async { Ok(None) })
+    }
 }
 
 /// Convenience methods for every [`Table`], including `dyn Table`.

@@ -85,6 +85,16 @@ impl Action {
         }
     }
 
+    /// Returns `true` for an action with a condition by filter.
+    pub(super) fn has_filter(&self) -> bool {
+        match &self.body {
+            Body::Get(_) => false,
+            Body::Mutation { condition, .. } | Body::Group { condition, .. } => {
+                condition.as_ref().is_some_and(|condition| condition.filter.is_some())
+            }
+        }
+    }
+
     /// Returns the bytes of its cells.
     pub(super) fn bytes(&self) -> usize {
         match &self.body {

@@ -179,7 +179,10 @@ impl<'a> Batch<'a> {
         let concerned = sent.locations();
         let (outcomes, noted) = match sent.receive().await {
             Ok(answered) => answered,
-            Err(failure) => {
+            Err(mut failure) => {
+                if self.actions.iter().any(Action::has_filter) {
+                    failure = failure.of_filter_condition();
+                }
                 let mut reported = failure.clone();
                 concerned
                     .iter()

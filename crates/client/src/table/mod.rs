@@ -3,9 +3,11 @@
 //! ```text
 //! action.rs   operations on one row, as messages         single.rs   one action: a separate call
 //! multi.rs    many actions in one call, its response     batch.rs    many actions: grouping and retries
+//! aggregate.rs    aggregates, by the endpoints of regions
 //! ```
 
 mod action;
+mod aggregate;
 mod batch;
 mod multi;
 mod single;
@@ -13,8 +15,8 @@ mod single;
 use std::sync::Arc;
 
 use halite_types::{
-    BoxFuture, Get, OpResult, RegionInfo, Result, Row, RowOp, RowStream, Scan, Table,
-    TableDescriptor, TableName,
+    Aggregates, Aggregation, BoxFuture, Get, OpResult, RegionInfo, Result, Row, RowOp, RowStream,
+    Scan, Table, TableDescriptor, TableName,
 };
 use halite_wire::convert::meta::{self, RegionRow};
 use halite_wire::convert::region;
@@ -128,5 +130,9 @@ impl Table for RemoteTable {
 
     fn scan(&self, scan: Scan) -> RowStream {
         scanner::scan(&self.shared, &self.locations, scan)
+    }
+
+    fn aggregate(&self, aggregation: Aggregation) -> BoxFuture<'_, Result<Option<Aggregates>>> {
+        self.shared.runtime.run(aggregate::aggregate(self, aggregation))
     }
 }

@@ -61,7 +61,9 @@ impl Retryable for SingleAction<'_> {
         let location =
             locate(self.shared, self.locations, LocateType::Containing(&self.action.row), deadline)
                 .await?;
+        let has_filter = self.action.has_filter();
         self.call(&location, deadline.call()).await.map_err(|failure| {
+            let failure = if has_filter { failure.of_filter_condition() } else { failure };
             self.shared.meta_cache.record_failure(
                 &failure,
                 self.locations,

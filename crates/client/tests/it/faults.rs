@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use halite_client::{Config, RegistryKind, connect, connect_with};
 use halite_types::{
-    Cluster, Error, ErrorKind, Get, Increment, Put, Result, RowStream, Scan, TableExt,
+    CheckAndMutate, Cluster, Condition, Error, ErrorKind, Get, Increment, Put, Result, RowOp,
+    RowStream, Scan, TableExt,
 };
 use halite_wire::convert::schema::table_name_to_proto;
 use halite_wire::exception::{Exception, ExceptionKind, MovedTo};
@@ -239,6 +240,34 @@ fn final_errors_are_reported_immediately() {
     let fake = Fake::start(|_| exception(ExceptionKind::NoSuchColumnFamily));
     assert_eq!(get(&fake, |_| ()).unwrap_err().kind(), ErrorKind::NoSuchFamily);
     assert_eq!(fake.count(Method::ClientGet), 1);
+}
+
+#[test]
+fn hbase_without_conditions_by_filter_is_named_at_once() {
+    // HBase 2.3 requires fields of a condition that one by filter has not.
+    let fake = Fake::start(|_| {
+        let class = "org.apache.hbase.thirdparty.com.google.protobuf.UninitializedMessageException";
+        let text = "127.0.0.1:16020 is unable to read call parameter from client 127.0.0.1; \
+                    Message missing required fields: condition.family, condition.qualifier";
+        Reply::Exception(Exception::from_response(&pb::ExceptionResponse {
+            exception_class_name: Some(class.to_owned()),
+            stack_trace: Some(format!("{class}: {text}")),
+            ..pb::ExceptionResponse::default()
+        }))
+    });
+    let table = fake.table(|_| ());
+    let by_filter = |row: &'static str| -> RowOp {
+        let condition = Condition::Filter("FirstKeyOnlyFilter()".parse().unwrap());
+        CheckAndMutate::new(row, condition, Put::new(row).add("f", "q", "v")).into()
+    };
+    let alone = fake.run(table.mutate(by_filter("r"))).unwrap_err();
+    let of_many = fake.run(table.batch(vec![by_filter("r"), by_filter("s")]));
+    let of_many = of_many.and_then(|results| results.into_iter().collect::<Result<Vec<_>>>());
+    for error in [alone, of_many.unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert_message(&error, &["before 2.4", "condition.family", "table t"]);
+    }
+    assert_eq!(fake.count(Method::ClientMutate) + fake.count(Method::ClientMulti), 2);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must stop")]
 
 mod admin;
+mod aggregates;
 mod data;
 mod fake;
 mod faults;

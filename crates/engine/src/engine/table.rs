@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use halite_types::{
-    Error, ErrorKind, Get, OpResult, ReadTier, RegionInfo, Result, Row, RowOp, Scan,
-    TableDescriptor,
+    Aggregates, Aggregation, Error, ErrorKind, Get, OpResult, ReadTier, RegionInfo, Result, Row,
+    RowOp, Scan, TableDescriptor,
 };
 
 use super::RegionIndex;
@@ -310,6 +310,15 @@ impl Table {
         let (table, region, metered) = (Arc::clone(self), None, 0);
         TableScanner { table, scan, tier, region, metered, remaining, ended }
     }
+
+    /// Starts the scan of an aggregation, for [`TableScanner::aggregate`].
+    ///
+    /// # Errors
+    /// `InvalidRequest` for a scan that is in reverse, or has a limit or a batch limit.
+    pub fn scan_of(self: &Arc<Self>, aggregation: &Aggregation) -> Result<TableScanner> {
+        aggregation.check()?;
+        Ok(self.scan(aggregation.scan.clone(), ReadTier::Disk))
+    }
 }
 
 /// Returns a batch of which no operation has been applied.
@@ -399,6 +408,29 @@ impl TableScanner {
             }
         }
         Ok(Some(Vec::new()))
+    }
+
+    /// Adds the next rows, some ten thousand, to aggregates instead of returning them. Returns
+    /// `true` at the end.
+    ///
+    /// # Errors
+    /// As [`TableScanner::next_rows`]; the aggregates are then of no use.
+    pub fn aggregate(&mut self, aggregation: &Aggregation, to: &mut Aggregates) -> Result<bool> {
+        if self.ended {
+            return Ok(true);
+        }
+        if self.region.is_none() {
+            self.open_region()?;
+        }
+        let Some((_, scanner)) = &mut self.region else { return Ok(true) };
+        let budget = ScanLimits { cells_examined: METERED_CELLS, ..ScanLimits::default() };
+        let stopped =
+            scanner.visit_rows(budget, |key, cells| aggregation.add_row(key, cells, to))?;
+        self.add_to_meter()?;
+        if stopped.is_end() {
+            self.leave_region();
+        }
+        Ok(self.ended)
     }
 
     /// Adds the rows that the region has examined since the last time.

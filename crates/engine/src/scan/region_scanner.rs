@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use halite_types::cell::CellIter;
 use halite_types::{Cells, CellsBuilder, Error, ErrorKind, ReadTier, Result, Row};
 
 use super::filter::FilterState;
@@ -206,15 +207,55 @@ impl RegionScanner {
     /// Damage or a failed read; `RowTooBig` for a row that may not be split. The scan cannot
     /// continue in that case.
     pub fn next_rows(&mut self, budget: ScanLimits) -> Result<ScanBatch> {
+        let mut answer = BatchBuilder::with_capacity(self.last_batch_size);
+        let stopped = self.read(&budget, &mut answer, |_, _| ())?;
+        let batch = self.finish(answer, stopped);
+        // An attempt may be undone.
+        if !self.is_tried {
+            self.report_call(&batch.rows);
+        }
+        Ok(batch)
+    }
+
+    /// Calls `each` with the key and the cells of each of the next rows, which are not kept. Rows
+    /// are whole, so the scan must have no batch limit.
+    ///
+    /// # Errors
+    /// As [`RegionScanner::next_rows`].
+    pub fn visit_rows(
+        &mut self,
+        budget: ScanLimits,
+        mut each: impl FnMut(&[u8], CellIter<'_>),
+    ) -> Result<StopReason> {
+        assert!(self.batch.is_none(), "a batch limit cuts rows");
+        let budget = ScanLimits { cut_rows: false, ..budget };
+        let mut answer = BatchBuilder::default();
+        let stopped = self.read(&budget, &mut answer, |row, answer| {
+            if answer.cells > 0 {
+                each(row, answer.out.iter());
+                answer.clear();
+            }
+        })?;
+        self.report_call(&[]);
+        Ok(stopped)
+    }
+
+    /// Reads the next rows into `answer`. After each row, part of one, or excluded row `each` may
+    /// take out what is in it.
+    fn read(
+        &mut self,
+        budget: &ScanLimits,
+        answer: &mut BatchBuilder,
+        mut each: impl FnMut(&[u8], &mut BatchBuilder),
+    ) -> Result<StopReason> {
         let clock = Arc::clone(&self.clock);
         self.called_ns = self.called_ns.map(|_| clock.monotonic_ns());
         let (cells_before, memstore_before) = (self.cells_examined(), self.memstore_bytes());
         let filter_cost = self.filter.as_ref().map_or(1, FilterState::cost);
         let mut meter =
-            LimitTracker::start(&budget, &*clock, cells_before, filter_cost, &self.stats);
+            LimitTracker::start(budget, &*clock, cells_before, filter_cost, &self.stats);
         let cut_rows =
             budget.cut_rows && !self.filter.as_ref().is_some_and(FilterState::has_filter_row);
-        let mut answer = BatchBuilder::with_capacity(self.last_batch_size);
         let mut stopped = None;
         if std::mem::take(&mut self.needs_reseek) {
             self.row_cursor.reseek_after(&self.row, &mut self.stores)?;
@@ -228,8 +269,9 @@ impl RegionScanner {
                 _ if self.is_tried && CellSink::bytes(&answer.out) >= MAX_MEMORY_BYTES => {
                     Some(StopReason::Cells)
                 }
-                _ => self.next_partial_row(&mut answer, &budget, cut_rows, &mut meter)?,
+                _ => self.next_partial_row(answer, budget, cut_rows, &mut meter)?,
             };
+            each(&self.row, answer);
         }
         assert!(
             answer.rows_ended <= budget.rows && answer.partial_rows.len() <= budget.results,
@@ -246,12 +288,7 @@ impl RegionScanner {
         self.stats.add_rows_filtered(answer.rows_filtered);
         self.stats.add_cells_examined(self.cells_examined() - cells_before);
         self.stats.add_memstore_bytes_read(self.memstore_bytes().saturating_sub(memstore_before));
-        let batch = self.finish(answer, stopped.unwrap_or(StopReason::RegionEnd));
-        // An attempt may be undone.
-        if !self.is_tried {
-            self.report_call(&batch.rows);
-        }
-        Ok(batch)
+        Ok(stopped.unwrap_or(StopReason::RegionEnd))
     }
 
     fn report_call(&mut self, rows: &[Row]) {
@@ -450,6 +487,13 @@ impl BatchBuilder {
             partial_rows: Vec::with_capacity(pieces),
             ..Self::default()
         }
+    }
+
+    /// Removes the rows so far; their counts stay.
+    fn clear(&mut self) {
+        self.out.truncate(0, 0);
+        self.partial_rows.clear();
+        (self.cells, self.bytes) = (0, 0);
     }
 
     /// Ends a row or partial row at the end of the appended cells. Returns `false` if there are

@@ -13,6 +13,7 @@ use prost::Message;
 use super::aggregate::Aggregate;
 use super::mutate;
 use super::region::{self, RequestTarget};
+use super::region_aggregates;
 use super::row_mutations;
 use crate::base::call::{Call, CallError, Peer, Reply};
 use crate::base::call_step::{CallOutcome, CallStep};
@@ -26,6 +27,11 @@ const PACKAGE: &str = "org.apache.hadoop.hbase.protobuf.generated";
 pub(super) fn exec(context: &Arc<Context>, call: &Arc<Call>) -> Result<CallStep, CallError> {
     let request: pb::CoprocessorServiceRequest = call.message()?;
     let target = region::find(context, &call.peer, &request.region)?;
+    if region_aggregates::is_called(&request.call) {
+        let begun = region_aggregates::begin(context, &call.peer, &target, &request.call.request)?;
+        let class = region_aggregates::RESPONSE;
+        return Ok(begun.run(move |bytes| answer(request.region, named(class, bytes))));
+    }
     match endpoint(&request.call, &request.region)? {
         Method::MultiRowMutationMutateRows => {
             let applied = mutate_rows(context, &call.peer, &target, &request.call.request)?;
@@ -189,10 +195,11 @@ pub(super) fn damaged(error: &prost::DecodeError) -> CallError {
 }
 
 fn value(class: &str, message: &impl Message) -> pb::NameBytesPair {
-    pb::NameBytesPair {
-        name: format!("{PACKAGE}.{class}"),
-        value: Some(message.encode_to_vec().into()),
-    }
+    named(class, message.encode_to_vec().into())
+}
+
+fn named(class: &str, bytes: bytes::Bytes) -> pb::NameBytesPair {
+    pb::NameBytesPair { name: format!("{PACKAGE}.{class}"), value: Some(bytes) }
 }
 
 fn answer(region: pb::RegionSpecifier, value: pb::NameBytesPair) -> pb::CoprocessorServiceResponse {

@@ -24,6 +24,7 @@ mod load_paths;
 mod multi;
 mod mutate;
 mod region;
+mod region_aggregates;
 mod routes;
 mod row_mutations;
 mod scan;

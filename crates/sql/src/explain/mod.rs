@@ -14,6 +14,7 @@ use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 
 use crate::error::Result;
+use crate::scan::aggregated::as_aggregated;
 use crate::scan::exec::as_scan;
 use crate::session::interrupt::Running;
 use crate::session::rounds;
@@ -78,6 +79,11 @@ fn write_node(
         return;
     }
     let indent = "  ".repeat(depth);
+    if let Some(aggregated) = as_aggregated(plan) {
+        let _ = writeln!(out, "{indent}{}", aggregated.line());
+        write_node(out, aggregated.scan().as_ref(), depth + 1, ran, &below);
+        return;
+    }
     if let Some(scan) = as_scan(plan) {
         for line in scan::lines(scan, ran.is_some(), sorted) {
             let _ = writeln!(out, "{indent}{line}");

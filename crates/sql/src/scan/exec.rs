@@ -26,7 +26,7 @@ use datafusion::physical_plan::{
 };
 use futures::TryStreamExt as _;
 use halite_rowkey::scatter::{Scatter, ScatterOptions, UndecodableRows};
-use halite_types::{ErrorKind, Row, Scan, ScanMeter};
+use halite_types::{ErrorKind, Row, Scan, ScanMeter, TableName};
 
 use super::decode::RowDecoder;
 use super::joined::{Narrowed, names_key, narrowed};
@@ -411,20 +411,26 @@ impl Reader {
     fn end(&mut self) {
         self.ended = true;
         self.figures.bad.fetch_add(self.decoder.bad, Ordering::Relaxed);
-        // The last part tells for all.
-        let others = self.figures.ended.fetch_add(1, Ordering::AcqRel);
-        if others + 1 < self.parts as u64 {
+        let table = self.spec.target.table.name();
+        self.figures.end_part(self.parts, table, &self.statement);
+    }
+}
+
+impl ScanFigures {
+    /// Counts a part that was read to its end. The last of `parts` tells for all.
+    pub(super) fn end_part(&self, parts: usize, table: &TableName, statement: &StatementContext) {
+        let others = self.ended.fetch_add(1, Ordering::AcqRel);
+        if others + 1 < parts as u64 {
             return;
         }
-        let table = self.spec.target.table.name();
-        let left_out = self.figures.left_out.load(Ordering::Relaxed);
+        let left_out = self.left_out.load(Ordering::Relaxed);
         if left_out > 0 {
-            self.statement.notice(format!(
+            statement.notice(format!(
                 "{left_out} row(s) of table {table} were left out, because their keys are not of \
                  its ROW KEY; SET halite.unreadable_keys = 'null' shows them with _row"
             ));
         }
-        self.statement.notice_bad_cells(self.figures.bad.load(Ordering::Relaxed), table);
+        statement.notice_bad_cells(self.bad.load(Ordering::Relaxed), table);
     }
 }
 
@@ -435,7 +441,7 @@ impl Drop for Reader {
     }
 }
 
-fn micros(time: Duration) -> u64 {
+pub(super) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
@@ -446,7 +452,7 @@ pub(crate) fn as_scan(plan: &dyn ExecutionPlan) -> Option<&ScanExec> {
 
 impl StatementContext {
     /// Tells of cells that became null.
-    pub(super) fn notice_bad_cells(&self, cells: u64, table: &halite_types::TableName) {
+    pub(super) fn notice_bad_cells(&self, cells: u64, table: &TableName) {
         if cells > 0 {
             self.notice(format!(
                 "{cells} cell(s) of table {table} are not of the type of their column, and are NULL"

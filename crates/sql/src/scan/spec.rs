@@ -310,6 +310,23 @@ impl ScanSpec {
         (0..count).map(part).collect()
     }
 
+    /// Returns the ranges of the scan, each in one region as of planning.
+    pub(super) fn ranges_by_region(&self) -> Vec<RowRange> {
+        let mut ranges = Vec::new();
+        let mut start = Bound::Unbounded;
+        let ends = self.target.regions.iter().skip(1).map(|next| Some(&next.start)).chain([None]);
+        for end in ends {
+            let end = end.map_or(Bound::Unbounded, |end| Bound::Excluded(end.clone()));
+            let next = match &end {
+                Bound::Excluded(key) => Bound::Included(key.clone()),
+                Bound::Included(_) | Bound::Unbounded => Bound::Unbounded,
+            };
+            let region = RowRange { start: std::mem::replace(&mut start, next), end };
+            ranges.extend(self.plan.within(&region).ranges().map(|range| range.range.clone()));
+        }
+        ranges
+    }
+
     /// Returns the same scan of the first rows of groups, in a direction.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ use crate::direct::{Bound, Template};
 use crate::error::Result;
 use crate::names::{self, with_plain_names};
 use crate::parse::parse_query;
-use crate::rules::{KeyAggregates, ScanParts};
+use crate::rules::{AggregatesInRegions, KeyAggregates, ScanParts};
 
 /// Bytes that sorts, groups and joins of a session may hold before they spill.
 const MEMORY_BYTES: usize = 1 << 30;
@@ -119,6 +119,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     rules.insert(0, Arc::new(KeyAggregates));
     rules.insert(1, Arc::new(ScanParts));
+    rules.insert(2, Arc::new(AggregatesInRegions));
     rules
 }
 

@@ -16,6 +16,7 @@ use super::running::Running;
 use crate::catalog::HaliteCatalog;
 use crate::error::Result;
 use crate::names;
+use crate::scan::aggregated::as_aggregated;
 use crate::scan::exec::{ScanExec, as_scan};
 use crate::scan::history::History;
 use crate::scan::spec::ScanSpec;
@@ -140,6 +141,9 @@ impl ExactScan {
 
 /// Returns the number of scans of a table in a plan.
 pub(super) fn scans_of(plan: &Arc<dyn ExecutionPlan>, table: &TableName) -> usize {
+    if let Some(aggregated) = as_aggregated(plan.as_ref()) {
+        return scans_of(aggregated.scan(), table);
+    }
     let own = as_scan(plan.as_ref()).is_some_and(|scan| scan.spec.target.table.name() == table);
     let below: usize = plan.children().into_iter().map(|child| scans_of(child, table)).sum();
     usize::from(own) + below

@@ -138,3 +138,70 @@ fn rows_in_flight_are_counted_in_errors_of_the_statement() {
     let counted = written == 0 || error.message.contains(&format!("; {written} row(s)"));
     assert!(counted, "{written} rows: {error}");
 }
+
+/// Fails reads and writes.
+struct Down(Error);
+
+impl Hook for Down {
+    fn read_error(&self) -> Option<Error> {
+        Some(self.0.clone())
+    }
+
+    fn is_lost(&self) -> bool {
+        true
+    }
+
+    fn answers(&self, _: Vec<halite::Result<OpResult>>) -> Answers {
+        Err(self.0.clone())
+    }
+}
+
+#[test]
+fn faults_of_the_cluster_have_their_states_and_words() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I32, n I64 COUNTER, ROW KEY (k STRING))").expect("a table");
+    store.run("UPSERT INTO t (k, v) VALUES ('a', 1)").expect("a row");
+    let reads = [
+        "SELECT v FROM t WHERE k = 'a'",
+        "SELECT v FROM t WHERE k > 'a' ORDER BY k LIMIT 1",
+        "SELECT count(*) FROM t",
+        "SELECT v, count(*) FROM t GROUP BY v",
+        "INSERT INTO t SELECT k || 'x', v FROM t",
+    ];
+    let plain = ["UPSERT INTO t (k, v) VALUES ('b', 1)", "DELETE FROM t WHERE k = 'a'"];
+    let conditional = [
+        "INSERT INTO t (k, v) VALUES ('b', 1)",
+        "UPDATE t SET v = 2 WHERE k = 'a'",
+        "UPDATE t SET n = n + 1 WHERE k = 'a' AND v = 1",
+        "DELETE FROM t WHERE k = 'a' AND v = 1",
+    ];
+    let check = |kind: ErrorKind, words: &str, texts: &[&str], state: SqlState| {
+        for direct in ["on", "off"] {
+            let session = session(&store, Down(Error::new(kind, words)));
+            session.change(|settings| settings.set("halite.direct", direct)).expect("a setting");
+            for text in texts {
+                let error = store
+                    .runtime
+                    .block_on(async { session.run(text).await?.batches().await.map(drop) });
+                let error = error.expect_err(text);
+                assert_eq!(error.state, state, "{text}, direct {direct}: {error}");
+                assert!(error.message.contains(words), "{text}: {error}");
+            }
+        }
+    };
+    let all = [&reads[..], &plain[..], &conditional[..]].concat();
+    let gone = "no connection to 127.0.0.1:1: refused";
+    check(ErrorKind::Io, gone, &reads, SqlState::ConnectionFailure);
+    check(ErrorKind::Io, gone, &plain, SqlState::ConnectionFailure);
+    check(ErrorKind::Io, gone, &conditional, SqlState::OutcomeUnknown);
+    let busy = "Over memstore limit; given up after 16 tries in 60000 ms";
+    check(ErrorKind::Busy, busy, &all, SqlState::Busy);
+    let old = "no check-and-mutate by a filter";
+    check(ErrorKind::Unsupported, old, &conditional, SqlState::NotSupported);
+    assert_eq!(
+        [SqlState::ConnectionFailure, SqlState::Busy, SqlState::OutcomeUnknown]
+            .map(|state| state.code()),
+        ["08006", "53400", "40003"]
+    );
+    assert_eq!(store.rows("SELECT k, v, n FROM t"), ["a|1|0"]);
+}

@@ -1,5 +1,6 @@
 //! Tests of SQL on an embedded store: files of statements in `tests/slt`, and what they cannot say.
 
+mod aggregates;
 mod bad_input;
 mod damage;
 mod direct;

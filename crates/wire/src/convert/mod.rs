@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`get`], [`scan`] | `Get`, `Scan` | `Get`, `Scan` |
 //! | [`mutate`] | `Put`, `Delete`, `Increment`, `Append` | `MutationProto`, with its cells in the message or in the cell block |
+//! | [`aggregate`] | `Aggregation`, `Aggregates` | Halite's method of `AggregateService` |
 //! | [`condition`] | `CheckAndMutate` | `Condition` |
 //! | [`filter`], [`comparator`] | `Filter`, `Comparator` | messages named after HBase's classes |
 //! | [`result`] | `Row` | `Result`, `ScanResponse` |
@@ -20,6 +21,7 @@
 //! their order in the frame.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+pub mod aggregate;
 pub mod comparator;
 pub mod condition;
 pub mod filter;
