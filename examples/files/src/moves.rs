@@ -5,6 +5,8 @@
 //! another one there completes that first, so none waits for a program that has stopped. Each
 //! attempt changes the version of the node, also one that is refused: a late one changes nothing.
 
+use std::time::Duration;
+
 use halite::{CheckAndMutate, Delete, Error, ErrorKind, Get, Put, Result, block_on};
 
 use crate::files::Files;
@@ -14,7 +16,9 @@ use crate::node::{Kind, Node, ROOT};
 /// Family and column of the directory that is being moved.
 const MOVE: &str = "m";
 /// Attempts against others who move the same node, or other directories.
-const MAX_ATTEMPTS: usize = 100;
+const MAX_ATTEMPTS: u32 = 100;
+/// Time that another move takes, with its syncs.
+const PAUSE: Duration = Duration::from_millis(2);
 
 impl Files {
     /// Moves a node to a directory and gives it a name there; the same directory renames it.
@@ -25,7 +29,7 @@ impl Files {
     /// `InvalidRequest` for an invalid name or a directory that does not exist; `Busy` if others
     /// moved the node before each attempt; otherwise as [`halite::BlockingTable::batch`].
     pub fn move_to(&self, id: u64, parent: u64, name: &str) -> Result<bool> {
-        for _ in 0..MAX_ATTEMPTS {
+        for attempt in 0..MAX_ATTEMPTS {
             let Some(node) = self.node(id)? else { return Ok(false) };
             if (node.parent, &node.name[..]) == (parent, name) {
                 return Ok(true);
@@ -38,7 +42,7 @@ impl Files {
             let one = Move { id, version, from, from_name, to: parent, to_name: name };
             let moved = match node.kind {
                 Kind::File => self.execute(&one)?,
-                Kind::Directory => self.execute_alone(&one)?,
+                Kind::Directory => self.execute_alone(&one, attempt)?,
             };
             if let Some(moved) = moved {
                 return Ok(moved);
@@ -49,12 +53,17 @@ impl Files {
     }
 
     /// Moves a directory while no other one is moved. Returns `None` if another one is or was.
-    fn execute_alone(&self, one: &Move<'_>) -> Result<Option<bool>> {
+    fn execute_alone(&self, one: &Move<'_>, attempt: u32) -> Result<Option<bool>> {
         let row = MoveKey { tree: ROOT }.encode()?.to_vec();
         let put = Put::new(row.clone()).add(MOVE, MOVE, &one.encode()?);
         let is_alone = CheckAndMutate::if_not_exists(row, MOVE, MOVE, put);
         if !self.moves.check_and_mutate(is_alone)? {
-            self.complete_move()?;
+            let found = self.current_move()?;
+            // The one who moves it is given time: all who wait would move it, too.
+            std::thread::sleep(PAUSE * (1 + attempt / 4));
+            if found.is_some() && self.current_move()? == found {
+                self.complete_move()?;
+            }
             return Ok(None);
         }
         // Others may have moved it between the read of the node and the row of the move.
@@ -69,12 +78,17 @@ impl Files {
 
     /// Completes the move of a directory that is in its row, if there is one.
     pub(crate) fn complete_move(&self) -> Result<bool> {
-        let row = self.moves.get(Get::new(MoveKey { tree: ROOT }.encode()?))?;
-        let Some(bytes) = row.value(MOVE, MOVE) else { return Ok(false) };
-        let one = Move::decode(bytes)?;
+        let Some(bytes) = self.current_move()? else { return Ok(false) };
+        let one = Move::decode(&bytes)?;
         self.execute(&one)?;
         self.end(&one)?;
         Ok(true)
+    }
+
+    /// Returns the move of a directory that is in its row.
+    fn current_move(&self) -> Result<Option<Vec<u8>>> {
+        let row = self.moves.get(Get::new(MoveKey { tree: ROOT }.encode()?))?;
+        Ok(row.value(MOVE, MOVE).map(<[u8]>::to_vec))
     }
 
     /// Removes a move from its row, if it is there.

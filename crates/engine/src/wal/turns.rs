@@ -128,14 +128,14 @@ pub(crate) mod model {
                 let mark = if fsync { &self.synced } else { &self.written };
                 mark.load(Ordering::Acquire) >= position
             };
-            if let Some(_turn) = self.turns.wait(position, fsync, is_reached) {
-                if !is_reached(position, fsync) {
-                    let end = self.appended.load(Ordering::Acquire);
-                    self.writes.fetch_add(1, Ordering::Relaxed);
-                    assert!(self.written.swap(end, Ordering::AcqRel) <= end, "two have the turn");
-                    if fsync {
-                        self.synced.store(end, Ordering::Release);
-                    }
+            if let Some(_turn) = self.turns.wait(position, fsync, is_reached)
+                && !is_reached(position, fsync)
+            {
+                let end = self.appended.load(Ordering::Acquire);
+                self.writes.fetch_add(1, Ordering::Relaxed);
+                assert!(self.written.swap(end, Ordering::AcqRel) <= end, "two have the turn");
+                if fsync {
+                    self.synced.store(end, Ordering::Release);
                 }
             }
             assert!(is_reached(position, fsync), "a caller returned too early");

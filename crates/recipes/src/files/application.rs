@@ -42,7 +42,7 @@ impl FilesApplication {
     }
 
     /// Executes an operation. Returns whether it had, or has, its effect.
-    fn execute(&self, item: &Item) -> Result<bool> {
+    pub(super) fn execute(&self, item: &Item) -> Result<bool> {
         match item {
             Item::Create(node) => {
                 let created = self.design.create(std::slice::from_ref(node))?;

@@ -18,8 +18,10 @@ const MOVE_DIRECTORY: u64 = 19;
 const NAMES: u64 = 400;
 /// Files of one user in the mean.
 const FILES_PER_USER: u64 = 50;
-/// Items in progress at the same time, at most.
+/// Items of a load in progress at the same time, at most.
 const MAX_WRITERS: u64 = 64;
+/// Items of a measurement, which follow those of the load, in progress at the same time.
+const MAX_MEASURED: u64 = 4_096;
 /// Id of the directory that contains all others.
 pub(super) const TREE: u64 = 1;
 
@@ -90,13 +92,13 @@ impl Generator {
         match number % CYCLE {
             MOVE_FILE if cycles > 0 => Item::Move {
                 id: random.below(cycles) * CYCLE + 2 + random.below(6),
-                parent: directory(number, &mut random),
+                parent: self.directory(number, &mut random),
                 name: random.below(NAMES).to_string(),
             },
             MOVE_DIRECTORY => Item::Move {
                 // Any directory but the one that contains all.
                 id: (1 + random.below(2 * cycles + 1)) * ITEMS_PER_DIRECTORY + 1,
-                parent: directory(number, &mut random),
+                parent: self.directory(number, &mut random),
                 name: format!("moved {number}"),
             },
             REMOVE if cycles > 0 => {
@@ -112,7 +114,7 @@ impl Generator {
             if is_directory { format!("d{number}") } else { random.below(NAMES).to_string() };
         Node {
             id: number + 1,
-            parent: if number == 0 { ROOT } else { directory(number, random) },
+            parent: if number == 0 { ROOT } else { self.directory(number, random) },
             name: if number == 0 { "tree".to_owned() } else { name },
             kind: if is_directory { Kind::Directory } else { Kind::File },
             owner: self.user(random.zipf(self.users())),
@@ -120,13 +122,22 @@ impl Generator {
             version: 0,
         }
     }
-}
 
-/// Returns the id of a directory that was created some items before one, since the writers of a
-/// measurement are not in step. The first directories contain most.
-fn directory(number: u64, random: &mut Random) -> u64 {
-    let before = number.saturating_sub(MAX_WRITERS).div_ceil(ITEMS_PER_DIRECTORY).max(1);
-    random.zipf(before) * ITEMS_PER_DIRECTORY + 1
+    /// Returns the id of a directory that was created some items before one, since the writers of a
+    /// measurement are not in step. The first directories contain most.
+    fn directory(&self, number: u64, random: &mut Random) -> u64 {
+        let in_progress = if number < self.load.items { MAX_WRITERS } else { MAX_MEASURED };
+        let before = number.saturating_sub(in_progress).div_ceil(ITEMS_PER_DIRECTORY).max(1);
+        random.zipf(before) * ITEMS_PER_DIRECTORY + 1
+    }
+
+    /// Returns a move or a removal, of those among the first items.
+    pub(super) fn change(&self, random: &mut Random, items: u64) -> Item {
+        let places = [MOVE_FILE, REMOVE, MOVE_DIRECTORY];
+        let cycle = 1 + random.below((items / CYCLE).max(2) - 1);
+        let place = usize::try_from(random.below(places.len() as u64)).unwrap_or(0);
+        self.operation(cycle * CYCLE + places[place])
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Operations of a measurement: half of them change the tree, the others read it.
+//! Operations of a measurement: half of them write, of which most create files, and the others read.
 
 use std::sync::atomic::Ordering;
 
@@ -6,10 +6,10 @@ use anyhow::Result;
 
 use super::application::FilesApplication;
 use super::design::List;
-use super::generator::TREE;
+use super::generator::{Item, TREE};
 use crate::bench::Part;
 use crate::random::Random;
-use crate::recipe::{Application as _, Outcome};
+use crate::recipe::Outcome;
 
 /// Entries of a page.
 pub(super) const PAGE_ENTRIES: usize = 1_000;
@@ -25,27 +25,34 @@ pub(super) fn operate(application: &FilesApplication, number: u64, part: Part) -
     let outcome = |operation, returned, examined| Outcome { operation, returned, examined };
     let item = |random: &mut Random| generator.item(random.below(generator.load.items)).id();
     match part.draw(&mut random, 100, 50..100) {
-        0..50 => {
-            let item = next_item.fetch_add(1, Ordering::Relaxed);
-            application.write(item..item + 1)?;
-            Ok(outcome(0, 1, 0))
+        0..48 => loop {
+            let number = next_item.fetch_add(1, Ordering::Relaxed);
+            if let Item::Create(node) = generator.item(number) {
+                design.create(&[node])?;
+                return Ok(outcome(0, 1, 0));
+            }
+        },
+        48..50 => {
+            let items = next_item.load(Ordering::Relaxed);
+            application.execute(&generator.change(&mut random, items))?;
+            Ok(outcome(1, 1, 0))
         }
         50..60 => {
             let page = design.list(&List::Directory(TREE), PAGE_ENTRIES, None, 0)?;
-            Ok(outcome(1, page.items.len() as u64, page.examined))
+            Ok(outcome(2, page.items.len() as u64, page.examined))
         }
         60..80 => {
             let found = design.node(item(&mut random))?;
-            Ok(outcome(2, found.is_some().into(), found.is_some().into()))
+            Ok(outcome(3, found.is_some().into(), found.is_some().into()))
         }
         80..90 => {
             let found = design.find(application.path())?;
-            Ok(outcome(3, found.is_some().into(), 0))
+            Ok(outcome(4, found.is_some().into(), 0))
         }
         _ => {
             let owner = List::Owner(generator.user(random.zipf(generator.users())));
             let page = design.list(&owner, PAGE_FILES, None, 0)?;
-            Ok(outcome(4, page.items.len() as u64, page.examined))
+            Ok(outcome(5, page.items.len() as u64, page.examined))
         }
     }
 }
