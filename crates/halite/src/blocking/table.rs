@@ -6,9 +6,9 @@ use halite_rowkey::move_row::{MoveResult, move_row};
 use halite_rowkey::{Page, PageToken, Plan, Scatter, ScatterOptions};
 use halite_types::table::only_result;
 use halite_types::{
-    Append, Bytes, CheckAndMutate, Delete, Get, Increment, MergeOperator, MergedColumn, OpResult,
-    Put, RegionInfo, Result, Row, RowMutations, RowOp, RowStream, Scan, ShardedCounters, Table,
-    TableDescriptor, TableName, block_on,
+    Aggregates, Aggregation, Append, Bytes, CheckAndMutate, Delete, Get, Increment, MergeOperator,
+    MergedColumn, OpResult, Put, RegionInfo, Result, Row, RowMutations, RowOp, RowStream, Scan,
+    ShardedCounters, Table, TableDescriptor, TableName, block_on,
 };
 
 /// Table with synchronous calls, of an embedded store or a remote cluster. Cheap to clone. Every
@@ -45,6 +45,15 @@ impl BlockingTable {
     /// `NoSuchTable`.
     pub fn descriptor(&self) -> Result<Arc<TableDescriptor>> {
         block_on(self.table.descriptor())
+    }
+
+    /// Adds up the rows of a scan where they lie, without returning them; `None` if the store
+    /// cannot.
+    ///
+    /// # Errors
+    /// As [`Table::aggregate`].
+    pub fn aggregate(&self, aggregation: Aggregation) -> Result<Option<Aggregates>> {
+        block_on(self.table.aggregate(aggregation))
     }
 
     /// Returns its regions in key order.
