@@ -1,36 +1,35 @@
-//! Times statements of SQL beside the calls of the store that they become, and beside SQLite, with
-//! the same rows in one run. Prints medians of several rounds, in which the contestants take turns,
-//! and ratios.
+//! Times statements of SQL beside the calls of the store that they become, beside SQLite and beside
+//! DataFusion, with the same rows in one run. Prints medians of several rounds, in which the
+//! contestants take turns, and ratios.
 
+mod arguments;
+mod door;
+mod families;
+mod groups;
+mod joins;
+mod latest;
 mod reads;
+mod scanned;
+mod scans;
 mod store;
 mod timing;
+mod tpch;
 mod writes;
 
 use std::error::Error;
 use std::process::ExitCode;
 
+use arguments::Arguments;
+
 /// Result of a part of the benchmark.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const HELP: &str = "\
-Compare statements of SQL on an embedded store with the store's own calls and with SQLite.
-
-    --rows N      rows of the table that is read by key [200000]
-    --calls N     calls of each contestant in a round [20000]
-    --rounds N    rounds, of which the median counts [5]
-";
-
-/// What is measured how often.
-#[derive(Clone, Copy)]
-pub(crate) struct Arguments {
-    pub(crate) rows: u32,
-    pub(crate) calls: u32,
-    pub(crate) rounds: u32,
-}
+/// Bytes of the stack of a thread: plans are trees, and are executed by recursion.
+const STACK_BYTES: usize = 64 << 20;
 
 fn main() -> ExitCode {
-    match arguments().and_then(|arguments| arguments.map_or(Ok(()), |arguments| run(&arguments))) {
+    let run = |arguments: Option<Arguments>| arguments.map_or(Ok(()), |arguments| run(&arguments));
+    match Arguments::parse().and_then(run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench sql: {error}");
@@ -39,42 +38,76 @@ fn main() -> ExitCode {
     }
 }
 
-/// Reads the command line; `None` after the help.
-fn arguments() -> Result<Option<Arguments>> {
-    let mut arguments = Arguments { rows: 200_000, calls: 20_000, rounds: 5 };
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let field = match word.as_str() {
-            "--rows" => &mut arguments.rows,
-            "--calls" => &mut arguments.calls,
-            "--rounds" => &mut arguments.rounds,
-            "--help" | "-h" => {
-                print!("{HELP}");
-                return Ok(None);
-            }
-            other => return Err(format!("unknown option '{other}'; --help lists them").into()),
-        };
-        let value = words.next().ok_or_else(|| format!("{word} requires a number"))?;
-        *field = value.parse::<u32>().ok().filter(|number| *number > 0).ok_or_else(|| {
-            format!("invalid value '{value}' for {word}: expected a number above 0")
-        })?;
-    }
-    Ok(Some(arguments))
-}
-
 fn run(arguments: &Arguments) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(STACK_BYTES)
+        .enable_all()
+        .build()?;
+    if let Some(child) = &arguments.child {
+        return runtime.block_on(groups::in_child(child));
+    }
     let cores = std::thread::available_parallelism()?;
     println!(
-        "{} rows, {} calls a round, {} rounds, {cores} cores; log handed to the operating system \
-         (SQLite: WAL, synchronous = OFF)\n",
-        arguments.rows, arguments.calls, arguments.rounds
+        "{cores} cores; log handed to the operating system (SQLite: WAL, synchronous = OFF)\n"
     );
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = store::Prepared::new(arguments).await?;
-        reads::by_key(&store, arguments).await?;
-        reads::newest_of_a_user(&store, arguments).await?;
-        writes::single_rows(&store, arguments).await?;
-        writes::batches(&store, arguments).await
+        if arguments.wants(&["B1", "B2", "B8"]) {
+            by_key(arguments).await?;
+        }
+        if arguments.wants(&["B3", "B4", "B5", "B7", "B10", "B11", "B12"]) {
+            of_many_rows(arguments).await?;
+        }
+        if arguments.wants(&["B12"]) {
+            families::narrow_condition(arguments).await?;
+        }
+        if arguments.wants(&["B9"]) {
+            latest::of_each_device(arguments).await?;
+        }
+        if arguments.wants(&["B6"]) {
+            tpch::all_queries(arguments).await?;
+        }
+        Ok(())
     })
+}
+
+/// Questions about single rows and small ranges.
+async fn by_key(arguments: &Arguments) -> Result<()> {
+    let store = store::Prepared::new(arguments).await?;
+    if arguments.wants(&["B1"]) {
+        reads::by_key(&store, arguments).await?;
+        door::by_key(&store, arguments).await?;
+    }
+    if arguments.wants(&["B2"]) {
+        reads::newest_of_a_user(&store, arguments).await?;
+    }
+    if arguments.wants(&["B8"]) {
+        writes::single_rows(&store, arguments).await?;
+        writes::batches(&store, arguments).await?;
+        writes::of_a_query(&store, arguments).await?;
+    }
+    Ok(())
+}
+
+/// Questions about one table of many rows.
+async fn of_many_rows(arguments: &Arguments) -> Result<()> {
+    let table = scanned::Scanned::new(arguments).await?;
+    if arguments.wants(&["B3"]) {
+        scans::count(&table, arguments).await?;
+    }
+    if arguments.wants(&["B4", "B5"]) {
+        scans::columns_and_groups(&table, arguments).await?;
+    }
+    if arguments.wants(&["B7"]) {
+        joins::by_key(&table, arguments).await?;
+    }
+    if arguments.wants(&["B12"]) {
+        joins::listed_keys(&table, arguments).await?;
+    }
+    if arguments.wants(&["B10"]) {
+        door::gets_beside_groups(&table, arguments).await?;
+    }
+    if arguments.wants(&["B11"]) {
+        groups::many(table, arguments)?;
+    }
+    Ok(())
 }

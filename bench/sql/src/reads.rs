@@ -11,9 +11,10 @@ use halite::sql::datafusion::common::ScalarValue;
 use halite::sql::{Prepared as Statement, SqlContext};
 use halite::{Get, Scan, TableExt as _, TableName};
 
-use crate::store::{Numbers, Prepared, USERS, key};
+use crate::Result;
+use crate::arguments::Arguments;
+use crate::store::{Numbers, Prepared, key};
 use crate::timing::{Timed, print, since};
-use crate::{Arguments, Result};
 
 /// Rows of the newest messages.
 const NEWEST: usize = 100;
@@ -85,7 +86,7 @@ fn check(holds: bool, what: &str) -> Result<()> {
     if holds { Ok(()) } else { Err(format!("{what}: the answer is not the row's").into()) }
 }
 
-/// C10: the newest hundred messages of a user.
+/// B2, the tutorial's C10: the newest hundred messages of a user.
 pub(crate) async fn newest_of_a_user(store: &Prepared, arguments: &Arguments) -> Result<()> {
     let table = store.store.cluster().table(&TableName::new("default", "inbox")?);
     let descriptor = table.descriptor().await?;
@@ -107,7 +108,7 @@ pub(crate) async fn newest_of_a_user(store: &Prepared, arguments: &Arguments) ->
     for round in 0..arguments.rounds {
         let users = || {
             let mut numbers = Numbers::new(u64::from(round));
-            (0..calls_of_round).map(move |_| format!("user_{}", numbers.below(USERS)))
+            (0..calls_of_round).map(move |_| format!("user_{}", numbers.below(store.users)))
         };
         let mut calls = Vec::new();
         for user in users() {
@@ -150,7 +151,7 @@ pub(crate) async fn newest_of_a_user(store: &Prepared, arguments: &Arguments) ->
         }
         timed[3].add(calls);
     }
-    print("C10: the newest 100 rows of a user", &timed);
+    print("B2: the newest 100 rows of a user", &timed);
     let (examined, returned) = examined;
     println!("  {examined} rows examined for {returned} of the prepared SELECT\n");
     Ok(())

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use halite::sql::Settings;
 use halite::{Bytes, SqlContext, Store, TableName};
 
-use crate::{Arguments, Result};
+use crate::Result;
+use crate::arguments::Arguments;
 
-/// Users with messages, and the messages of each.
-pub(crate) const USERS: u32 = 200;
-pub(crate) const MESSAGES: u32 = 500;
+/// Messages of each user.
+const MESSAGES: u32 = 500;
 /// Rows of a statement that loads.
 const LOADED_AT_ONCE: u32 = 1000;
 
@@ -20,6 +20,8 @@ pub(crate) struct Prepared {
     /// The same store, with every statement planned by DataFusion.
     pub(crate) planned: SqlContext,
     pub(crate) sqlite: rusqlite::Connection,
+    /// Users with messages.
+    pub(crate) users: u32,
     /// Family of the cells.
     pub(crate) family: Bytes,
     _folder: tempfile::TempDir,
@@ -49,13 +51,16 @@ impl Prepared {
                 PRIMARY KEY (receiver_id, created_at DESC, msg_id)) WITHOUT ROWID;",
         )?;
         load(&sql, &sqlite, arguments.rows).await?;
-        load_messages(&sql, &sqlite).await?;
+        let users =
+            if arguments.wants(&["B2"]) { arguments.messages.div_ceil(MESSAGES) } else { 0 };
+        load_messages(&sql, &sqlite, users).await?;
         for table in ["t", "inbox"] {
             store.admin().flush(&TableName::new("default", table)?).await?;
         }
         let descriptor = store.descriptor("t")?;
         let family = descriptor.families().next().ok_or("a family")?.name().clone();
-        Ok(Self { store, sql, planned, sqlite, family, _folder: folder })
+        println!("{} rows read by key, {} messages\n", arguments.rows, users * MESSAGES);
+        Ok(Self { store, sql, planned, sqlite, users, family, _folder: folder })
     }
 }
 
@@ -72,8 +77,8 @@ async fn load(sql: &SqlContext, sqlite: &rusqlite::Connection, rows: u32) -> Res
     Ok(())
 }
 
-async fn load_messages(sql: &SqlContext, sqlite: &rusqlite::Connection) -> Result<()> {
-    for user in 0..USERS {
+async fn load_messages(sql: &SqlContext, sqlite: &rusqlite::Connection, users: u32) -> Result<()> {
+    for user in 0..users {
         let (mut values, mut for_sqlite) = (String::new(), String::new());
         for at in 0..MESSAGES {
             let separator = if at == 0 { "" } else { ", " };

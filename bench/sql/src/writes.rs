@@ -6,12 +6,16 @@ use halite::sql::datafusion::common::ScalarValue;
 use halite::sql::{Prepared as Statement, SqlContext};
 use halite::{Put, TableExt as _, TableName};
 
+use crate::Result;
+use crate::arguments::Arguments;
+use crate::scanned::put_all;
 use crate::store::{Prepared, key};
-use crate::timing::{Timed, print, since};
-use crate::{Arguments, Result};
+use crate::timing::{Race, Timed, print, since};
 
 /// Rows of a batch.
 const BATCH: u32 = 100;
+/// Rows of a statement that writes those of a query.
+const COPIED: u32 = 100_000;
 
 /// Returns the rows that no other round writes.
 fn fresh(arguments: &Arguments, round: u32, contestant: u32, count: u32) -> std::ops::Range<u32> {
@@ -130,5 +134,41 @@ pub(crate) async fn batches(store: &Prepared, arguments: &Arguments) -> Result<(
         }
     }
     print("B8: batches of 100 rows", &timed);
+    Ok(())
+}
+
+/// B8: the rows of a query, written into another table.
+pub(crate) async fn of_a_query(store: &Prepared, arguments: &Arguments) -> Result<()> {
+    let rows = arguments.rows.min(COPIED);
+    let tag = format!("INSERT 0 {rows}");
+    let mut race = Race::new([
+        "puts, 1,000 a batch",
+        "UPSERT .. SELECT",
+        "INSERT .. SELECT, which looks first",
+    ]);
+    for _ in 0..arguments.long_rounds {
+        for at in 0..3 {
+            let create = "CREATE TABLE copied (name STRING, n I64 NOT NULL, ROW KEY (id I64))";
+            store.sql.run(create).await?;
+            let table = store.store.cluster().table(&TableName::new("default", "copied")?);
+            let query = format!("INTO copied SELECT id, name, n FROM t WHERE id < {rows}");
+            let copy = async {
+                let verb = match at {
+                    0 => {
+                        put_all(&table, rows, |id| put(store, id)).await?;
+                        return Ok(tag.clone());
+                    }
+                    1 => "UPSERT",
+                    _ => "INSERT",
+                };
+                let answer = store.sql.run(&format!("{verb} {query}")).await?;
+                Ok(answer.tag().unwrap_or_default().replace("UPSERT ", "INSERT 0 "))
+            };
+            race.run(at, &tag, copy).await?;
+            store.sql.run("DROP TABLE copied").await?;
+        }
+    }
+    race.print("B8: rows of a query (goals: 0.8 and 0.6 of the rows/s of puts)", u64::from(rows));
+    println!();
     Ok(())
 }

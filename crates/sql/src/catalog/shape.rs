@@ -14,7 +14,7 @@ use halite_types::{Bytes, TableDescriptor};
 
 use crate::error::{Result, SqlError, SqlState};
 use crate::types::map_entry::MapEntry;
-use crate::types::{arrow_field, cells_type, map_field, timestamp_type};
+use crate::types::{arrow_field, cells_type, decimal_field, map_field, timestamp_type};
 
 /// Key of tables that declare none: the row as it is.
 const UNDECLARED_KEY: &str = "ROW KEY (_row BYTES)";
@@ -283,6 +283,9 @@ impl TableShape {
             let source = source_of(column, &series, is_read);
             let field = match &source {
                 Source::Map { .. } => map_field(column),
+                _ if let ColumnType::Decimal { precision, scale } = column.ty => {
+                    decimal_field(&column.name, precision, scale)
+                }
                 _ => arrow_field(&column.name, ty, column.ty != ColumnType::Counter),
             };
             ShapeColumn { name: column.name.clone(), ty, source, field, cell, map_key }

@@ -83,7 +83,7 @@ pub(super) fn lines(scan: &ScanExec, has_run: bool, sorted: &Sorted) -> Vec<Stri
 
 /// Returns what the values of a join's other side leave of the scan.
 fn joined_line(scan: &ScanExec) -> String {
-    match scan.figures.narrowed.get() {
+    match scan.figures.narrowed() {
         Some(Narrowed::Gets(keys)) => format!("the other side's values left {keys} gets"),
         Some(Narrowed::Ranges(ranges)) => {
             format!("the other side's values left ranges: {ranges}")

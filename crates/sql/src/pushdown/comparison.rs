@@ -145,7 +145,9 @@ fn operand(shape: &TableShape, expr: &Expr) -> Option<Operand> {
     let Expr::Column(column) = inner else { return None };
     let position = shape.position(&column.name)?;
     let ty = shape.columns[position].ty;
-    if shape.columns[position].field.data_type() != &crate::types::arrow_type(ty) {
+    let shown = shape.columns[position].field.data_type();
+    let is_decimal = ty == FieldType::Decimal && shown.is_decimal();
+    if !is_decimal && shown != &crate::types::arrow_type(ty) {
         return None;
     }
     let cast = match target {

@@ -32,6 +32,14 @@ pub(super) fn with_input(
     node: &Arc<dyn ExecutionPlan>,
     input: Arc<dyn ExecutionPlan>,
 ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    with_inputs(node, vec![input])
+}
+
+/// Returns a node with other inputs.
+pub(super) fn with_inputs(
+    node: &Arc<dyn ExecutionPlan>,
+    inputs: Vec<Arc<dyn ExecutionPlan>>,
+) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
     let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-    Arc::clone(node).replace_children(vec![input], options)
+    Arc::clone(node).replace_children(inputs, options)
 }

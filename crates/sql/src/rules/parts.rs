@@ -4,14 +4,16 @@ use std::any::Any;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode as _};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode, AggregateMode};
 use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 
-use super::inputs::{replace_inputs, with_input};
+use super::inputs::{replace_inputs, with_input, with_inputs};
 use crate::scan::exec::{ScanExec, as_scan};
 
 /// Parts of one scan, which share its memory and its reads in flight.
@@ -20,8 +22,8 @@ const MAX_PARTS: usize = 16;
 const UNORDERED: [&str; 10] =
     ["count", "sum", "min", "max", "avg", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"];
 
-/// Divides the scan below a partial aggregate into parts of its regions, where the aggregate needs
-/// no order of the rows. Later rules gather the parts.
+/// Divides the scan below a partial aggregate, and those of a join by hashing, into parts of their
+/// regions, where no order of the rows is needed. Later rules gather the parts.
 #[derive(Debug)]
 pub(crate) struct ScanParts;
 
@@ -32,13 +34,14 @@ impl PhysicalOptimizerRule for ScanParts {
         config: &ConfigOptions,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let processors = config.execution.target_partitions;
-        replace_inputs(plan, |aggregate| {
+        let plan = replace_inputs(plan, |aggregate| {
             if needs_no_order(aggregate) {
                 in_parts(aggregate.input(), processors)
             } else {
                 Ok(None)
             }
-        })
+        })?;
+        joined_in_parts(plan, processors)
     }
 
     fn name(&self) -> &'static str {
@@ -61,6 +64,32 @@ fn needs_no_order(aggregate: &AggregateExec) -> bool {
             .aggr_expr()
             .iter()
             .all(|one| is_unordered(one.fun().name()) && one.order_bys().is_empty())
+}
+
+/// Returns a plan whose joins by hashing read their tables in parts: the rows of such a join come in
+/// any order.
+fn joined_in_parts(
+    plan: Arc<dyn ExecutionPlan>,
+    processors: usize,
+) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    let divided = plan.transform_up(|node| {
+        let any: &dyn Any = node.as_ref();
+        if !any.is::<HashJoinExec>() {
+            return Ok(Transformed::no(node));
+        }
+        let mut sides = Vec::new();
+        let mut is_divided = false;
+        for side in node.children() {
+            let parts = in_parts(side, processors)?;
+            is_divided |= parts.is_some();
+            sides.push(parts.unwrap_or_else(|| Arc::clone(side)));
+        }
+        Ok(match is_divided {
+            true => Transformed::yes(with_inputs(&node, sides)?),
+            false => Transformed::no(node),
+        })
+    })?;
+    Ok(divided.data)
 }
 
 /// Returns the same rows in parts; `None` if they are not those of a scan, or not worth it.

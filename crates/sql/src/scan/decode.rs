@@ -1,5 +1,6 @@
 //! Rows as Arrow batches.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
@@ -26,14 +27,21 @@ use crate::types::map::MapColumnBuilder;
 /// Batch that grows by one row at a time.
 pub(super) struct RowDecoder {
     spec: Arc<ScanSpec>,
-    columns: Vec<OutputColumn>,
-    bad_cells: BadCells,
     /// `true` if a column is a field of the key.
     needs_key: bool,
-    rows: usize,
     bytes: usize,
+    output: Output,
+}
+
+/// Columns of a batch.
+struct Output {
+    columns: Vec<OutputColumn>,
+    /// Columns of cells, in the order of cells in a row.
+    in_row_order: Vec<usize>,
+    bad_cells: BadCells,
+    rows: usize,
     /// Cells so far that were none of their column's type and became null.
-    pub(super) bad: u64,
+    bad: u64,
 }
 
 /// Column of the result.
@@ -72,17 +80,26 @@ impl RowDecoder {
     pub(super) fn new(spec: Arc<ScanSpec>, bad_cells: BadCells) -> Self {
         let columns: Vec<OutputColumn> = spec.columns.iter().map(|at| output(&spec, *at)).collect();
         let needs_key = columns.iter().any(|column| matches!(column, OutputColumn::Key(..)));
-        Self { spec, columns, bad_cells, needs_key, rows: 0, bytes: 0, bad: 0 }
+        let mut in_row_order: Vec<usize> =
+            (0..columns.len()).filter(|at| columns[*at].cell().is_some()).collect();
+        in_row_order.sort_by(|one, other| columns[*one].cell().cmp(&columns[*other].cell()));
+        let output = Output { columns, in_row_order, bad_cells, rows: 0, bad: 0 };
+        Self { spec, needs_key, bytes: 0, output }
     }
 
     /// Returns the rows of the batch so far.
     pub(super) fn rows(&self) -> usize {
-        self.rows
+        self.output.rows
     }
 
     /// Returns the bytes of cells of the batch so far.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Returns how many cells so far were none of their column's type and became null.
+    pub(super) fn bad(&self) -> u64 {
+        self.output.bad
     }
 
     /// Appends a row, or its versions.
@@ -91,21 +108,40 @@ impl RowDecoder {
     /// A cell or a field that is no value of its type, with its row, column and bytes.
     pub(super) fn push(&mut self, row: &Row) -> Result<()> {
         self.bytes += row.cells().bytes().len();
-        let spec = Arc::clone(&self.spec);
-        let key = self.needs_key.then(|| spec.plan.decode(row.key()).ok()).flatten();
+        let Self { spec, needs_key, output, .. } = self;
+        let key = needs_key.then(|| spec.plan.decode(row.key()).ok()).flatten();
         let key = key.as_ref();
         match spec.history.versions {
-            _ if spec.target.shape.is_cells => {
-                row.iter().try_for_each(|cell| self.push_row(row, key, &RowCells::One(cell), None))
-            }
-            None if spec.target.shape.is_points() => self.push_points(row, key),
-            None => self.push_row(row, key, &RowCells::Newest(row), None),
-            Some(_) => for_each_version(row, |cells| self.push_row(row, key, cells, None)),
+            _ if spec.target.shape.is_cells => row
+                .iter()
+                .try_for_each(|cell| output.push_row(spec, row, key, &RowCells::One(cell), None)),
+            None if spec.target.shape.is_points() => output.push_points(spec, row, key),
+            None => output.push_row(spec, row, key, &RowCells::Newest(row), None),
+            Some(_) => for_each_version(row, |cells| output.push_row(spec, row, key, cells, None)),
         }
     }
 
-    fn push_points(&mut self, row: &Row, key: Option<&DecodedKey<'_>>) -> Result<()> {
-        let spec = Arc::clone(&self.spec);
+    /// Returns the batch, and begins an empty one.
+    ///
+    /// # Errors
+    /// None in practice: the arrays are of the schema.
+    pub(super) fn finish(&mut self) -> Result<RecordBatch> {
+        let columns = self.output.columns.iter_mut();
+        let arrays: Vec<ArrayRef> = columns.map(OutputColumn::finish).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(self.output.rows));
+        (self.output.rows, self.bytes) = (0, 0);
+        RecordBatch::try_new_with_options(Arc::clone(&self.spec.schema), arrays, &options)
+            .map_err(|error| SqlError::new(SqlState::Internal, error.to_string()))
+    }
+}
+
+impl Output {
+    fn push_points(
+        &mut self,
+        spec: &ScanSpec,
+        row: &Row,
+        key: Option<&DecodedKey<'_>>,
+    ) -> Result<()> {
         let series = &spec.target.shape.series;
         let points = PointRows::of(row, series, |column, error| match self.bad_cells {
             BadCells::Fail => Err(SqlError::new(
@@ -127,25 +163,25 @@ impl RowDecoder {
         let cells = RowCells::Newest(row);
         points
             .iter(is_descending)
-            .try_for_each(|point| self.push_row(row, key, &cells, Some(point)))
+            .try_for_each(|point| self.push_row(spec, row, key, &cells, Some(point)))
     }
 
     fn push_row(
         &mut self,
+        spec: &ScanSpec,
         row: &Row,
         key: Option<&DecodedKey<'_>>,
         cells: &RowCells<'_>,
         point: Option<PointRow<'_>>,
     ) -> Result<()> {
-        let spec = Arc::clone(&self.spec);
         for column in &mut self.columns {
             match column {
                 OutputColumn::Key(field, to) => {
-                    push_field(&spec, row, (key, point), *field, to)?;
+                    push_field(spec, row, (key, point), *field, to)?;
                 }
                 OutputColumn::Point(series, ty, to) => {
                     let value = point.map_or(Value::Null, |point| point.value(*series, *ty));
-                    to.append(&value).map_err(|what| bad_value(&spec, row, "a point", &what))?;
+                    to.append(&value).map_err(|what| bad_value(spec, row, "a point", &what))?;
                 }
                 OutputColumn::Map { ty, declared, keys, family, prefix, to } => {
                     for cell in map_cells(row, family, prefix) {
@@ -154,7 +190,7 @@ impl RowDecoder {
                         let entry = key.map_err(|error| error.to_string());
                         match entry.and_then(|key| to.push(&key, value)) {
                             Err(what) if self.bad_cells == BadCells::Fail => {
-                                return Err(bad_cell(&spec, row, &cell, *ty, &what));
+                                return Err(bad_cell(spec, row, &cell, *ty, &what));
                             }
                             Err(_) => self.bad += 1,
                             Ok(()) => {}
@@ -163,64 +199,104 @@ impl RowDecoder {
                     to.end_row();
                 }
                 OutputColumn::Given(value, to) => {
-                    to.append(value).map_err(|what| bad_value(&spec, row, "a key field", &what))?;
+                    to.append(value).map_err(|what| bad_value(spec, row, "a key field", &what))?;
                 }
-                OutputColumn::Cell { ty, declared, family, qualifier, to } => {
-                    let is_counter = declared.as_ref().is_some_and(|cell| cell.is_counter);
-                    let Some(cell) = cells.get(family, qualifier) else {
-                        // At another time than its own a counter has no value.
-                        let is_zero = is_counter && spec.history.versions.is_none();
-                        let _ = to.append(if is_zero { &Value::Signed(0) } else { &Value::Null });
-                        continue;
-                    };
-                    let appended = read_declared(*ty, declared.as_deref(), cell.value())
-                        .and_then(|value| to.append(&value))
-                        .map_err(|what| bad_cell(&spec, row, &cell, *ty, &what));
-                    match appended {
-                        Err(error) if self.bad_cells == BadCells::Fail => return Err(error),
-                        Err(_) => {
-                            self.bad += 1;
-                            let _ = to.append(&Value::Null);
-                        }
-                        Ok(()) => {}
-                    }
-                }
+                OutputColumn::Cell { .. } => {}
                 OutputColumn::Row(to) => {
                     let value = Value::Bytes(row.key().into());
-                    to.append(&value).map_err(|what| bad_value(&spec, row, "_row", &what))?;
+                    to.append(&value).map_err(|what| bad_value(spec, row, "_row", &what))?;
                 }
-                OutputColumn::Salt(to) => to.append_option(salt(&spec, row.key())),
-                OutputColumn::Region(to) => to.append_option(region(&spec, row.key())),
+                OutputColumn::Salt(to) => to.append_option(salt(spec, row.key())),
+                OutputColumn::Region(to) => to.append_option(region(spec, row.key())),
                 OutputColumn::Ts(to) => {
                     to.append_option(cells.newest(|cell| is_declared(&spec.target.shape, cell)));
                 }
                 OutputColumn::Version(to) => to.append_value(cells.number()),
-                OutputColumn::Cells(to) => push_cells(&spec, row, to)?,
+                OutputColumn::Cells(to) => push_cells(spec, row, to)?,
                 OutputColumn::PartText(part, to) => to.append_option(cells.text_of(*part)),
                 OutputColumn::PartBytes(part, to) => {
                     let value = Value::Bytes(cells.bytes_of(*part).into());
-                    to.append(&value).map_err(|what| bad_value(&spec, row, "a cell", &what))?;
+                    to.append(&value).map_err(|what| bad_value(spec, row, "a cell", &what))?;
                 }
             }
         }
         self.rows += 1;
+        match cells {
+            RowCells::Newest(row) => self.push_newest(spec, row),
+            RowCells::Version { .. } | RowCells::One(_) => self.push_found(spec, row, cells),
+        }
+    }
+
+    /// Appends the newest cells of a row, in one walk over them.
+    fn push_newest(&mut self, spec: &ScanSpec, row: &Row) -> Result<()> {
+        let mut cells = row.iter();
+        let mut next = cells.next();
+        for at in &self.in_row_order {
+            let column = &mut self.columns[*at];
+            let Some(wanted) = column.cell() else { continue };
+            let found = loop {
+                let Some(cell) = next else { break None };
+                match (cell.family(), cell.qualifier()).cmp(&wanted) {
+                    // Another column, or an older version of the last one.
+                    Ordering::Less => next = cells.next(),
+                    Ordering::Equal => break Some(cell),
+                    Ordering::Greater => break None,
+                }
+            };
+            self.bad += column.push_cell(spec, row, found, self.bad_cells)?;
+        }
         Ok(())
     }
 
-    /// Returns the batch, and begins an empty one.
-    ///
-    /// # Errors
-    /// None in practice: the arrays are of the schema.
-    pub(super) fn finish(&mut self) -> Result<RecordBatch> {
-        let arrays: Vec<ArrayRef> = self.columns.iter_mut().map(OutputColumn::finish).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
-        (self.rows, self.bytes) = (0, 0);
-        RecordBatch::try_new_with_options(Arc::clone(&self.spec.schema), arrays, &options)
-            .map_err(|error| SqlError::new(SqlState::Internal, error.to_string()))
+    /// Appends cells that are not all of a row.
+    fn push_found(&mut self, spec: &ScanSpec, row: &Row, cells: &RowCells<'_>) -> Result<()> {
+        for at in &self.in_row_order {
+            let column = &mut self.columns[*at];
+            let found = column.cell().and_then(|(family, name)| cells.get(family, name));
+            self.bad += column.push_cell(spec, row, found, self.bad_cells)?;
+        }
+        Ok(())
     }
 }
 
 impl OutputColumn {
+    /// Returns family and qualifier of a column of cells.
+    fn cell(&self) -> Option<(&[u8], &[u8])> {
+        match self {
+            Self::Cell { family, qualifier, .. } => Some((family, qualifier)),
+            _ => None,
+        }
+    }
+
+    /// Appends a cell of the column, or null; returns 1 for a cell that became null.
+    fn push_cell(
+        &mut self,
+        spec: &ScanSpec,
+        row: &Row,
+        cell: Option<CellRef<'_>>,
+        bad_cells: BadCells,
+    ) -> Result<u64> {
+        let Self::Cell { ty, declared, to, .. } = self else { return Ok(0) };
+        let Some(cell) = cell else {
+            let is_counter = declared.as_ref().is_some_and(|cell| cell.is_counter);
+            // At another time than its own a counter has no value.
+            let is_zero = is_counter && spec.history.versions.is_none();
+            let _ = to.append(if is_zero { &Value::Signed(0) } else { &Value::Null });
+            return Ok(0);
+        };
+        let appended = read_declared(*ty, declared.as_deref(), cell.value())
+            .and_then(|value| to.append(&value))
+            .map_err(|what| bad_cell(spec, row, &cell, *ty, &what));
+        match appended {
+            Err(error) if bad_cells == BadCells::Fail => Err(error),
+            Err(_) => {
+                let _ = to.append(&Value::Null);
+                Ok(1)
+            }
+            Ok(()) => Ok(0),
+        }
+    }
+
     fn finish(&mut self) -> ArrayRef {
         match self {
             Self::Key(_, to)
@@ -240,7 +316,7 @@ impl OutputColumn {
 
 fn output(spec: &ScanSpec, at: usize) -> OutputColumn {
     let column = &spec.target.shape.columns[at];
-    let builder = || ColumnBuilder::new(column.ty);
+    let builder = || ColumnBuilder::of(column.ty, &column.field);
     match &column.source {
         Source::Key(field) => match spec.given.iter().find(|(given, _)| *given == at) {
             Some((_, value)) => OutputColumn::Given(value.clone(), builder()),

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::RecordBatch;
@@ -60,7 +60,7 @@ pub(crate) struct ScanFigures {
     /// Partitions that were read to their end.
     pub(crate) ended: AtomicU64,
     /// Keys or ranges that the values of a join's other side left.
-    pub(crate) narrowed: OnceLock<Narrowed>,
+    pub(super) narrowed: Mutex<Option<Narrowed>>,
 }
 
 /// Leaf of a physical plan that reads a table.
@@ -227,7 +227,8 @@ impl ExecutionPlan for ScanExec {
             return Ok(answer);
         }
         let figures = Arc::clone(&self.figures);
-        let scan = Self { figures, joined, ..Self::new(self.spec.as_ref().clone()) };
+        let same = Self::in_parts(Arc::clone(&self.spec), self.parts.clone());
+        let scan = Self { figures, joined, ..same };
         Ok(answer.with_updated_node(Arc::new(scan)))
     }
 
@@ -410,7 +411,7 @@ impl Reader {
 
     fn end(&mut self) {
         self.ended = true;
-        self.figures.bad.fetch_add(self.decoder.bad, Ordering::Relaxed);
+        self.figures.bad.fetch_add(self.decoder.bad(), Ordering::Relaxed);
         let table = self.spec.target.table.name();
         self.figures.end_part(self.parts, table, &self.statement);
     }

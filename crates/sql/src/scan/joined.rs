@@ -2,7 +2,7 @@
 //! ranges to read. The join compares every row all the same, so what cannot be narrowed is read.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{
@@ -24,6 +24,30 @@ use crate::types::literals::value_of;
 pub(crate) enum Narrowed {
     Gets(usize),
     Ranges(usize),
+}
+
+impl Narrowed {
+    /// Returns what is left of both of two parts of a scan.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Gets(one), Self::Gets(other)) => Self::Gets(one + other),
+            (Self::Gets(one) | Self::Ranges(one), Self::Gets(other) | Self::Ranges(other)) => {
+                Self::Ranges(one + other)
+            }
+        }
+    }
+}
+
+impl ScanFigures {
+    fn add_narrowed(&self, left: Narrowed) {
+        let mut all = self.narrowed.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = Some(all.map_or(left, |all| all.and(left)));
+    }
+
+    /// Returns what the values of the other side left, as far as it has run.
+    pub(crate) fn narrowed(&self) -> Option<Narrowed> {
+        *self.narrowed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Combinations of values of fields.
@@ -52,18 +76,20 @@ pub(super) async fn narrowed(
         let Some(plan) = filter.current().ok().and_then(|filter| narrower(&spec, &filter)) else {
             continue;
         };
+        let narrower = spec.with_plan(plan);
+        let ranges = narrower.plan.ranges().map(|range| &range.range);
         // Where the ranges stay, rows would be compared twice.
-        if plan.ranges().map(|range| &range.range).eq(spec.plan.ranges().map(|of| &of.range)) {
+        if ranges.eq(spec.plan.ranges().map(|of| &of.range)) {
             continue;
         }
-        spec = Arc::new(spec.with_plan(plan));
+        spec = Arc::new(narrower);
     }
     let ranges = spec.plan.ranges().count();
     let left = match spec.plan.points() {
         Some(_) => Narrowed::Gets(ranges),
         None => Narrowed::Ranges(ranges),
     };
-    let _ = figures.narrowed.set(left);
+    figures.add_narrowed(left);
     spec
 }
 

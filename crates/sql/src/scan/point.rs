@@ -42,7 +42,7 @@ impl PointReader {
         let mut decoder =
             RowDecoder::new(Arc::clone(&self.spec), self.statement.settings.bad_cells);
         decoder.push(&row)?;
-        self.statement.notice_bad_cells(decoder.bad, table.name());
+        self.statement.notice_bad_cells(decoder.bad(), table.name());
         decoder.finish().map(Some)
     }
 }

@@ -6,18 +6,48 @@ use std::collections::BTreeSet;
 use halite_types::filter::{Comparator, CompareOp};
 use halite_types::{Bytes, Filter, Scan};
 
-use crate::catalog::shape::{CellPart, Pseudo, Source, TableShape};
+use crate::catalog::shape::{CellPart, Pseudo, ShapeColumn, Source, TableShape};
 
 /// Cells of a piece of a row.
 const CELLS_PER_PIECE: usize = 1000;
 
-/// Columns of a filter, by position.
+/// Columns of a filter, by position, and what is known of the rows that it includes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TestedColumns {
     /// Columns that it tests.
     pub(super) tested: Vec<usize>,
     /// Columns of which every included row has a cell.
     pub(super) present: Vec<usize>,
+    /// Columns that are NOT NULL, of which every row has a cell; none in the past, when it may have
+    /// had another one that is not kept.
+    pub(super) never_null: BTreeSet<(Bytes, Bytes)>,
+}
+
+/// Returns the cells of the columns that are declared NOT NULL.
+pub(super) fn never_null(shape: &TableShape) -> BTreeSet<(Bytes, Bytes)> {
+    let is_never_null = |column: &ShapeColumn| {
+        column.cell.as_ref().is_some_and(|cell| cell.not_null && !cell.is_counter)
+    };
+    let positions = 0..shape.columns.len();
+    positions
+        .filter(|at| is_never_null(&shape.columns[*at]))
+        .filter_map(|at| cell_of(shape, at))
+        .collect()
+}
+
+impl TestedColumns {
+    /// Returns a cell that every row has: one of those that are read anyway, or of a family of
+    /// theirs, or any.
+    fn cell_of_every_row(&self, read: &BTreeSet<(Bytes, Bytes)>) -> Option<&(Bytes, Bytes)> {
+        let is_read = |cell: &&(Bytes, Bytes)| read.contains(*cell);
+        let is_near = |(family, _): &&(Bytes, Bytes)| read.iter().any(|(of, _)| of == family);
+        let known = self.never_null.iter();
+        known
+            .clone()
+            .find(is_read)
+            .or_else(|| known.clone().find(is_near))
+            .or_else(|| self.never_null.first())
+    }
 }
 
 /// Returns the scan of the cells of `columns`, and of those that `filter` tests: of cells that are
@@ -44,28 +74,29 @@ pub(super) fn select(
     }
     if !of_filter.present.is_empty() {
         // Every row of the result has a cell that is read, so no other tells that it exists.
-        let scan = cells
-            .into_iter()
-            .fold(scan, |scan, (family, qualifier)| scan.column(family, qualifier));
-        return with_filters(scan, filter, None);
+        return with_filters(of_columns(cells), filter, None);
     }
     let is_read = |(family, qualifier): (&Bytes, &Bytes)| {
         cells.contains(&(family.clone(), qualifier.clone()))
     };
-    let witness = match (cells.is_empty(), shape.cells().all(is_read)) {
-        (true, _) if filter.is_none() => {
-            Some(Filter::All(vec![Filter::FirstKeyOnly, Filter::KeyOnly(false)]))
-        }
-        (true, _) => Some(Filter::FirstKeyOnly),
+    if cells.is_empty() {
+        let first = match filter {
+            None => Filter::All(vec![Filter::FirstKeyOnly, Filter::KeyOnly(false)]),
+            Some(_) => Filter::FirstKeyOnly,
+        };
+        return with_filters(scan, filter, Some(first));
+    }
+    if shape.cells().all(is_read) && shape.wide_families().next().is_none() {
         // Whatever else a row has is undeclared, and reading it costs no filter.
-        (false, true) if shape.wide_families().next().is_none() => None,
-        (false, _) => Some(Filter::One(
-            std::iter::once(Filter::FirstKeyOnly)
-                .chain(cells.into_iter().map(only_column))
-                .collect(),
-        )),
-    };
-    with_filters(scan, filter, witness)
+        return with_filters(scan, filter, None);
+    }
+    if let Some(witness) = of_filter.cell_of_every_row(&cells) {
+        cells.insert(witness.clone());
+        return with_filters(of_columns(cells), filter, None);
+    }
+    // Its first cell tells that a row exists: all cells pass this filter.
+    let cells = std::iter::once(Filter::FirstKeyOnly).chain(cells.into_iter().map(only_column));
+    with_filters(scan, filter, Some(Filter::One(cells.collect())))
 }
 
 /// Returns the scan of the cells of columns, and of one more of each row, of which `filter` includes
@@ -111,6 +142,11 @@ fn of_families(shape: &TableShape, columns: &[usize], of_filter: &TestedColumns)
     cells.into_iter().fold(scan, |scan, (family, qualifier)| scan.column(family, qualifier))
 }
 
+fn of_columns(cells: BTreeSet<(Bytes, Bytes)>) -> Scan {
+    let add = |scan: Scan, (family, qualifier)| scan.column(family, qualifier);
+    cells.into_iter().fold(Scan::all(), add)
+}
+
 /// Returns the scan of all cells, wide rows in pieces; with delete markers if their type is read.
 pub(super) fn cells(shape: &TableShape, columns: &[usize]) -> Scan {
     let is_type = |at: &usize| shape.columns[*at].source == Source::Part(CellPart::Type);
@@ -137,5 +173,50 @@ fn with_filters(scan: Scan, conditions: Option<Filter>, witness: Option<Filter>)
         (Some(conditions), Some(witness)) => scan.filter(Filter::All(vec![conditions, witness])),
         (Some(only), None) | (None, Some(only)) => scan.filter(only),
         (None, None) => scan,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halite_rowkey::language::{Statement, statements};
+
+    use super::*;
+
+    /// Returns the shape of a table with `columns`.
+    fn shape(columns: &str) -> TableShape {
+        let text = format!("CREATE TABLE t ({columns}, ROW KEY (k STRING));");
+        let Statement::CreateTable(table) = statements(&text).unwrap().remove(0) else {
+            panic!("{text}")
+        };
+        TableShape::of(&table.described(), false).unwrap()
+    }
+
+    /// Returns the columns that are read for the columns of some names, and whether a filter looks
+    /// for the first cell of each row.
+    fn read(shape: &TableShape, names: &[&str]) -> (Vec<String>, bool) {
+        let columns: Vec<usize> =
+            names.iter().map(|name| shape.position(name).expect("a column")).collect();
+        let known = TestedColumns { never_null: never_null(shape), ..TestedColumns::default() };
+        let scan = select(shape, &columns, &known, None);
+        let mut read = Vec::new();
+        for qualifiers in scan.selection.columns.values().flatten() {
+            let names = qualifiers.iter().map(|name| String::from_utf8_lossy(name).into_owned());
+            read.extend(names);
+        }
+        (read, scan.selection.filter.is_some())
+    }
+
+    #[test]
+    fn a_column_that_is_never_null_tells_that_a_row_exists() {
+        let told = shape("a STRING, b I64 NOT NULL, c STRING FAMILY g, d STRING NOT NULL FAMILY g");
+        assert_eq!(read(&told, &["a"]), (vec!["a".into(), "b".into()], false));
+        assert_eq!(read(&told, &["k", "b"]), (vec!["b".into()], false));
+        assert_eq!(read(&told, &["c"]), (vec!["c".into(), "d".into()], false));
+        assert_eq!(read(&told, &["a", "c"]).0.len(), 3);
+        // All columns, and all cells; keys, and their first cells.
+        assert_eq!(read(&told, &["a", "b", "c", "d"]), (Vec::new(), false));
+        assert_eq!(read(&told, &["k"]), (Vec::new(), true));
+        let untold = shape("a STRING, b I64, c I64 COUNTER NOT NULL");
+        assert_eq!(read(&untold, &["a"]), (Vec::new(), true));
     }
 }

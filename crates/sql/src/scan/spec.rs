@@ -12,7 +12,7 @@ use halite_types::{Filter, RegionInfo, RowRange, Scan, Table};
 
 use super::asked::add_asked;
 use super::history::History;
-use super::selection::{TestedColumns, cells, select};
+use super::selection::{TestedColumns, cells, never_null, select};
 use crate::catalog::shape::{Pseudo, Source, TableShape};
 use crate::catalog::statistics::TableStatistics;
 use crate::error::{Result, SqlError};
@@ -84,6 +84,8 @@ pub(crate) struct ScanSpec {
     pub(crate) first_of: Option<FirstRows>,
     /// `true` if rows without a cell of the columns are not read.
     pub(crate) skips_empty: bool,
+    /// Keys that it reads if it is a part of a scan.
+    part: Option<RowRange>,
     /// Parts in which it may be read at once; 0 for as many as there are processors.
     pub(crate) max_parts: usize,
 }
@@ -173,6 +175,9 @@ impl ScanSpec {
             0 | 1 => filters.pop(),
             _ => Some(Filter::All(filters)),
         };
+        if history == History::default() {
+            columns_of_filter.never_null = never_null(&shape);
+        }
         let template = match history.versions {
             _ if shape.is_cells => cells(&shape, &columns),
             Some(_) => History::select(&shape, &columns),
@@ -205,6 +210,7 @@ impl ScanSpec {
             tested: columns_of_filter,
             first_of: None,
             skips_empty: false,
+            part: None,
             max_parts: usize::try_from(settings.partitions).unwrap_or(usize::MAX),
         })
     }
@@ -275,8 +281,9 @@ impl ScanSpec {
         rows.is_some_and(|rows| rows < LARGE_GROUP_ROWS)
     }
 
-    /// Returns the same scan of other ranges.
+    /// Returns the same scan of other ranges, as far as they are in its part.
     pub(super) fn with_plan(&self, plan: Plan) -> Self {
+        let plan = self.part.iter().fold(plan, |plan, part| plan.within(part));
         Self { plan: Arc::new(plan), ..self.clone() }
     }
 
@@ -305,7 +312,9 @@ impl ScanSpec {
                 next if next == count => Bound::Unbounded,
                 next => Bound::Excluded(first_of(next).clone()),
             };
-            Arc::new(self.with_plan(self.plan.within(&RowRange { start, end })))
+            let part = RowRange { start, end };
+            let plan = Arc::new(self.plan.within(&part));
+            Arc::new(Self { plan, part: Some(part), ..self.clone() })
         };
         (0..count).map(part).collect()
     }
@@ -341,8 +350,7 @@ impl ScanSpec {
     /// # Errors
     /// None in practice: the times were checked before.
     pub(crate) fn without_empty_rows(&self) -> Result<Self> {
-        let tested =
-            TestedColumns { tested: self.tested.tested.clone(), present: self.columns.clone() };
+        let tested = TestedColumns { present: self.columns.clone(), ..self.tested.clone() };
         let template = select(&self.target.shape, &self.columns, &tested, self.condition.clone());
         let template = self.history.applied(template)?;
         Ok(Self { template, skips_empty: true, ..self.clone() })

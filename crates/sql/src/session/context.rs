@@ -63,11 +63,19 @@ pub struct SqlContext {
 }
 
 impl SqlContext {
-    /// Creates a session with default settings.
+    /// Creates a session with default settings, whose sorts, groups and joins may hold 1 GiB before
+    /// they spill to temporary files.
     pub fn new(cluster: Arc<dyn Cluster>) -> Self {
+        Self::with_memory(cluster, planner::MEMORY_BYTES)
+    }
+
+    /// Creates a session with default settings, whose sorts, groups and joins, with those of the
+    /// sessions that [`Self::another`] creates, may hold so many bytes before they spill to
+    /// temporary files. Joins by hashing do not spill: one that needs more fails.
+    pub fn with_memory(cluster: Arc<dyn Cluster>, memory_bytes: usize) -> Self {
         let settings = Arc::new(RwLock::new(Settings::default()));
         let catalog = Arc::new(HaliteCatalog::new(cluster, Arc::clone(&settings)));
-        let session = planner::session(&catalog, planner::runtime());
+        let session = planner::session(&catalog, planner::runtime(memory_bytes));
         Self {
             catalog,
             settings,

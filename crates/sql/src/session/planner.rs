@@ -42,7 +42,7 @@ use crate::parse::parse_query;
 use crate::rules::{AggregatesInRegions, KeyAggregates, ScanParts};
 
 /// Bytes that sorts, groups and joins of a session may hold before they spill.
-const MEMORY_BYTES: usize = 1 << 30;
+pub(super) const MEMORY_BYTES: usize = 1 << 30;
 
 /// Values of one side of a join that become gets or ranges of the other.
 const MAX_JOINED_VALUES: usize = 10_000;
@@ -66,10 +66,10 @@ pub(crate) struct Planned {
 /// Change of a parsed query before its names are looked up.
 pub type Rewrite = dyn Fn(&mut ast::Statement) -> Result<()> + Send + Sync;
 
-/// Creates the memory and the disk that sessions share; `None` if there is no directory for
-/// spilling.
-pub(super) fn runtime() -> Option<Arc<RuntimeEnv>> {
-    let pool: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(MEMORY_BYTES));
+/// Creates the memory of so many bytes and the disk that sessions share; `None` if there is no
+/// directory for spilling.
+pub(super) fn runtime(memory_bytes: usize) -> Option<Arc<RuntimeEnv>> {
+    let pool: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(memory_bytes));
     RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc().ok()
 }
 

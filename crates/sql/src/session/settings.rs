@@ -89,7 +89,7 @@ pub struct Settings {
     pub transactions: Transactions,
     /// `halite.direct`.
     pub direct: Direct,
-    /// `halite.partitions`: parts in which aggregates read a table at once; 0 for as many as there
+    /// `halite.partitions`: parts in which aggregates and joins read a table at once; 0 for as many as there
     /// are processors.
     pub partitions: u64,
 }
@@ -117,7 +117,7 @@ const SETTINGS: [(&str, &str); 10] = [
     ("halite.direct", "statements on keys and ranges in key order bypass DataFusion: on or off"),
     (
         "halite.partitions",
-        "parts of a table that an aggregate reads at once; 0 for one a processor",
+        "parts of a table that an aggregate or a join reads at once; 0 for one a processor",
     ),
 ];
 

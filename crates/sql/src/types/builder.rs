@@ -9,6 +9,7 @@ use datafusion::arrow::array::{
     TimestampMicrosecondBuilder, TimestampMillisecondBuilder, TimestampNanosecondBuilder,
     UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
+use datafusion::arrow::datatypes::{DataType, Field};
 use halite_rowkey::value::{Decimal, FieldType, TimeUnit, Value};
 
 use super::{DECIMAL, UTC};
@@ -29,7 +30,7 @@ pub(crate) enum ColumnBuilder {
     I64(Int64Builder),
     F32(Float32Builder),
     F64(Float64Builder),
-    Decimal(Decimal128Builder),
+    Decimal(Decimal128Builder, (u8, i8)),
     Text(StringViewBuilder),
     Bytes(BinaryViewBuilder),
     Fixed(FixedSizeBinaryBuilder, usize),
@@ -54,7 +55,7 @@ macro_rules! each {
             ColumnBuilder::I64($builder) => $call,
             ColumnBuilder::F32($builder) => $call,
             ColumnBuilder::F64($builder) => $call,
-            ColumnBuilder::Decimal($builder) => $call,
+            ColumnBuilder::Decimal($builder, _) => $call,
             ColumnBuilder::Text($builder) => $call,
             ColumnBuilder::Bytes($builder) => $call,
             ColumnBuilder::Fixed($builder, _) => $call,
@@ -81,12 +82,7 @@ impl ColumnBuilder {
             FieldType::I64 => Self::I64(Int64Builder::with_capacity(FIRST_VALUES)),
             FieldType::F32 => Self::F32(Float32Builder::with_capacity(FIRST_VALUES)),
             FieldType::F64 => Self::F64(Float64Builder::with_capacity(FIRST_VALUES)),
-            FieldType::Decimal => {
-                let (digits, scale) = DECIMAL;
-                let builder = Decimal128Builder::with_capacity(FIRST_VALUES)
-                    .with_precision_and_scale(digits, scale);
-                Self::Decimal(builder.expect("the digits of a DECIMAL are in range"))
-            }
+            FieldType::Decimal => Self::decimal(DECIMAL),
             FieldType::String | FieldType::Char(_) => {
                 Self::Text(StringViewBuilder::with_capacity(FIRST_VALUES))
             }
@@ -107,6 +103,23 @@ impl ColumnBuilder {
         }
     }
 
+    /// Creates an empty array of the values of a column, which may have declared digits.
+    pub(crate) fn of(ty: FieldType, field: &Field) -> Self {
+        match *field.data_type() {
+            DataType::Decimal128(digits, scale) if ty == FieldType::Decimal => {
+                Self::decimal((digits, scale))
+            }
+            _ => Self::new(ty),
+        }
+    }
+
+    fn decimal((digits, scale): (u8, i8)) -> Self {
+        let builder = Decimal128Builder::with_capacity(FIRST_VALUES)
+            .with_precision_and_scale(digits, scale)
+            .expect("the digits of a DECIMAL are in range");
+        Self::Decimal(builder, (digits, scale))
+    }
+
     fn fixed(bytes: u16) -> Self {
         let builder = FixedSizeBinaryBuilder::with_capacity(FIRST_VALUES, i32::from(bytes));
         Self::Fixed(builder, usize::from(bytes))
@@ -124,8 +137,8 @@ impl ColumnBuilder {
             (_, Value::Signed(number)) => return self.append_number(i128::from(*number)),
             (Self::F32(builder), Value::F32(value)) => builder.append_value(*value),
             (Self::F64(builder), Value::F64(value)) => builder.append_value(*value),
-            (Self::Decimal(builder), Value::Decimal(value)) => {
-                builder.append_value(scaled(*value)?);
+            (Self::Decimal(builder, digits), Value::Decimal(value)) => {
+                builder.append_value(scaled(*value, *digits)?);
             }
             (Self::Text(builder), Value::Text(text)) => builder.append_value(text),
             (Self::Bytes(builder), Value::Bytes(bytes)) => builder.append_value(bytes),
@@ -182,18 +195,18 @@ impl ColumnBuilder {
     }
 }
 
-/// Returns the digits of a decimal with the scale of [`DECIMAL`].
+/// Returns the digits of a decimal with a scale, and at most so many of them.
 ///
 /// # Errors
 /// The decimal, if it has more digits.
-pub(crate) fn scaled(value: Decimal) -> Result<i128, String> {
-    let shift = value.exponent().checked_add(i32::from(DECIMAL.1));
+pub(crate) fn scaled(value: Decimal, (digits, scale): (u8, i8)) -> Result<i128, String> {
+    let shift = value.exponent().checked_add(i32::from(scale));
     let fits = shift
         .and_then(|shift| u32::try_from(shift).ok())
         .and_then(|shift| 10i128.checked_pow(shift))
         .and_then(|factor| value.coefficient().checked_mul(factor))
-        .filter(|digits| digits.unsigned_abs() < 10u128.pow(u32::from(DECIMAL.0)));
-    fits.ok_or_else(|| format!("{value} does not fit DECIMAL({}, {})", DECIMAL.0, DECIMAL.1))
+        .filter(|number| number.unsigned_abs() < 10u128.pow(u32::from(digits)));
+    fits.ok_or_else(|| format!("{value} does not fit DECIMAL({digits}, {scale})"))
 }
 
 /// Arrays of `_cells`.
@@ -225,7 +238,7 @@ mod tests {
     use datafusion::arrow::array::Array as _;
 
     use super::*;
-    use crate::types::{arrow_type, cells_type};
+    use crate::types::{arrow_type, cells_type, decimal_field};
 
     #[test]
     fn every_type_has_an_array_of_its_arrow_type() {
@@ -273,6 +286,15 @@ mod tests {
         assert!(refused(FieldType::Decimal, tiny).contains("does not fit DECIMAL(38, 10)"));
         let huge = Value::Decimal(Decimal::new(1, 28).unwrap());
         assert!(refused(FieldType::Decimal, huge).contains("does not fit"));
+        let field = decimal_field("c", 6, 2);
+        let mut money = ColumnBuilder::of(FieldType::Decimal, &field);
+        let decimal = |digits, exponent| Value::Decimal(Decimal::new(digits, exponent).unwrap());
+        money.append(&decimal(-123_456, -2)).unwrap();
+        for (digits, exponent) in [(1, -3), (12_345, 0), (1, 4)] {
+            let refused = money.append(&decimal(digits, exponent)).unwrap_err();
+            assert!(refused.contains("does not fit DECIMAL(6, 2)"), "{refused}");
+        }
+        assert_eq!(money.finish().data_type(), field.data_type());
         assert!(refused(FieldType::Uuid, b"ab".as_slice().into()).contains("2 bytes"));
         assert!(refused(FieldType::Bool, "x".into()).contains("text"));
     }

@@ -49,6 +49,15 @@ pub(crate) fn arrow_type(ty: FieldType) -> DataType {
     }
 }
 
+/// Returns the Arrow field of a column of numbers with `digits` digits, `scale` of them behind the
+/// point.
+pub(crate) fn decimal_field(name: &str, digits: u8, scale: u8) -> Field {
+    // A column has at most as many digits behind the point as it has digits, which are few.
+    let scale = i8::try_from(scale.min(digits)).unwrap_or(DECIMAL.1);
+    let bare = arrow_field(name, FieldType::Decimal, true);
+    bare.with_data_type(DataType::Decimal128(digits, scale))
+}
+
 /// Returns the Arrow type of a timestamp of HBase: milliseconds since 1970.
 pub(crate) fn timestamp_type() -> DataType {
     DataType::Timestamp(ArrowUnit::Millisecond, Some(UTC.into()))

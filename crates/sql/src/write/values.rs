@@ -10,9 +10,9 @@ use halite_rowkey::value::{FieldType, Value};
 
 use crate::catalog::shape::TableShape;
 use crate::error::{Result, SqlError, SqlState};
-use crate::types::arrow_type;
 use crate::types::builder::{ColumnBuilder, scaled};
 use crate::types::literals::{integer_of, text_of, value_of};
+use crate::types::{DECIMAL, arrow_type};
 
 /// Returns a value of an expression as a value of a column.
 ///
@@ -34,7 +34,7 @@ pub(super) fn assign(name: &str, ty: FieldType, scalar: &ScalarValue) -> Result<
     check_length(name, ty, &value)?;
     if let Value::Decimal(decimal) = &value {
         // What could not be read again.
-        scaled(*decimal).map_err(|what| {
+        scaled(*decimal, DECIMAL).map_err(|what| {
             SqlError::new(SqlState::OutOfRange, format!("column {name}: {what}"))
         })?;
     }
@@ -216,8 +216,10 @@ pub(super) fn arrays<'v>(
     columns: &[usize],
     rows: impl Iterator<Item = Vec<&'v Value<'static>>>,
 ) -> Result<Vec<ArrayRef>> {
-    let mut builders: Vec<ColumnBuilder> =
-        columns.iter().map(|at| ColumnBuilder::new(shape.columns[*at].ty)).collect();
+    let mut builders: Vec<ColumnBuilder> = columns
+        .iter()
+        .map(|at| ColumnBuilder::of(shape.columns[*at].ty, &shape.columns[*at].field))
+        .collect();
     for row in rows {
         for (builder, value) in builders.iter_mut().zip(row) {
             builder.append(value).map_err(|what| SqlError::new(SqlState::OutOfRange, what))?;
