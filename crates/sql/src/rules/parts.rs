@@ -84,9 +84,10 @@ fn joined_in_parts(
             is_divided |= parts.is_some();
             sides.push(parts.unwrap_or_else(|| Arc::clone(side)));
         }
-        Ok(match is_divided {
-            true => Transformed::yes(with_inputs(&node, sides)?),
-            false => Transformed::no(node),
+        Ok(if is_divided {
+            Transformed::yes(with_inputs(&node, sides)?)
+        } else {
+            Transformed::no(node)
         })
     })?;
     Ok(divided.data)

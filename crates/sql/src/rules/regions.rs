@@ -68,10 +68,10 @@ fn computed(aggregate: &AggregateExec) -> Option<RegionAggregates> {
     if !is_plain || aggregate.aggr_expr().is_empty() || !spec.is_whole_ranges() {
         return None;
     }
-    let mut columns = Columns { spec, columns: Vec::new(), counters: Vec::new() };
+    let mut columns = Columns { spec, read: Vec::new(), counters: Vec::new() };
     let states: Option<Vec<State>> =
         aggregate.aggr_expr().iter().map(|one| columns.state(one)).collect();
-    let (states, columns, counters) = (states?, columns.columns, columns.counters);
+    let (states, columns, counters) = (states?, columns.read, columns.counters);
     // A cell that is none of its type has to be noticed, and a key has only its declaration.
     let is_added_up = |at: &usize| match &spec.target.shape.columns[*at].source {
         Source::Cell { family, qualifier } => {
@@ -105,7 +105,7 @@ fn fits(state: State, ty: &DataType) -> bool {
 /// Columns that are added up for the aggregates so far.
 struct Columns<'s> {
     spec: &'s ScanSpec,
-    columns: Vec<AggregatedColumn>,
+    read: Vec<AggregatedColumn>,
     /// Positions of counters among them.
     counters: Vec<usize>,
 }
@@ -131,7 +131,7 @@ impl Columns<'_> {
         }
         let column = column_of(self.spec, without_widening(arg))?;
         let at = self.added_up(column)?;
-        if !matches!(self.columns[at].values, CellValues::Signed(_)) {
+        if !matches!(self.read[at].values, CellValues::Signed(_)) {
             return None;
         }
         let of = NumberColumn { at, is_counter: column.is_counter() };
@@ -150,10 +150,10 @@ impl Columns<'_> {
         let values = values_of(column.ty).filter(|_| is_java)?;
         let (family, qualifier) = (family.clone(), qualifier.clone());
         let wanted = AggregatedColumn { family, qualifier, values };
-        let known = self.columns.iter().position(|one| *one == wanted);
+        let known = self.read.iter().position(|one| *one == wanted);
         Some(known.unwrap_or_else(|| {
-            let at = self.columns.len();
-            self.columns.push(wanted);
+            let at = self.read.len();
+            self.read.push(wanted);
             self.counters.extend(column.is_counter().then_some(at));
             at
         }))

@@ -183,16 +183,13 @@ impl ExecutionPlan for AggregatedExec {
         let (by_rows, has_read_rows) = (Arc::clone(&self.by_rows), Arc::clone(&self.has_read_rows));
         let state_schema = Arc::clone(&schema);
         let rows = futures::stream::once(async move {
-            let rows: SendableRecordBatchStream = match run.aggregates().await? {
-                Some(sum) => {
-                    let batch = run.computed.batch(&state_schema, &sum)?;
-                    let one = futures::stream::iter([Ok(batch)]);
-                    Box::pin(RecordBatchStreamAdapter::new(state_schema, one))
-                }
-                None => {
-                    has_read_rows.store(true, Ordering::Relaxed);
-                    by_rows.execute(partition, context)?
-                }
+            let rows: SendableRecordBatchStream = if let Some(sum) = run.aggregates().await? {
+                let batch = run.computed.batch(&state_schema, &sum)?;
+                let one = futures::stream::iter([Ok(batch)]);
+                Box::pin(RecordBatchStreamAdapter::new(state_schema, one))
+            } else {
+                has_read_rows.store(true, Ordering::Relaxed);
+                by_rows.execute(partition, context)?
             };
             Ok::<_, DataFusionError>(rows)
         });
