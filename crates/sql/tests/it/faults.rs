@@ -199,8 +199,7 @@ fn faults_of_the_cluster_have_their_states_and_words() {
     let old = "no check-and-mutate by a filter";
     check(ErrorKind::Unsupported, old, &conditional, SqlState::NotSupported);
     assert_eq!(
-        [SqlState::ConnectionFailure, SqlState::Busy, SqlState::OutcomeUnknown]
-            .map(|state| state.code()),
+        [SqlState::ConnectionFailure, SqlState::Busy, SqlState::OutcomeUnknown].map(SqlState::code),
         ["08006", "53400", "40003"]
     );
     assert_eq!(store.rows("SELECT k, v, n FROM t"), ["a|1|0"]);
