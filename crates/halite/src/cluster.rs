@@ -215,7 +215,8 @@ impl RowSource for TaskRows {
 }
 
 /// Table for callers that may block: all work is done on the thread that calls, and futures are
-/// ready when they are polled first. As in HBase, each call goes to the table that has the name at that time.
+/// ready when they are polled first. As in HBase, each call goes to the table that has the name at
+/// that time.
 struct CallerTable {
     name: TableName,
     /// Table that had the name when this one was created.

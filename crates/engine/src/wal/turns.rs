@@ -2,8 +2,8 @@
 //! position is reached or it is their turn.
 //!
 //! A lock would do the same, but slowly with many callers: each of them would acquire it only to
-//! find its position reached, and wake the next one, while nobody writes. Here the turn is passed on
-//! first, and then all whose position is reached are woken.
+//! find its position reached, and wake the next one, while nothing is written. Here the turn is
+//! passed on first, and then all callers whose position is reached are woken.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::heal::Healed;
 pub(super) struct Turns {
     /// `true` while a caller has the turn, or is woken for it.
     is_taken: AtomicBool,
-    /// Callers that sleep, in the order of their arrival; none while nobody has the turn.
+    /// Callers that sleep, in the order of their arrival; none while no caller has the turn.
     sleepers: Mutex<Vec<Arc<Sleeper>>>,
 }
 
@@ -67,7 +67,7 @@ impl Turns {
     ) -> Option<Turn<'_, R>> {
         if self.is_taken.swap(true, Ordering::AcqRel) {
             let mut sleepers = self.sleepers.lock().healed();
-            // Under the lock, as the one who has the turn asks: nobody sleeps whom it overlooks.
+            // Under the lock, as the one who has the turn asks: no caller sleeps whom it overlooks.
             if is_reached(position, fsync) {
                 return None;
             }

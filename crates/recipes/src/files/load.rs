@@ -1,4 +1,4 @@
-//! Operations of a measurement: half of them write, of which most create files, and the others read.
+//! Operations of a measurement: half of them write, of which most create files; the others read.
 
 use std::sync::atomic::Ordering;
 
