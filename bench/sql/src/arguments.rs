@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::Result;
+use crate::error::Result;
 
 const HELP: &str = "\
 Compare statements of SQL on an embedded store with the store's own calls, SQLite and DataFusion.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use halite::{Bytes, Get, RemoteCluster, Store, Table, TableExt as _, TableName};
 use tokio_postgres::NoTls;
 
-use crate::Result;
 use crate::arguments::Arguments;
+use crate::error::Result;
 use crate::scanned::{Scanned, number};
 use crate::scans::GROUPED;
 use crate::store::{Numbers, Prepared, key};

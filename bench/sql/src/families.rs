@@ -2,8 +2,8 @@
 
 use halite::{Comparator, CompareOp, Filter, Put, Scan, SqlContext, TableName};
 
-use crate::Result;
 use crate::arguments::Arguments;
+use crate::error::Result;
 use crate::scanned::{number_of, open, put_all};
 use crate::store::key;
 use crate::timing::Race;
@@ -12,7 +12,7 @@ use crate::timing::Race;
 const WIDE_BYTES: usize = 500;
 /// One row in this many satisfies the condition.
 const ONE_OF: u32 = 100;
-/// At most so many rows: each is half a kilobyte.
+/// Most rows of the table: each is half a kilobyte.
 const MAX_ROWS: u32 = 2_000_000;
 
 /// Counts a wide column of the rows that satisfy a condition on a narrow one.

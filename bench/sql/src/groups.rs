@@ -4,8 +4,8 @@ use std::process::Command;
 
 use halite::SqlContext;
 
-use crate::Result;
 use crate::arguments::{Arguments, Child};
+use crate::error::Result;
 use crate::scanned::{Scanned, number_of, open};
 use crate::timing::Clock;
 

@@ -8,8 +8,8 @@ use halite::sql::datafusion::arrow::datatypes::{DataType, Field, Schema};
 use halite::sql::datafusion::datasource::MemTable;
 use halite::{Get, SqlContext};
 
-use crate::Result;
 use crate::arguments::Arguments;
+use crate::error::Result;
 use crate::scanned::{Scanned, last_examined, number, number_of};
 use crate::store::{Numbers, key};
 use crate::timing::Race;

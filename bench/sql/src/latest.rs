@@ -2,8 +2,8 @@
 
 use halite::{Bytes, Put, SqlContext, TableName};
 
-use crate::Result;
 use crate::arguments::Arguments;
+use crate::error::Result;
 use crate::scanned::{last_examined, open, put_all, rows_of, split_at};
 use crate::store::key;
 use crate::timing::Race;

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod door;
+mod error;
 mod families;
 mod groups;
 mod joins;
@@ -16,13 +17,10 @@ mod timing;
 mod tpch;
 mod writes;
 
-use std::error::Error;
 use std::process::ExitCode;
 
 use arguments::Arguments;
-
-/// Result of a part of the benchmark.
-pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
+use error::Result;
 
 /// Bytes of the stack of a thread: plans are trees, and are executed by recursion.
 const STACK_BYTES: usize = 64 << 20;
@@ -103,6 +101,7 @@ async fn of_many_rows(arguments: &Arguments) -> Result<()> {
     if arguments.wants(&["B12"]) {
         joins::listed_keys(&table, arguments).await?;
     }
+    let table = if arguments.wants(&["B10"]) { table.reopened()? } else { table };
     if arguments.wants(&["B10"]) {
         door::gets_beside_groups(&table, arguments).await?;
     }

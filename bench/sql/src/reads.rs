@@ -11,8 +11,8 @@ use halite::sql::datafusion::common::ScalarValue;
 use halite::sql::{Prepared as Statement, SqlContext};
 use halite::{Get, Scan, TableExt as _, TableName};
 
-use crate::Result;
 use crate::arguments::Arguments;
+use crate::error::Result;
 use crate::store::{Numbers, Prepared, key};
 use crate::timing::{Timed, print, since};
 

@@ -8,8 +8,8 @@ use halite::sql::datafusion::arrow::array::{AsArray as _, RecordBatch};
 use halite::sql::datafusion::arrow::datatypes::Int64Type;
 use halite::{Bytes, Put, SqlContext, Store, Table, TableName};
 
-use crate::Result;
 use crate::arguments::Arguments;
+use crate::error::Result;
 use crate::store::key;
 
 /// Tags of the rows: groups of few rows' worth of memory.
@@ -83,6 +83,17 @@ impl Scanned {
 }
 
 impl Scanned {
+    /// Closes the store and opens it again, as a server finds it: without the threads that loaded
+    /// it, whose priority is another than that of the threads of statements.
+    pub(crate) fn reopened(self) -> Result<Self> {
+        let (folder, rows, family) = (self.folder.clone(), self.rows, self.family.clone());
+        let kept = self.close()?;
+        let store = open(&folder, None)?;
+        let sql = SqlContext::new(store.cluster().clone());
+        let table = store.cluster().table(&TableName::new("default", "m")?);
+        Ok(Self { store, sql, table, family, rows, folder, _folder: kept })
+    }
+
     /// Closes the store, whose directory lives as long as what is returned.
     pub(crate) fn close(self) -> Result<tempfile::TempDir> {
         let Self { store, sql, table, _folder: folder, .. } = self;

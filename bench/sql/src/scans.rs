@@ -8,8 +8,8 @@ use halite::sql::datafusion::datasource::MemTable;
 use halite::sql::datafusion::prelude::{SessionConfig, SessionContext};
 use halite::{Filter, Scan};
 
-use crate::Result;
 use crate::arguments::Arguments;
+use crate::error::Result;
 use crate::scanned::{Scanned, TAGS, batches, number_of, rows_of};
 use crate::timing::{Clock, Race};
 

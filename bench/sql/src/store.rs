@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use halite::sql::Settings;
 use halite::{Bytes, SqlContext, Store, TableName};
 
-use crate::Result;
 use crate::arguments::Arguments;
+use crate::error::Result;
 
 /// Messages of each user.
 const MESSAGES: u32 = 500;

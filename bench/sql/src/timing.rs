@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::Result;
+use crate::error::Result;
 
 /// Microseconds per call of one contestant.
 pub(crate) struct Timed {

@@ -6,8 +6,8 @@ use halite::sql::datafusion::common::ScalarValue;
 use halite::sql::{Prepared as Statement, SqlContext};
 use halite::{Put, TableExt as _, TableName};
 
-use crate::Result;
 use crate::arguments::Arguments;
+use crate::error::Result;
 use crate::scanned::put_all;
 use crate::store::{Prepared, key};
 use crate::timing::{Race, Timed, print, since};
@@ -165,7 +165,9 @@ pub(crate) async fn of_a_query(store: &Prepared, arguments: &Arguments) -> Resul
                 Ok(answer.tag().unwrap_or_default().replace("UPSERT ", "INSERT 0 "))
             };
             race.run(at, &tag, copy).await?;
-            store.sql.run("DROP TABLE copied").await?;
+            let name = TableName::new("default", "copied")?;
+            store.store.disable_table(&name)?;
+            store.store.drop_table(&name)?;
         }
     }
     race.print("B8: rows of a query (goals: 0.8 and 0.6 of the rows/s of puts)", u64::from(rows));

@@ -4,7 +4,7 @@ use halite::sql::datafusion::arrow::array::{Array as _, AsArray as _, RecordBatc
 use halite::sql::datafusion::arrow::compute::cast;
 use halite::sql::datafusion::arrow::datatypes::{DataType, Float64Type};
 
-use crate::Result;
+use crate::error::Result;
 
 /// Digits behind the point to which averages and quotients of decimals are rounded.
 const ROUNDED: f64 = 1e-5;

@@ -20,7 +20,7 @@ use tpchgen_arrow::{
     SupplierArrow,
 };
 
-use crate::Result;
+use crate::error::Result;
 use crate::scanned::{open, split_at};
 use crate::scans::in_memory;
 

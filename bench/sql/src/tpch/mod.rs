@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use halite::sql::datafusion::common::tree_node::TreeNodeRecursion;
 use halite::sql::datafusion::logical_expr::LogicalPlan;
 
-use crate::Result;
 use crate::arguments::Arguments;
+use crate::error::Result;
 use crate::scanned::{batches, rows_of};
 use crate::timing::{Clock, Lap, middle};
 use answers::{difference, of_batches, of_sqlite};

@@ -66,8 +66,8 @@ fn needs_no_order(aggregate: &AggregateExec) -> bool {
             .all(|one| is_unordered(one.fun().name()) && one.order_bys().is_empty())
 }
 
-/// Returns a plan whose joins by hashing read their tables in parts: the rows of such a join come in
-/// any order.
+/// Returns a plan whose joins by hashing read their tables in parts: the rows of such a join come
+/// in any order.
 fn joined_in_parts(
     plan: Arc<dyn ExecutionPlan>,
     processors: usize,

@@ -70,7 +70,7 @@ impl SqlContext {
     }
 
     /// Creates a session with default settings, whose sorts, groups and joins, with those of the
-    /// sessions that [`Self::another`] creates, may hold so many bytes before they spill to
+    /// sessions that [`Self::another`] creates, may hold `memory_bytes` before they spill to
     /// temporary files. Joins by hashing do not spill: one that needs more fails.
     pub fn with_memory(cluster: Arc<dyn Cluster>, memory_bytes: usize) -> Self {
         let settings = Arc::new(RwLock::new(Settings::default()));

@@ -66,7 +66,7 @@ pub(crate) struct Planned {
 /// Change of a parsed query before its names are looked up.
 pub type Rewrite = dyn Fn(&mut ast::Statement) -> Result<()> + Send + Sync;
 
-/// Creates the memory of so many bytes and the disk that sessions share; `None` if there is no
+/// Creates the memory of `memory_bytes` and the disk that sessions share; `None` if there is no
 /// directory for spilling.
 pub(super) fn runtime(memory_bytes: usize) -> Option<Arc<RuntimeEnv>> {
     let pool: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(memory_bytes));

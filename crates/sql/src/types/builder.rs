@@ -195,7 +195,7 @@ impl ColumnBuilder {
     }
 }
 
-/// Returns the digits of a decimal with a scale, and at most so many of them.
+/// Returns the digits of a decimal with a scale, at most `digits` of them.
 ///
 /// # Errors
 /// The decimal, if it has more digits.
