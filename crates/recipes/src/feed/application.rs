@@ -11,7 +11,7 @@ use feed::Post;
 use super::design::Design;
 use super::generator::{Generator, Item};
 use super::verify::{PAGE_POSTS, oracle};
-use super::{celebrity, load};
+use super::{celebrity, fan_out, load};
 use crate::bench::Part;
 use crate::explain::NamedQuery;
 use crate::parts::write_in_parts;
@@ -101,7 +101,8 @@ impl Application for FeedApplication {
     }
 
     fn measure(&self, out: &mut dyn Write) -> Result<()> {
-        celebrity::write(self, out)
+        celebrity::write(self, out)?;
+        fan_out::write(self, out)
     }
 
     fn repair(&self) -> Result<u64> {

@@ -5,6 +5,7 @@
 mod application;
 mod celebrity;
 mod design;
+mod fan_out;
 mod generator;
 mod load;
 mod verify;
