@@ -38,7 +38,7 @@ fn check_all(theme: &str, (width, height): (u32, u32)) {
         found.extend(problems.into_iter().map(|problem| format!("{path}: {problem}")));
     }
     // A file under a second address would be loaded, and a module run, twice.
-    let is_file = |path: &&String| path.ends_with(".js") || path.ends_with(".css");
+    let is_file = |path: &&String| matches!(path.rsplit('.').next(), Some("js" | "css"));
     let files: Vec<&String> = tab.requests().iter().filter(is_file).collect();
     assert!(files.iter().any(|path| path.ends_with("/js/heatview.js")), "{files:?}");
     found.extend(
