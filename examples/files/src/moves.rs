@@ -61,8 +61,10 @@ impl Files {
             let found = self.current_move()?;
             // The one who moves it is given time: all who wait would move it, too.
             std::thread::sleep(PAUSE * (1 + attempt / 4));
-            if found.is_some() && self.current_move()? == found {
-                self.complete_move()?;
+            if let Some(found) = found
+                && self.current_move()?.as_ref() == Some(&found)
+            {
+                self.complete(&found)?;
             }
             return Ok(None);
         }
@@ -78,11 +80,16 @@ impl Files {
 
     /// Completes the move of a directory that is in its row, if there is one.
     pub(crate) fn complete_move(&self) -> Result<bool> {
-        let Some(bytes) = self.current_move()? else { return Ok(false) };
-        let one = Move::decode(&bytes)?;
-        self.execute(&one)?;
-        self.end(&one)?;
+        let Some(found) = self.current_move()? else { return Ok(false) };
+        self.complete(&found)?;
         Ok(true)
+    }
+
+    /// Completes a move that was in its row.
+    fn complete(&self, found: &[u8]) -> Result<()> {
+        let one = Move::decode(found)?;
+        self.execute(&one)?;
+        self.end(&one)
     }
 
     /// Returns the move of a directory that is in its row.

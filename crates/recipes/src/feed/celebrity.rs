@@ -6,13 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use feed::Post;
 
 use super::application::FeedApplication;
-use super::load::PAGE_POSTS;
+use super::load::{later_post, read_pages};
 use crate::bench::Measured;
 use crate::random::Random;
-use crate::recipe::T0;
 
 /// Author with the most followers.
 const CELEBRITY: u64 = 0;
@@ -44,7 +42,9 @@ pub(super) fn write(application: &FeedApplication, out: &mut dyn Write) -> Resul
         })?;
     }
     let posted = posted.into_inner();
-    (0..posted).try_for_each(|number| application.design.delete(&post(application, number)))?;
+    (0..posted).try_for_each(|number| {
+        application.design.delete(&later_post(application, CELEBRITY, number))
+    })?;
     let (before, after) = (quiet.milliseconds(0.99), busy.milliseconds(0.99));
     writeln!(
         out,
@@ -81,18 +81,10 @@ fn read(
     round: u64,
     measured: &mut Measured,
 ) -> Result<()> {
-    let start = Instant::now();
     // The same readers in both periods of a round.
     let mut random = Random::new(application.generator.load.seed, READERS, 1 + round);
-    for number in 0..PAGES_PER_PERIOD {
-        let due = PERIOD * number / PAGES_PER_PERIOD;
-        std::thread::sleep(due.saturating_sub(start.elapsed()));
-        let reader = usize::try_from(random.below(readers.len() as u64))?;
-        application.design.page(readers[reader], PAGE_POSTS, None)?;
-        measured.record_latency(start.elapsed().saturating_sub(due));
-    }
-    std::thread::sleep(PERIOD.saturating_sub(start.elapsed()));
-    Ok(())
+    let reader = || Ok(readers[usize::try_from(random.below(readers.len() as u64))?]);
+    read_pages(application, PERIOD, PAGES_PER_PERIOD, reader, measured)
 }
 
 /// Publishes posts of the celebrity until the period is over.
@@ -104,15 +96,8 @@ fn post_until(
     while !is_done.load(Ordering::Acquire) {
         let began = Instant::now();
         let number = posted.fetch_add(1, Ordering::Relaxed);
-        application.design.publish(&post(application, number))?;
+        application.design.publish(&later_post(application, CELEBRITY, number))?;
         std::thread::sleep((PERIOD / POSTS_PER_PERIOD).saturating_sub(began.elapsed()));
     }
     Ok(())
-}
-
-/// Returns a post of the celebrity, after all others.
-fn post(application: &FeedApplication, number: u64) -> Post {
-    let id = application.next_item.load(Ordering::Relaxed) + number;
-    let at_ms = T0.saturating_add_unsigned(id.saturating_mul(1_000));
-    Post { author: CELEBRITY, at_ms, id, text: format!("news {number}") }
 }

@@ -6,14 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use feed::Post;
 
 use super::application::FeedApplication;
 use super::design::MAX_PUSHED;
-use super::load::PAGE_POSTS;
+use super::load::{later_post, read_pages};
 use crate::bench::Measured;
 use crate::random::Random;
-use crate::recipe::T0;
 
 const AUTHORS: u64 = 16;
 const WRITERS: u64 = 64;
@@ -38,12 +36,7 @@ pub(super) fn write(application: &FeedApplication, out: &mut dyn Write) -> Resul
     };
     pairs().try_for_each(|(follower, author)| design.follow(follower, author))?;
     let (posted, rows) = (AtomicU64::new(0), AtomicU64::new(0));
-    let post = |number: u64| {
-        let id = application.next_item.load(Ordering::Relaxed) + number;
-        let at_ms = T0.saturating_add_unsigned(id.saturating_mul(1_000));
-        let author = authors.start + number % AUTHORS;
-        Post { author, at_ms, id, text: format!("post {number}") }
-    };
+    let post = |number| later_post(application, authors.start + number % AUTHORS, number);
     let start = Instant::now();
     let publish = || -> Result<()> {
         while start.elapsed() < DURATION {
@@ -53,9 +46,11 @@ pub(super) fn write(application: &FeedApplication, out: &mut dyn Write) -> Resul
         Ok(())
     };
     let mut pages = Measured::new()?;
+    let mut random = Random::new(generator.load.seed, READERS, 0);
+    let reader = || Ok(random.below(users));
     std::thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS).map(|_| scope.spawn(publish)).collect();
-        let read = read(application, start, &mut pages);
+        let read = read_pages(application, DURATION, PAGES_PER_SECOND, reader, &mut pages);
         writers.into_iter().try_for_each(|writer| {
             writer.join().unwrap_or_else(|_| anyhow::bail!("a writer panicked"))
         })?;
@@ -76,21 +71,5 @@ pub(super) fn write(application: &FeedApplication, out: &mut dyn Write) -> Resul
         pages.milliseconds(0.5),
         pages.milliseconds(0.99),
     )?;
-    Ok(())
-}
-
-/// Reads pages of users, each when it is due.
-fn read(application: &FeedApplication, start: Instant, measured: &mut Measured) -> Result<()> {
-    let mut random = Random::new(application.generator.load.seed, READERS, 0);
-    for number in 0.. {
-        let due = Duration::from_secs(1) * number / PAGES_PER_SECOND;
-        if due >= DURATION {
-            break;
-        }
-        std::thread::sleep(due.saturating_sub(start.elapsed()));
-        let user = random.below(application.generator.users());
-        application.design.page(user, PAGE_POSTS, None)?;
-        measured.record_latency(start.elapsed().saturating_sub(due));
-    }
     Ok(())
 }

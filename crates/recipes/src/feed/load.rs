@@ -1,14 +1,16 @@
 //! Operations of a measurement: most of them read pages, as users do.
 
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use feed::Post;
 
 use super::application::FeedApplication;
 use super::generator::Item;
-use crate::bench::Part;
+use crate::bench::{Measured, Part};
 use crate::random::Random;
-use crate::recipe::{Application as _, Outcome};
+use crate::recipe::{Application as _, Outcome, T0};
 
 /// Posts of a page.
 pub(super) const PAGE_POSTS: usize = 20;
@@ -38,4 +40,33 @@ pub(super) fn operate(application: &FeedApplication, number: u64, part: Part) ->
             Ok(outcome(3, 1, 0))
         }
     }
+}
+
+/// Reads pages for a time at a rate, each when it is due; `user` returns whose it is.
+pub(super) fn read_pages(
+    application: &FeedApplication,
+    duration: Duration,
+    per_second: u32,
+    mut user: impl FnMut() -> Result<u64>,
+    measured: &mut Measured,
+) -> Result<()> {
+    let start = Instant::now();
+    for number in 0.. {
+        let due = Duration::from_secs(1) * number / per_second;
+        if due >= duration {
+            break;
+        }
+        std::thread::sleep(due.saturating_sub(start.elapsed()));
+        application.design.page(user()?, PAGE_POSTS, None)?;
+        measured.record_latency(start.elapsed().saturating_sub(due));
+    }
+    std::thread::sleep(duration.saturating_sub(start.elapsed()));
+    Ok(())
+}
+
+/// Returns a post that is none of the items, after all others.
+pub(super) fn later_post(application: &FeedApplication, author: u64, number: u64) -> Post {
+    let id = application.next_item.load(Ordering::Relaxed) + number;
+    let at_ms = T0.saturating_add_unsigned(id.saturating_mul(1_000));
+    Post { author, at_ms, id, text: format!("news {number}") }
 }

@@ -9,6 +9,7 @@ use halite_types::{RegionLoad, TableDescriptor, block_on};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::region_list::requests_of;
 use super::tables::status_of;
 use crate::call::Call;
 use crate::gate::{Deadline, Weight};
@@ -164,8 +165,8 @@ fn busiest_region(
     let (loads, rates) = status.of_table(table.name());
     let per_second: Option<Vec<f64>> = rates.iter().map(|rates| rates.sum()).collect();
     let known = per_second.filter(|rates| rates.iter().any(|rate| *rate > 0.0));
-    let of_load = |load: &RegionLoad| float(load.read_requests + load.write_requests);
-    let requests = known.unwrap_or_else(|| loads.iter().map(of_load).collect());
+    let totals = || loads.iter().map(|load| float(requests_of(load))).collect();
+    let requests = known.unwrap_or_else(totals);
     let busiest = loads.iter().zip(&requests).max_by(|(_, a), (_, b)| a.total_cmp(b));
     Ok(busiest.and_then(|(RegionLoad { region, .. }, most)| {
         Some(BusiestRegion {

@@ -401,7 +401,7 @@ fn p99_of(load: &RegionLoad) -> Option<f64> {
     p99_ms(&all_latencies([load]))
 }
 
-fn requests_of(load: &RegionLoad) -> u64 {
+pub(crate) fn requests_of(load: &RegionLoad) -> u64 {
     load.read_requests + load.write_requests
 }
 
