@@ -15,6 +15,9 @@ const MAX_REQUESTS: usize = 64;
 /// Maximum requests among them that read rows or many regions.
 const MAX_HEAVY_REQUESTS: usize = 4;
 
+/// Maximum requests that wait for those: the pages of several people, opened at once.
+const MAX_WAITING_REQUESTS: usize = 16;
+
 /// Work that is not that of a request: the samples of all regions, which take turns.
 const OTHER_WORK: usize = 1;
 
@@ -55,6 +58,7 @@ fn over_time() -> Problem {
 pub(crate) struct Gate {
     all: Arc<Semaphore>,
     heavy: Arc<Semaphore>,
+    heavy_or_waiting: Arc<Semaphore>,
     threads: WorkerThreads,
 }
 
@@ -63,6 +67,7 @@ impl Default for Gate {
         Self {
             all: Arc::new(Semaphore::new(MAX_REQUESTS)),
             heavy: Arc::new(Semaphore::new(MAX_HEAVY_REQUESTS)),
+            heavy_or_waiting: Arc::new(Semaphore::new(MAX_HEAVY_REQUESTS + MAX_WAITING_REQUESTS)),
             threads: WorkerThreads::new(MAX_REQUESTS + OTHER_WORK),
         }
     }
@@ -77,26 +82,27 @@ impl Gate {
         self.threads.run(work)
     }
 
-    /// Runs work on a thread that may block, at once or not at all.
+    /// Runs work on a thread that may block. What reads much waits for its turn, and counts that as
+    /// part of its time; what finds as many waiting is sent away at once.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         weight: Weight,
         work: impl FnOnce(Deadline) -> Answered<T> + Send + 'static,
     ) -> Answered<T> {
+        let end = Instant::now() + TIME_LIMIT;
         let permits = (
             enter(&self.all, "requests")?,
             match weight {
                 Weight::Light => None,
-                Weight::Heavy => Some(enter(&self.heavy, "requests that read much")?),
+                Weight::Heavy => Some(self.turn_to_read_much(end).await?),
             },
         );
-        let deadline = Deadline(Instant::now() + TIME_LIMIT);
         let done = self.threads.run(move || {
-            let result = work(deadline);
+            let result = work(Deadline(end));
             drop(permits);
             result
         });
-        match tokio::time::timeout(TIME_LIMIT, done).await {
+        match tokio::time::timeout_at(end.into(), done).await {
             Ok(Ok(result)) => result,
             Ok(Err(panicked)) => {
                 tracing::error!(%panicked, "answering a request of the web page");
@@ -105,12 +111,26 @@ impl Gate {
             Err(_) => Err(over_time()),
         }
     }
+
+    async fn turn_to_read_much(&self, end: Instant) -> Answered<[OwnedSemaphorePermit; 2]> {
+        let place = enter(&self.heavy_or_waiting, TOO_MANY_HEAVY)?;
+        let turn = tokio::time::timeout_at(end.into(), Arc::clone(&self.heavy).acquire_owned());
+        match turn.await {
+            Ok(Ok(turn)) => Ok([turn, place]),
+            Ok(Err(_)) => Err(Problem::defect()), // Nothing closes the semaphore.
+            Err(_) => Err(too_many(TOO_MANY_HEAVY)),
+        }
+    }
+}
+
+const TOO_MANY_HEAVY: &str = "requests that read much";
+
+fn too_many(what: &str) -> Problem {
+    Problem::retry(format!("too many {what} at once"), 1)
 }
 
 fn enter(semaphore: &Arc<Semaphore>, what: &str) -> Answered<OwnedSemaphorePermit> {
-    Arc::clone(semaphore)
-        .try_acquire_owned()
-        .map_err(|_| Problem::retry(format!("too many {what} at once"), 1))
+    Arc::clone(semaphore).try_acquire_owned().map_err(|_| too_many(what))
 }
 
 #[cfg(test)]
@@ -121,34 +141,35 @@ mod tests {
     use crate::problem::Kind;
 
     #[tokio::test]
-    async fn heavy_requests_beyond_limit_are_sent_away() {
+    async fn heavy_requests_wait_and_are_sent_away_when_too_many_wait() {
         let gate = Arc::new(Gate::default());
         let (release, wait) = mpsc::channel::<()>();
         let wait = Arc::new(std::sync::Mutex::new(wait));
         let (entered, mut running) = tokio::sync::mpsc::unbounded_channel();
-        let tasks: Vec<_> = (0..MAX_HEAVY_REQUESTS)
-            .map(|_| {
-                let (gate, wait, entered) = (Arc::clone(&gate), Arc::clone(&wait), entered.clone());
-                tokio::spawn(async move {
-                    gate.run(Weight::Heavy, move |_| {
-                        entered.send(()).unwrap();
-                        wait.lock().unwrap().recv().unwrap();
-                        Ok(())
-                    })
-                    .await
+        let read_much = || {
+            let (gate, wait, entered) = (Arc::clone(&gate), Arc::clone(&wait), entered.clone());
+            tokio::spawn(async move {
+                gate.run(Weight::Heavy, move |_| {
+                    entered.send(()).unwrap();
+                    wait.lock().unwrap().recv().unwrap();
+                    Ok(())
                 })
+                .await
             })
-            .collect();
+        };
+        let tasks: Vec<_> = (0..MAX_HEAVY_REQUESTS).map(|_| read_much()).collect();
         for _ in 0..MAX_HEAVY_REQUESTS {
             running.recv().await.unwrap();
         }
+        let waiting: Vec<_> = (0..MAX_WAITING_REQUESTS).map(|_| read_much()).collect();
+        tokio::task::yield_now().await;
         let sent_away = gate.run(Weight::Heavy, |_| Ok(())).await.unwrap_err();
         assert_eq!((sent_away.status, sent_away.kind), (503, Kind::Retry));
         gate.run(Weight::Light, |_| Ok(())).await.unwrap();
-        for _ in 0..MAX_HEAVY_REQUESTS {
+        for _ in 0..MAX_HEAVY_REQUESTS + MAX_WAITING_REQUESTS {
             release.send(()).unwrap();
         }
-        for task in tasks {
+        for task in tasks.into_iter().chain(waiting) {
             task.await.unwrap().unwrap();
         }
         gate.run(Weight::Heavy, |_| Ok(())).await.unwrap();
