@@ -336,6 +336,9 @@ fn is_elsewhere(error: &Error) -> bool {
 /// Cells that a scan with a meter examines at most between two additions to it: some milliseconds.
 const METERED_CELLS: u64 = 1 << 16;
 
+/// Cells that a scan examines between two pauses: about a hundred microseconds.
+const CELLS_BETWEEN_PAUSES: u64 = 1 << 10;
+
 /// Scanner over the regions of a table, in sequence.
 pub struct TableScanner {
     table: Arc<Table>,
@@ -355,25 +358,60 @@ impl TableScanner {
     /// # Errors
     /// `TableDisabled`, `NoSuchFamily`, damage, a failed read.
     pub fn next_rows(&mut self) -> Result<Vec<Row>> {
+        let cells = self.scan.meter.as_ref().map_or(u64::MAX, |_| METERED_CELLS);
         while !self.ended {
-            if self.region.is_none() {
-                self.open_region()?;
-            }
-            let Some((_, scanner)) = &mut self.region else { break };
-            let budget = ScanLimits {
-                rows: self.remaining,
-                bytes: self.scan.max_result_bytes.max(1),
-                cells_examined: self.scan.meter.as_ref().map_or(u64::MAX, |_| METERED_CELLS),
-                ..ScanLimits::default()
-            };
-            let batch = scanner.next_rows(budget)?;
-            self.add_to_meter()?;
-            let rows = self.record_batch(batch);
+            let (rows, _) = self.next_part(self.scan.max_result_bytes, cells)?;
             if !rows.is_empty() {
                 return Ok(rows);
             }
         }
         Ok(Vec::new())
+    }
+
+    /// Returns the next rows as [`TableScanner::next_rows`], for a thread that has to make room for
+    /// others: calls `pause` each time that it has examined some thousand cells.
+    ///
+    /// # Errors
+    /// As [`TableScanner::next_rows`].
+    pub fn next_rows_with_pauses(&mut self, pause: impl Fn()) -> Result<Vec<Row>> {
+        let mut all = Vec::new();
+        let mut bytes = 0;
+        while !self.ended {
+            let most = self.scan.max_result_bytes.saturating_sub(bytes);
+            let (mut rows, stopped) = self.next_part(most, CELLS_BETWEEN_PAUSES)?;
+            bytes += rows.iter().map(|row| row.cells().bytes().len()).sum::<usize>();
+            if all.is_empty() {
+                all = rows;
+            } else {
+                all.append(&mut rows);
+            }
+            let is_full = stopped != StopReason::Cells || bytes >= self.scan.max_result_bytes;
+            if is_full && !all.is_empty() {
+                break;
+            }
+            pause();
+        }
+        Ok(all)
+    }
+
+    /// Reads on in one region, up to limits of the bytes of its rows and of the examined cells.
+    fn next_part(&mut self, bytes: usize, cells: u64) -> Result<(Vec<Row>, StopReason)> {
+        if self.region.is_none() {
+            self.open_region()?;
+        }
+        let Some((_, scanner)) = &mut self.region else {
+            return Ok((Vec::new(), StopReason::RegionEnd));
+        };
+        let budget = ScanLimits {
+            rows: self.remaining,
+            bytes: bytes.max(1),
+            cells_examined: cells,
+            ..ScanLimits::default()
+        };
+        let batch = scanner.next_rows(budget)?;
+        self.add_to_meter()?;
+        let stopped = batch.stopped;
+        Ok((self.record_batch(batch), stopped))
     }
 
     /// Returns the next rows without waiting for the disk: at most `rows`, if they are in memory
@@ -410,7 +448,7 @@ impl TableScanner {
         Ok(Some(Vec::new()))
     }
 
-    /// Adds the next rows, some ten thousand, to aggregates instead of returning them. Returns
+    /// Adds the next rows, those of some thousand cells, to aggregates instead of returning them. Returns
     /// `true` at the end.
     ///
     /// # Errors
@@ -423,7 +461,7 @@ impl TableScanner {
             self.open_region()?;
         }
         let Some((_, scanner)) = &mut self.region else { return Ok(true) };
-        let budget = ScanLimits { cells_examined: METERED_CELLS, ..ScanLimits::default() };
+        let budget = ScanLimits { cells_examined: CELLS_BETWEEN_PAUSES, ..ScanLimits::default() };
         let stopped =
             scanner.visit_rows(budget, |key, cells| aggregation.add_row(key, cells, to))?;
         self.add_to_meter()?;

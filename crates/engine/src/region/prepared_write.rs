@@ -138,6 +138,11 @@ impl<'a> PreparedWrite<'a> {
         Ok(AddedCells { cells, max_timestamp })
     }
 
+    /// Returns the snapshot whose families the runs have.
+    pub(super) fn snapshot(&self) -> &'a RegionSnapshot {
+        self.snapshot
+    }
+
     /// Returns the runs in the order of their cells.
     pub(super) fn runs(&self) -> impl Iterator<Item = FamilyRun<'a>> + Clone {
         self.first.iter().chain(&self.rest).copied()

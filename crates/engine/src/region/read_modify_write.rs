@@ -12,6 +12,7 @@ use super::condition::ConditionResult;
 use super::markers::expand_delete;
 use super::new_value::{Columns, add, push_contribution, push_new_value, sorted_row};
 use super::prepared_write::{PreparedWrite, WriteOrigin, cells_of};
+use super::write::MAX_COMMIT_BYTES;
 use super::write_checks::{MAX_OPERATION_BYTES, check_operation_bytes};
 use crate::commit::CommitTicket;
 use crate::wal::Nonce;
@@ -92,6 +93,23 @@ impl Region {
         block_bytes: &mut u64,
     ) -> Result<(OpResult, CommitTicket)> {
         let now = self.commit_timestamp(|| std::iter::once(op));
+        let Some(pending) = self.pending_of(op, now, tier, block_bytes)? else {
+            return Ok((not_processed(), self.applied_ticket()));
+        };
+        let row = sorted_row(&pending.result);
+        let ticket = self.commit_pending(pending, 1, nonce)?;
+        Ok((OpResult { row, processed: true }, ticket))
+    }
+
+    /// Returns what an operation writes at the time `now`; `None` if its condition does not hold.
+    /// The row is locked.
+    fn pending_of(
+        &self,
+        op: &RowOp,
+        now: i64,
+        tier: ReadTier,
+        block_bytes: &mut u64,
+    ) -> Result<Option<PendingWrite>> {
         let mut checked = None;
         let origin = WriteOrigin::of(op);
         let op = match op {
@@ -100,10 +118,7 @@ impl Region {
                     self.check_locked(check, tier)?;
                 *block_bytes += looked_through;
                 if !holds {
-                    return Ok((
-                        OpResult { row: Row::default(), processed: false },
-                        self.applied_ticket(),
-                    ));
+                    return Ok(None);
                 }
                 checked = newest;
                 self.check_whole(&check.then)?;
@@ -113,9 +128,87 @@ impl Region {
         };
         let mut pending = PendingWrite { origin, ..PendingWrite::new(now, checked, tier) };
         self.collect_cells(op, &mut pending)?;
-        let row = sorted_row(&pending.result);
-        let ticket = self.commit_pending(pending, 1, nonce)?;
-        Ok((OpResult { row, processed: true }, ticket))
+        pending.check_bytes(0)?;
+        Ok(Some(pending))
+    }
+
+    /// Applies operations of one kind that read first, each on another row, as one commit, and
+    /// returns how many of them from the first one on. It reads only from memory, because it has
+    /// all rows meanwhile, and stops before an operation that needs the disk.
+    ///
+    /// # Errors
+    /// `NoSuchRegion`: nothing has been applied.
+    pub(super) fn modify_group(
+        &self,
+        ops: &[RowOp],
+        results: &mut [Result<OpResult>],
+        block_bytes: &mut u64,
+    ) -> Result<(usize, CommitTicket)> {
+        let Some(origin) = ops.first().map(WriteOrigin::of) else {
+            return Ok((0, CommitTicket::ready()));
+        };
+        let _rows = self.row_locks.exclusive_rows(ops.iter().map(|op| &op.row()[..]));
+        let now = self.commit_timestamp(|| ops.iter());
+        let mut pending = Vec::with_capacity(ops.len());
+        let (mut done, mut bytes) = (ops.len(), 0);
+        for (at, (op, result)) in ops.iter().zip(&mut *results).enumerate() {
+            let evaluated = self
+                .check_whole(op)
+                .and_then(|()| self.pending_of(op, now, ReadTier::Memory, block_bytes));
+            match evaluated {
+                Ok(Some(write)) => {
+                    bytes += write.cells.bytes().len();
+                    pending.push((at, write));
+                    if bytes >= MAX_COMMIT_BYTES {
+                        done = at + 1;
+                        break;
+                    }
+                }
+                Ok(None) => *result = Ok(not_processed()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    done = at;
+                    break;
+                }
+                Err(error) => *result = Err(error),
+            }
+        }
+        let snapshot = self.snapshot_ref();
+        let mut write = PreparedWrite::new(&snapshot, pending.len());
+        for (at, pending) in &mut pending {
+            results[*at] = self.add_pending(&mut write, pending);
+        }
+        write.origin = origin;
+        let committed =
+            if write.bytes == 0 { Ok(self.applied_ticket()) } else { self.commit(&write) };
+        match committed {
+            Ok(ticket) => Ok((done, ticket)),
+            Err(error) if error.kind() == ErrorKind::NoSuchRegion => Err(error),
+            Err(error) => {
+                let written = results[..done].iter_mut();
+                let written = written.filter(|result| matches!(result, Ok(one) if one.processed));
+                written.for_each(|result| *result = Err(error.clone()));
+                Ok((done, CommitTicket::ready()))
+            }
+        }
+    }
+
+    /// Adds the cells that an operation has accumulated to a write, and returns its result. The row
+    /// is locked.
+    fn add_pending<'a>(
+        &self,
+        write: &mut PreparedWrite<'a>,
+        pending: &'a mut PendingWrite,
+    ) -> Result<OpResult> {
+        let done = OpResult { row: sorted_row(&pending.result), processed: true };
+        if pending.cells.is_empty() {
+            return Ok(done);
+        }
+        let (now, level) = (pending.now, self.sync_level(write.snapshot(), pending.durability));
+        let added = write.add(&mut pending.cells, now, level, |_| Ok(()))?;
+        if added.max_timestamp >= now {
+            self.record_stamps(cells_of(added.cells, 0), now);
+        }
+        Ok(done)
     }
 
     /// Commits the cells that `requests` operations have accumulated. The rows are locked.
@@ -129,14 +222,10 @@ impl Region {
         if pending.cells.is_empty() {
             return Ok(self.applied_ticket());
         }
-        let (snapshot, now) = (self.snapshot_ref(), pending.now);
-        let level = self.sync_level(&snapshot, pending.durability);
+        let (snapshot, origin) = (self.snapshot_ref(), pending.origin);
         let mut write = PreparedWrite::new(&snapshot, 1);
-        let added = write.add(&mut pending.cells, now, level, |_| Ok(()))?;
-        (write.requests, write.nonce, write.origin) = (requests, nonce, pending.origin);
-        if added.max_timestamp >= now {
-            self.record_stamps(cells_of(added.cells, 0), now);
-        }
+        self.add_pending(&mut write, &mut pending)?;
+        (write.requests, write.nonce, write.origin) = (requests, nonce, origin);
         self.commit(&write)
     }
 
@@ -226,6 +315,11 @@ impl Region {
         });
         self.read_applied(&get.time_range(time_range), tier).map(|(row, _)| row)
     }
+}
+
+/// Result of an operation whose condition does not hold.
+fn not_processed() -> OpResult {
+    OpResult { row: Row::default(), processed: false }
 }
 
 /// Adds increments of merged columns, whose values are not needed.

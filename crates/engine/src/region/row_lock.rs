@@ -7,7 +7,6 @@
 
 use crate::heal::{Healed, healed_try};
 use crate::ranked_lock::{HeldLock, LockRank};
-use std::collections::BTreeSet;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 const SHARDS: usize = 256;
@@ -97,9 +96,7 @@ impl RowLocks {
         rows: impl Iterator<Item = &'a [u8]>,
     ) -> ExclusiveRows<'_> {
         let held = HeldLock::acquire(LockRank::Rows, None);
-        // In one global order, each lock once, so no deadlock is possible.
-        let wanted: BTreeSet<usize> = rows.map(Self::shard).collect();
-        let rows = wanted.into_iter().map(|shard| self.shards[shard].write().healed()).collect();
+        let rows = self.shards_of(rows).map(|shard| shard.write().healed()).collect();
         ExclusiveRows { _held: held, _rows: rows }
     }
 

@@ -1,6 +1,8 @@
-//! Batches of operations: plain puts and deletes are applied in groups, the others one by one.
+//! Batches of operations: neighbouring puts and deletes are one commit, and so are neighbouring
+//! operations that read their rows first, where memory has what they read.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::ops::Range;
 
@@ -13,7 +15,7 @@ use halite_types::{
 use super::Region;
 use super::markers::expand_delete;
 use super::merged_checks::check_merged_cell;
-use super::prepared_write::{PreparedWrite, cells_of};
+use super::prepared_write::{PreparedWrite, WriteOrigin, cells_of};
 use super::recent_stamps::GroupDeletes;
 use super::snapshot::RegionSnapshot;
 use super::write_checks::{MAX_OPERATION_BYTES, check_operation_bytes};
@@ -51,7 +53,11 @@ impl BatchResult {
 }
 
 /// Maximum bytes of cells per commit; a larger batch is split between operations.
-const MAX_COMMIT_BYTES: usize = 16 << 20;
+pub(super) const MAX_COMMIT_BYTES: usize = 16 << 20;
+
+/// Maximum operations that read first in one commit. Their rows, and others of the same locks, are
+/// locked meanwhile.
+const MAX_MODIFIED_TOGETHER: usize = 64;
 
 /// Waits that an operation may perform.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -177,7 +183,8 @@ impl Region {
     ) -> Result<(), usize> {
         let (mut first, mut bytes) = (0, 0);
         let mut deletes = GroupDeletes::default();
-        for at in 0..ops.len() {
+        let mut at = 0;
+        while at < ops.len() {
             match self.check_plain(todo.snapshot, &mut ops[at]) {
                 Err(error) => applied.results[at] = Err(error),
                 Ok(Some(cell_bytes)) => {
@@ -195,24 +202,46 @@ impl Region {
                 }
                 Ok(None) => {
                     self.commit_group(todo, ops, first..at, applied)?;
-                    (first, bytes) = (at + 1, 0);
-                    match self.read_modify_write(
-                        &ops[at],
-                        ReadTier::Disk,
-                        todo.nonce,
-                        &mut applied.condition_block_bytes_scanned,
-                    ) {
-                        Ok((result, ticket)) => {
-                            applied.wait_for(ticket);
-                            applied.results[at] = Ok(result);
-                        }
-                        Err(error) if error.kind() == ErrorKind::NoSuchRegion => return Err(at),
-                        Err(error) => applied.results[at] = Err(error),
-                    }
+                    let count = modified_together(&ops[at..]);
+                    at += self.modify(todo, &ops[at..at + count], at, applied)?;
+                    (first, bytes) = (at, 0);
+                    continue;
                 }
             }
+            at += 1;
         }
         self.commit_group(todo, ops, first..ops.len(), applied)
+    }
+
+    /// Applies the first ones of operations that [`modified_together`] counted, at least one, and
+    /// returns how many. `first` is the index of the first one in the batch, which is the error if
+    /// the region is no longer served.
+    fn modify(
+        &self,
+        todo: &BatchContext<'_>,
+        ops: &[RowOp],
+        first: usize,
+        applied: &mut BatchResult,
+    ) -> Result<usize, usize> {
+        let block_bytes = &mut applied.condition_block_bytes_scanned;
+        if ops.len() > 1 && todo.nonce.is_none() {
+            let results = &mut applied.results[first..first + ops.len()];
+            let (count, ticket) =
+                self.modify_group(ops, results, block_bytes).map_err(|_| first)?;
+            if count > 0 {
+                applied.wait_for(ticket);
+                return Ok(count);
+            }
+        }
+        match self.read_modify_write(&ops[0], ReadTier::Disk, todo.nonce, block_bytes) {
+            Ok((result, ticket)) => {
+                applied.wait_for(ticket);
+                applied.results[first] = Ok(result);
+            }
+            Err(error) if error.kind() == ErrorKind::NoSuchRegion => return Err(first),
+            Err(error) => applied.results[first] = Err(error),
+        }
+        Ok(1)
     }
 
     /// Checks an operation that can be applied without reading first, except for its single cells.
@@ -316,6 +345,20 @@ impl Region {
     }
 }
 
+/// Returns how many operations from the first one on may be one commit: those of one kind that read
+/// first, each on another row, because none of them sees what the others write.
+fn modified_together(ops: &[RowOp]) -> usize {
+    let [first, _, ..] = ops else { return ops.len() };
+    let kind = WriteOrigin::of(first);
+    let mut rows = HashSet::with_capacity(ops.len().min(MAX_MODIFIED_TOGETHER));
+    ops.iter()
+        .take(MAX_MODIFIED_TOGETHER)
+        .take_while(|op| {
+            op.reads_first() && WriteOrigin::of(op) == kind && rows.insert(&op.row()[..])
+        })
+        .count()
+}
+
 /// Takes the timestamps of merged columns back, which the successor of the region assigns again.
 fn unstamp_merged(snapshot: &RegionSnapshot, mutation: &mut Mutation) {
     if !snapshot.settings.merges {
@@ -348,7 +391,7 @@ fn plain_mut(op: &mut RowOp) -> Option<&mut Mutation> {
 pub(super) mod tests {
     use std::sync::Arc;
 
-    use halite_types::{Delete, FamilyDescriptor, Put, TableDescriptor};
+    use halite_types::{CheckAndMutate, Delete, FamilyDescriptor, Increment, Put, TableDescriptor};
 
     use super::*;
     use crate::env::sim::SimEnv;
@@ -388,5 +431,87 @@ pub(super) mod tests {
         assert!(applied.results.iter().all(Result::is_ok));
         // An operation that reads first waits for others, and is not begun.
         assert!(region.try_apply(vec![Delete::new("a").newest("f", "q").into()]).is_err());
+    }
+
+    fn new_row(row: &'static str, family: &'static str) -> RowOp {
+        let put = Put::new(row).add(family, "q", "v");
+        CheckAndMutate::if_not_exists(row, "f", "q", put).into()
+    }
+
+    #[test]
+    fn conditional_operations_on_other_rows_are_one_commit() {
+        let (_engine, region) = region();
+        apply(&region, Put::new("b").add("f", "q", "v"));
+        let ops = [new_row("a", "f"), new_row("b", "f"), new_row("c", "none"), new_row("d", "f")];
+        assert_eq!(modified_together(&ops), 4);
+        let mut results = vec![Ok(OpResult { row: Row::default(), processed: true }); 4];
+        let requests = || region.counters.add_writes(0, 0);
+        let before = requests();
+        let (count, ticket) = region.modify_group(&ops, &mut results, &mut 0).unwrap();
+        ticket.wait().unwrap();
+        assert_eq!(count, 4);
+        let processed: Vec<Option<bool>> =
+            results.iter().map(|one| one.as_ref().ok().map(|one| one.processed)).collect();
+        assert_eq!(processed, [Some(true), Some(false), None, Some(true)]);
+        assert_eq!(results[2].as_ref().unwrap_err().kind(), ErrorKind::NoSuchFamily);
+        assert_eq!(requests() - before, 2);
+    }
+
+    #[test]
+    fn operations_see_those_before_them_on_their_row() {
+        let (_engine, region) = region();
+        let ops = vec![
+            new_row("a", "f"),
+            new_row("b", "f"),
+            new_row("a", "f"),
+            Increment::new("b").add("f", "n", 1).into(),
+            Increment::new("a").add("f", "n", 1).into(),
+            Increment::new("b").add("f", "n", 1).into(),
+        ];
+        assert_eq!(
+            [modified_together(&ops), modified_together(&ops[2..]), modified_together(&ops[3..])],
+            [2, 1, 2]
+        );
+        let applied = region.apply(ops);
+        applied.ticket.wait().unwrap();
+        let results: Vec<OpResult> = applied.results.into_iter().collect::<Result<_>>().unwrap();
+        assert_eq!(
+            results[..3].iter().map(|one| one.processed).collect::<Vec<_>>(),
+            [true, true, false]
+        );
+        let counts: Vec<Option<&[u8]>> =
+            results[3..].iter().map(|one| one.row.value(b"f", b"n")).collect();
+        assert_eq!(
+            counts,
+            [1_i64, 1, 2].map(i64::to_be_bytes).each_ref().map(|one| Some(&one[..]))
+        );
+    }
+
+    #[test]
+    fn group_ends_before_row_that_is_not_in_memory() {
+        let env = SimEnv::new(1);
+        let open = |cache| {
+            let options = Options { block_cache_bytes: cache, ..Options::default() };
+            Engine::open(env.env(), options).unwrap()
+        };
+        let name: halite_types::TableName = "t".parse().unwrap();
+        let engine = open(1 << 20);
+        let table = TableDescriptor::new(name.clone()).family(FamilyDescriptor::new("f"));
+        engine.create_table(table, Vec::new()).unwrap();
+        let region = engine.table(&name).unwrap().region_for_row(b"").unwrap();
+        apply(&region, Put::new("c").add("f", "q", "v"));
+        engine.flush(&name).unwrap();
+        drop((region, engine));
+        let engine = open(1 << 20);
+        let region = engine.table(&name).unwrap().region_for_row(b"").unwrap();
+        let ops = ["a", "c", "d"].map(|row| new_row(row, "f"));
+        let mut results = vec![Ok(OpResult { row: Row::default(), processed: true }); 3];
+        let (count, ticket) = region.modify_group(&ops, &mut results, &mut 0).unwrap();
+        ticket.wait().unwrap();
+        assert!(count <= 1, "the block of row c is not cached");
+        let applied = region.apply(ops.to_vec());
+        applied.ticket.wait().unwrap();
+        let processed = applied.results.iter().map(|one| one.as_ref().unwrap().processed);
+        assert_eq!(processed.collect::<Vec<_>>(), [count == 0, false, true]);
     }
 }

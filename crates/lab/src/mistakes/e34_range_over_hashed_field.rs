@@ -52,7 +52,7 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
     let question = ["host=host07", "ts=2024-03-15T08:00:00Z..2024-03-15T12:00:00Z"];
     let range = lab.explain(&wrong, &question, None)?;
     lab.assert_claim(
-        one.points().is_some()
+        one.is_points()
             && range.has_residual()
             && crate::manual_keys::bounds(&range) == [(Bytes::new(), Bytes::new())],
         "The whole table is read, and every row examined.",

@@ -2,10 +2,13 @@
 //!
 //! A task reads ahead, so that a client that leaves is noticed while a statement runs.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -21,6 +24,8 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
 
 /// Messages that are read ahead.
 const READ_AHEAD: usize = 8;
+/// Bytes that are read at once: a query is several messages of a few bytes each.
+const READ_BYTES: usize = 8 << 10;
 /// Bytes that are collected before they are sent.
 const SEND_BYTES: usize = 32 << 10;
 
@@ -190,6 +195,14 @@ impl Interrupts {
         &mut self,
         work: impl Future<Output = Result<T, E>>,
     ) -> Result<T> {
+        let mut work = pin!(work);
+        // Most work does not wait, and waiting for the others would enlist with each of them.
+        if !self.has_changed()
+            && let Poll::Ready(done) =
+                poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await
+        {
+            return done.map_err(Into::into);
+        }
         tokio::select! {
             biased;
             Ok(()) = self.cancelled.changed() => {
@@ -200,6 +213,14 @@ impl Interrupts {
             () = stopped(&mut self.gone) => Err(PgError::fatal(STOPPING, "the client has left")),
             done = work => done.map_err(Into::into),
         }
+    }
+
+    /// Returns `true` if any of them came since the last wait for it.
+    fn has_changed(&self) -> bool {
+        let flags = [&self.stopping, &self.terminated, &self.gone];
+        // A channel without a sender has no news.
+        self.cancelled.has_changed().unwrap_or(false)
+            || flags.into_iter().any(|flag| flag.has_changed().unwrap_or(false))
     }
 }
 
@@ -219,11 +240,12 @@ fn stopping() -> PgError {
 }
 
 async fn read_all(
-    mut reader: ReadHalf<Box<dyn Socket>>,
+    reader: ReadHalf<Box<dyn Socket>>,
     limits: FrameLimits,
     sender: mpsc::Sender<io::Result<Received>>,
     left: watch::Sender<bool>,
 ) {
+    let mut reader = BufReader::with_capacity(READ_BYTES, reader);
     loop {
         let received = frames::read(&mut reader, &limits).await;
         let is_end = matches!(received, Ok(Received::End) | Err(_));

@@ -25,13 +25,15 @@ const READERS: u64 = 12;
 pub(super) fn write(application: &FeedApplication, out: &mut dyn Write) -> Result<()> {
     let FeedApplication { design, generator, .. } = application;
     let users = generator.users();
-    let followers = (MAX_PUSHED as u64).min(users);
-    // Behind all users, so that they are none of them.
+    let followers = MAX_PUSHED as u64;
+    // Behind all users, so that neither they nor their followers are any of them: the timelines of
+    // the load stay as they are.
     let authors = users..users + AUTHORS;
     let pairs = || {
-        let follower = move |author, one| ((author - users) * followers + one) % users;
-        let of_author =
-            move |author| (0..followers).map(move |one| (follower(author, one), author));
+        let of_author = |author| {
+            let first = authors.end + (author - users) * followers;
+            (first..first + followers).map(move |follower| (follower, author))
+        };
         authors.clone().flat_map(of_author)
     };
     pairs().try_for_each(|(follower, author)| design.follow(follower, author))?;

@@ -250,6 +250,11 @@ impl Plan {
         }
     }
 
+    /// Returns `true` if the plan is a list of complete keys.
+    pub fn is_points(&self) -> bool {
+        self.ranges().all(|range| range.point().is_some())
+    }
+
     /// Returns the keys to get if the plan is a list of complete keys: gets are cheaper than scans.
     pub fn points(&self) -> Option<Vec<halite_types::Bytes>> {
         self.ranges().map(|range| range.point().cloned()).collect()

@@ -25,12 +25,24 @@ impl Plan {
     ) -> Result<Self, PlanError> {
         let mut left = usize::try_from(self.options.limits.ranges).unwrap_or(usize::MAX);
         let mut by_derived: BTreeMap<KeyBuf, Vec<KeyRange>> = BTreeMap::new();
-        for row in rows {
-            let mut conditions = self.query.conditions.clone();
-            conditions.extend(fields.iter().zip(row).map(|(field, value)| Condition {
-                field: *field,
-                predicate: Predicate::Equals(value.clone()),
+        let mut walks: Vec<Vec<Condition>> = Vec::new();
+        if let [field] = fields {
+            // Every combination of one field is one of its values: a single walk knows all of them.
+            let values = rows.iter().flatten().cloned().collect();
+            walks.push(vec![Condition { field: *field, predicate: Predicate::In(values) }]);
+        } else {
+            walks.extend(rows.iter().map(|row| {
+                let pairs = fields.iter().zip(row);
+                let equal = pairs.map(|(field, value)| Condition {
+                    field: *field,
+                    predicate: Predicate::Equals(value.clone()),
+                });
+                equal.collect()
             }));
+        }
+        for more in walks {
+            let conditions: Vec<Condition> =
+                self.query.conditions.iter().cloned().chain(more).collect();
             let constraints = Constraint::for_fields(&self.schema, &conditions)?;
             let mut walk = PrefixWalk::new(&self.schema, &constraints, &self.options);
             walk.run();

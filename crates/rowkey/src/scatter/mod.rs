@@ -7,6 +7,7 @@
 //! runtime is required: chunks are futures that are polled while the consumer waits, at most
 //! [`ScatterOptions::concurrency`] at once.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -75,20 +76,26 @@ impl Scatter {
             ));
         }
         let reverse = plan.query().reverse;
-        let ranges: Vec<KeyRange> = match after {
+        let ranges: Vec<Cow<'_, KeyRange>> = match after {
             Some(token) => {
                 token.check(table.name(), &plan)?;
                 plan.ranges()
                     .filter_map(|range| token.rest_of(plan.schema(), range, reverse))
+                    .map(Cow::Owned)
                     .collect()
             }
-            None => plan.ranges().cloned().collect(),
+            None => plan.ranges().map(Cow::Borrowed).collect(),
         };
-        let (has_residual, unreadable, is_points) = (
-            plan.has_residual(),
-            options.undecodable_rows,
-            plan.points().is_some() && !template.raw,
-        );
+        let keys = if plan.is_points() && !template.raw {
+            Some(points::in_order(&plan, &ranges))
+        } else {
+            None
+        };
+        let ranges: Vec<KeyRange> = match &keys {
+            Some(_) => Vec::new(),
+            None => ranges.into_iter().map(Cow::into_owned).collect(),
+        };
+        let (has_residual, unreadable) = (plan.has_residual(), options.undecodable_rows);
         let rows_left = plan.query().limit.unwrap_or(usize::MAX);
         let piece = merge::chunk_bytes(&plan, options);
         let template = Scan { max_result_bytes: template.max_result_bytes.min(piece), ..template };
@@ -102,8 +109,8 @@ impl Scatter {
             left_out: AtomicU64::new(0),
             examined: AtomicU64::new(0),
         });
-        let source = if is_points {
-            Source::Points(PointLookups::new(Arc::clone(&shared), ranges))
+        let source = if let Some(keys) = keys {
+            Source::Points(PointLookups::new(Arc::clone(&shared), keys))
         } else if let Some(groups) = options.first_of {
             Source::Loose(Box::new(Loose::new(Arc::clone(&shared), ranges, groups)))
         } else {

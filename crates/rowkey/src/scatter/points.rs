@@ -1,14 +1,26 @@
 //! Complete keys, read by gets instead of scans.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use halite_types::{Bytes, Get, Result, Row};
 
 use super::cursor::ScatterContext;
-use crate::plan::KeyRange;
+use crate::plan::{KeyRange, Plan};
 
 /// Keys of one call to the table.
 const KEYS_PER_CALL: usize = 256;
+
+/// Returns the keys of ranges of one key each, in the order of the plan's rows.
+pub(super) fn in_order(plan: &Plan, ranges: &[Cow<'_, KeyRange>]) -> Vec<Bytes> {
+    let mut ranges: Vec<&KeyRange> = ranges.iter().map(AsRef::as_ref).collect();
+    // Those of one branch are in order.
+    if plan.fan_out() > 1 {
+        ranges.sort_by_cached_key(|range| range.low_merge_key());
+    }
+    let keys = ranges.iter().filter_map(|range| range.point().cloned());
+    if plan.query().reverse { keys.rev().collect() } else { keys.collect() }
+}
 
 /// Remaining keys, in the order of their rows.
 pub(super) struct PointLookups {
@@ -17,12 +29,8 @@ pub(super) struct PointLookups {
 }
 
 impl PointLookups {
-    pub(super) fn new(context: Arc<ScatterContext>, mut ranges: Vec<KeyRange>) -> Self {
-        ranges.sort_by_cached_key(KeyRange::low_merge_key);
-        if context.plan.query().reverse {
-            ranges.reverse();
-        }
-        let keys: Vec<_> = ranges.iter().filter_map(|range| range.point().cloned()).collect();
+    /// Creates the lookups of keys, which are in the order of their rows.
+    pub(super) fn new(context: Arc<ScatterContext>, keys: Vec<Bytes>) -> Self {
         Self { context, keys: keys.into_iter() }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::scalar::ScalarValue;
-use halite_rowkey::value::{FieldType, Value};
+use halite_rowkey::value::FieldType;
 use halite_types::Bytes;
 
 use crate::catalog::provider::HaliteTable;
@@ -87,15 +87,15 @@ impl Point {
     }
 
     fn encoded(&self, spec: &ScanSpec, values: &[ScalarValue]) -> Option<Bytes> {
-        let value = |(ty, given): &(FieldType, Given)| -> Option<Value<'static>> {
+        let mut fields = Vec::with_capacity(self.fields.len());
+        for (ty, given) in &self.fields {
             let value = match given {
                 Given::Constant(value) => value,
                 Given::Parameter(at) => values.get(at - 1)?,
             };
-            value_of(*ty, value)
-        };
-        let values = self.fields.iter().map(value).collect::<Option<Vec<_>>>()?;
-        let key = spec.plan.schema().encode(&values).ok()?;
+            fields.push(value_of(*ty, value)?);
+        }
+        let key = spec.plan.schema().encode(&fields).ok()?;
         (!key.is_empty() && key.len() <= halite_types::cell::MAX_ROW_BYTES)
             .then(|| Bytes::copy_from_slice(&key))
     }

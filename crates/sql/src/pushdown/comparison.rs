@@ -202,7 +202,7 @@ impl Operand {
     fn equal(&self, constant: &ScalarValue) -> Option<Value<'static>> {
         match self.cast {
             Cast::No => {
-                let value = value_of(self.ty, constant)?;
+                let value = value_of(self.ty, constant)?.into_owned();
                 // Both zeros, and every NaN, may be equal.
                 let is_special = match value {
                     Value::F32(value) => value == 0.0 || value.is_nan(),
@@ -243,7 +243,7 @@ impl Operand {
                 Value::Signed(if up { ceil } else { floor })
             }
             Cast::Integer => integer_value(integer_of(constant)?)?,
-            Cast::No => value_of(self.ty, constant)?,
+            Cast::No => value_of(self.ty, constant)?.into_owned(),
         };
         let value = match value {
             Value::F32(number) if number.is_nan() => return None,

@@ -190,7 +190,7 @@ impl ScanSpec {
             && self.unreadable != UndecodableRows::Return
             && !self.plan.has_residual()
             && !self.plan.is_skip_scan()
-            && self.plan.points().is_none()
+            && !self.plan.is_points()
             && self.target.dictionary.is_none()
             && self.given.is_empty()
     }

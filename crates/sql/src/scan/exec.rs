@@ -38,6 +38,8 @@ use crate::session::statement::StatementContext;
 /// Rows of a batch, and of the first one, which a reader waits for.
 const BATCH_ROWS: usize = 8192;
 const FIRST_BATCH_ROWS: usize = 64;
+/// Rows between two looks for more urgent work: some tens of microseconds.
+const YIELD_ROWS: usize = 128;
 /// Bytes of cells after which a batch ends.
 const BATCH_BYTES: usize = 1 << 20;
 
@@ -354,6 +356,10 @@ impl Reader {
                 continue;
             };
             self.decoder.push(&row)?;
+            if self.decoder.rows().is_multiple_of(YIELD_ROWS) {
+                // A thread with more urgent work would wait for the end of the time slice.
+                std::thread::yield_now();
+            }
             if self.decoder.bytes() >= BATCH_BYTES {
                 break;
             }

@@ -85,10 +85,8 @@ pub(super) async fn narrowed(
         spec = Arc::new(narrower);
     }
     let ranges = spec.plan.ranges().count();
-    let left = match spec.plan.points() {
-        Some(_) => Narrowed::Gets(ranges),
-        None => Narrowed::Ranges(ranges),
-    };
+    let left =
+        if spec.plan.is_points() { Narrowed::Gets(ranges) } else { Narrowed::Ranges(ranges) };
     figures.add_narrowed(left);
     spec
 }
@@ -172,7 +170,8 @@ fn of_list(spec: &ScanSpec, list: &InListExpr) -> Option<Combinations> {
             continue;
         }
         let value = |&(at, field): &(usize, FieldId)| {
-            value_of(spec.plan.schema().fields()[field].ty, values.get(at)?)
+            let ty = spec.plan.schema().fields()[field].ty;
+            Some(value_of(ty, values.get(at)?)?.into_owned())
         };
         rows.push(placed.iter().map(value).collect::<Option<Vec<_>>>()?);
     }
@@ -199,9 +198,8 @@ fn add_bounds(
     else {
         return;
     };
-    let Some(value) = value_of(spec.plan.schema().fields()[field].ty, constant.value()) else {
-        return;
-    };
+    let ty = spec.plan.schema().fields()[field].ty;
+    let Some(value) = value_of(ty, constant.value()).map(Value::into_owned) else { return };
     let (low, high) = match binary.op() {
         Operator::GtEq => (Included(value), Unbounded),
         Operator::LtEq => (Unbounded, Included(value)),

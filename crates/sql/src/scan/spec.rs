@@ -254,13 +254,14 @@ impl ScanSpec {
     pub(crate) fn estimated_rows(&self) -> usize {
         let ranges = self.plan.ranges().count();
         let is_full = self.plan.is_full_scan();
-        let rows = match self.plan.points() {
-            Some(points) => points.len(),
-            None if self.target.statistics.is_some() => {
-                usize::try_from(self.known_rows().unwrap_or_default()).unwrap_or(usize::MAX)
-            }
-            None if is_full => TABLE_ROWS,
-            None => ranges.saturating_mul(RANGE_ROWS).min(TABLE_ROWS),
+        let rows = if self.plan.is_points() {
+            ranges
+        } else if self.target.statistics.is_some() {
+            usize::try_from(self.known_rows().unwrap_or_default()).unwrap_or(usize::MAX)
+        } else if is_full {
+            TABLE_ROWS
+        } else {
+            ranges.saturating_mul(RANGE_ROWS).min(TABLE_ROWS)
         };
         rows.min(self.plan.query().limit.unwrap_or(usize::MAX))
     }
@@ -292,7 +293,7 @@ impl ScanSpec {
     /// groups.
     pub(crate) fn parts(&self, most: usize) -> Vec<Arc<Self>> {
         let whole = self.plan.query().limit.is_none() && self.first_of.is_none();
-        if most < 2 || !whole || self.plan.points().is_some() {
+        if most < 2 || !whole || self.plan.is_points() {
             return Vec::new();
         }
         let is_read = |region: &&RegionInfo| {

@@ -263,7 +263,7 @@ impl Loader<'_> {
                 rows /= 2;
             }
             let last = rest.get(rows - 1).unwrap_or(last);
-            let batch: Vec<ScalarValue> = values.by_ref().take(rows * width).collect();
+            let batch: Arc<[ScalarValue]> = values.by_ref().take(rows * width).collect();
             let deadline = self.deadline;
             let run = async {
                 let plan = self.plan(rows).await?;

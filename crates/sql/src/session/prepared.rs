@@ -184,12 +184,12 @@ impl SqlContext {
             ));
         }
         let values = values.iter().zip(&prepared.parameters);
-        let values: Vec<ScalarValue> =
+        let values: Arc<[ScalarValue]> =
             values.map(|(value, field)| fitting(value, field.data_type())).collect();
         if let Some(answer) = self.run_kept(prepared, &values).await? {
             return Ok(answer);
         }
-        let answer = self.run_with(&prepared.text, values).await?;
+        let answer = self.run_with(&prepared.text, values.to_vec()).await?;
         prepared.check_schema(answer.schema())?;
         Ok(answer)
     }
@@ -198,7 +198,7 @@ impl SqlContext {
     async fn run_kept(
         &self,
         prepared: &Prepared,
-        values: &[ScalarValue],
+        values: &Arc<[ScalarValue]>,
     ) -> Result<Option<Answer>> {
         let settings = self.settings();
         if settings.direct == Direct::Off {
@@ -228,7 +228,7 @@ impl SqlContext {
         &self,
         prepared: &Prepared,
         kept: Kept,
-        values: &[ScalarValue],
+        values: &Arc<[ScalarValue]>,
         statement: Arc<StatementContext>,
     ) -> Result<Option<Answer>> {
         let deadline = deadline(statement.settings.statement_timeout);
@@ -254,7 +254,7 @@ impl SqlContext {
                     self.keep_again(prepared).await;
                     return Ok(None);
                 }
-                self.written(&plan, values.to_vec(), statement, deadline).await.map(Some)
+                self.written(&plan, Arc::clone(values), statement, deadline).await.map(Some)
             }
         }
     }

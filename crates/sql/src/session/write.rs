@@ -35,7 +35,7 @@ impl SqlContext {
     pub(super) async fn written(
         &self,
         plan: &WritePlan,
-        values: Vec<ScalarValue>,
+        values: Arc<[ScalarValue]>,
         statement: Arc<StatementContext>,
         deadline: Option<Instant>,
     ) -> Result<Answer> {
@@ -58,6 +58,6 @@ impl SqlContext {
     ) -> Result<Answer> {
         let plan = WritePlan::prepare(&self.session, &self.catalog, tokens);
         let plan = within(deadline, plan).await??;
-        self.written(&plan, values, statement, deadline).await
+        self.written(&plan, values.into(), statement, deadline).await
     }
 }

@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 
+use datafusion::arrow::array::{Array as _, ArrayRef, AsArray as _};
+use datafusion::arrow::datatypes::{
+    DataType, Float64Type, Int32Type, Int64Type, TimeUnit as ArrowUnit, TimestampMillisecondType,
+};
 use datafusion::scalar::ScalarValue;
 use halite_rowkey::value::{Decimal, FieldType, TimeUnit, Value};
 
 /// Returns a constant as a value of a type; `None` for null and for constants that are no value of
 /// it. Integers outside of an integer type are returned: no row has them.
-pub(crate) fn value_of(ty: FieldType, scalar: &ScalarValue) -> Option<Value<'static>> {
+pub(crate) fn value_of(ty: FieldType, scalar: &ScalarValue) -> Option<Value<'_>> {
     match (ty, scalar) {
         (FieldType::Bool, ScalarValue::Boolean(Some(value))) => Some(Value::Bool(*value)),
         (FieldType::F32, ScalarValue::Float32(Some(value))) => Some(Value::F32(*value)),
@@ -16,10 +20,10 @@ pub(crate) fn value_of(ty: FieldType, scalar: &ScalarValue) -> Option<Value<'sta
             Decimal::new(*digits, -i32::from(*scale)).map(Value::Decimal)
         }
         (FieldType::String | FieldType::Char(_), _) => {
-            Some(Value::Text(Cow::Owned(text_of(scalar)?.to_owned())))
+            Some(Value::Text(Cow::Borrowed(text_of(scalar)?)))
         }
         (FieldType::Bytes | FieldType::Fixed(_), _) => {
-            Some(Value::Bytes(Cow::Owned(bytes_of(scalar)?.to_vec())))
+            Some(Value::Bytes(Cow::Borrowed(bytes_of(scalar)?)))
         }
         (FieldType::Uuid, _) => Some(Value::Uuid(bytes_of(scalar)?.try_into().ok()?)),
         (FieldType::Ipv4, _) => {
@@ -38,6 +42,39 @@ pub(crate) fn value_of(ty: FieldType, scalar: &ScalarValue) -> Option<Value<'sta
         }
         (FieldType::I8 | FieldType::I16 | FieldType::I32 | FieldType::I64, _) => {
             number(integer_of(scalar)?, true)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the value at a place of an array whose type is that of `ty`, or whose integers are in its
+/// range; `None` for null and for what has to be converted or checked first.
+pub(crate) fn value_at(ty: FieldType, array: &ArrayRef, at: usize) -> Option<Value<'_>> {
+    if array.is_null(at) {
+        return None;
+    }
+    match (ty, array.data_type()) {
+        (FieldType::String, DataType::Utf8View) => {
+            Some(Value::Text(Cow::Borrowed(array.as_string_view().value(at))))
+        }
+        (FieldType::Bytes, DataType::BinaryView) => {
+            Some(Value::Bytes(Cow::Borrowed(array.as_binary_view().value(at))))
+        }
+        (FieldType::F64, DataType::Float64) => {
+            Some(Value::F64(array.as_primitive::<Float64Type>().value(at)))
+        }
+        (
+            FieldType::Timestamp(TimeUnit::Millis),
+            DataType::Timestamp(ArrowUnit::Millisecond, _),
+        ) => Some(Value::Signed(array.as_primitive::<TimestampMillisecondType>().value(at))),
+        (_, DataType::Int64 | DataType::Int32) if !ty.is_time() => {
+            let (least, most) = ty.integer_range()?;
+            let integer = match array.data_type() {
+                DataType::Int64 => array.as_primitive::<Int64Type>().value(at),
+                _ => i64::from(array.as_primitive::<Int32Type>().value(at)),
+            };
+            let integer = i128::from(integer);
+            if (least..=most).contains(&integer) { number(integer, least < 0) } else { None }
         }
         _ => None,
     }

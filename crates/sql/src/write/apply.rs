@@ -28,7 +28,7 @@ pub(super) enum Change {
     Delete,
     Update {
         /// Values that do not depend on the row.
-        constants: InputRow,
+        constants: InputRow<'static>,
         /// What the computed values are of.
         computed: Vec<WriteColumn>,
         /// What is added to counters.

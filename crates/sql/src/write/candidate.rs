@@ -22,9 +22,9 @@ use crate::session::settings::BadCells;
 pub(super) struct Candidate {
     row: Bytes,
     /// Values of the columns that are read.
-    read: Vec<ColumnValue>,
+    read: Vec<ColumnValue<'static>>,
     /// Computed values.
-    computed: Vec<Assigned>,
+    computed: Vec<Assigned<'static>>,
 }
 
 impl Changes<'_> {
@@ -39,14 +39,18 @@ impl Changes<'_> {
         let mut read = Vec::with_capacity(self.plan.read.len());
         for (place, column) in self.plan.read.iter().enumerate() {
             let of = &target.shape.columns[*column];
-            read.push((*column, assign(&of.name, of.ty, &scalar(1 + place)?)?));
+            let value = scalar(1 + place)?;
+            read.push((*column, assign(&of.name, of.ty, &value)?.into_owned()));
         }
         let first = 1 + self.plan.read.len();
         let computed = match &self.change {
             Change::Update { computed, .. } => computed
                 .iter()
                 .enumerate()
-                .map(|(place, column)| Assigned::of(target, *column, &scalar(first + place)?))
+                .map(|(place, column)| {
+                    let value = scalar(first + place)?;
+                    Ok(Assigned::of(target, *column, &value)?.into_owned())
+                })
                 .collect::<Result<Vec<_>>>()?,
             Change::Delete => Vec::new(),
         };
@@ -64,7 +68,7 @@ impl Changes<'_> {
         let bad_cells = self.running.statement.settings.bad_cells;
         // Null may be a cell that is none of its column's type.
         let may_be_bad = |at: &usize| {
-            let is_null = |(column, value): &ColumnValue| column == at && value.is_null();
+            let is_null = |(column, value): &ColumnValue<'_>| column == at && value.is_null();
             bad_cells == BadCells::Null && chunk.iter().any(|one| one.read.iter().any(is_null))
         };
         let is_other = |at: &usize| {
@@ -136,7 +140,7 @@ impl Changes<'_> {
     }
 
     /// Returns what is done to a row.
-    fn op(&self, row: &Bytes, new: Option<&InputRow>) -> Result<RowOp> {
+    fn op(&self, row: &Bytes, new: Option<&InputRow<'_>>) -> Result<RowOp> {
         let (Change::Update { added, .. }, Some(new)) = (&self.change, new) else {
             return Ok(Delete::new(row.clone()).into());
         };
@@ -165,7 +169,7 @@ impl Changes<'_> {
 fn is_same(
     target: &WriteTarget,
     row: &Row,
-    read: &[ColumnValue],
+    read: &[ColumnValue<'_>],
     columns: &[usize],
     bad_cells: BadCells,
 ) -> Result<bool> {

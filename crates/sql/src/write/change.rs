@@ -115,13 +115,15 @@ impl ChangePlan {
         for set in sets {
             match &set.value {
                 SetValue::Constant(value) => {
-                    constants.push(value.value(running, &self.target, set.column)?);
+                    let value = value.value(running, &self.target, set.column)?;
+                    constants.push(value.into_owned());
                 }
                 SetValue::Computed => computed.push(set.column),
                 SetValue::Added { amount, is_minus } => {
                     let WriteColumn::Column(at) = set.column else { continue };
                     let column = &self.target.shape.columns[at];
-                    let amount = assign(&column.name, column.ty, &constant(running, amount)?)?;
+                    let amount = constant(running, amount)?;
+                    let amount = assign(&column.name, column.ty, &amount)?;
                     let signed = match (amount, is_minus) {
                         (Value::Signed(amount), false) => Some(amount),
                         (Value::Signed(amount), true) => amount.checked_neg(),

@@ -156,10 +156,10 @@ struct RunningUpdate<'r> {
 /// Row that is there.
 struct FoundRow {
     sent: SentRow,
-    input: InputRow,
+    input: InputRow<'static>,
     row: Row,
     /// Values of the columns that are read.
-    current: Vec<ColumnValue>,
+    current: Vec<ColumnValue<'static>>,
 }
 
 impl RunningUpdate<'_> {
@@ -199,7 +199,10 @@ impl RunningUpdate<'_> {
             let assigned = sets
                 .iter()
                 .enumerate()
-                .map(|(of, column)| Assigned::of(target, *column, &result(of)?))
+                .map(|(of, column)| {
+                    let value = result(of)?;
+                    Ok(Assigned::of(target, *column, &value)?.into_owned())
+                })
                 .collect::<Result<Vec<_>>>()?;
             self.push(found, InputRow::of(assigned), sink).await?;
         }
@@ -228,7 +231,7 @@ impl RunningUpdate<'_> {
     async fn push(
         &self,
         found: FoundRow,
-        new: InputRow,
+        new: InputRow<'static>,
         sink: &mut Sink<'_, (SentRow, RowImage)>,
     ) -> Result<()> {
         let FoundRow { sent, input, row, current } = found;
@@ -247,7 +250,7 @@ impl RunningUpdate<'_> {
 }
 
 /// Returns the fields of the key among the values that are given.
-fn key_values(target: &WriteTarget, input: &InputRow) -> Vec<(usize, Value<'static>)> {
+fn key_values(target: &WriteTarget, input: &InputRow<'static>) -> Vec<ColumnValue<'static>> {
     let is_key = |at: usize| matches!(target.shape.columns[at].source, Source::Key(_));
     input.values.iter().filter(|(at, _)| is_key(*at)).cloned().collect()
 }

@@ -51,7 +51,7 @@ impl CounterSteps {
         running: &Running,
         target: &WriteTarget,
         row: &Bytes,
-        input: &InputRow,
+        input: &InputRow<'_>,
     ) -> Result<Option<RowOp>> {
         let steps = &self.0;
         // A new row would have more than the counters, such as DEFAULT values.
@@ -67,13 +67,14 @@ impl CounterSteps {
         increment.return_results = false;
         for step in steps {
             let amount = match &step.amount {
-                Amount::Excluded(at) => value_in(&input.values, *at).clone(),
+                Amount::Excluded(at) => signed(value_in(&input.values, *at)),
                 Amount::Constant(expr) => {
                     let column = &target.shape.columns[step.at];
-                    assign(&column.name, column.ty, &constant(running, expr)?)?
+                    let amount = constant(running, expr)?;
+                    signed(&assign(&column.name, column.ty, &amount)?)
                 }
             };
-            let Value::Signed(amount) = amount else { return Ok(None) };
+            let Some(amount) = amount else { return Ok(None) };
             let Some(amount) = (if step.is_minus { amount.checked_neg() } else { Some(amount) })
             else {
                 return Ok(None);
@@ -87,6 +88,13 @@ impl CounterSteps {
             increment = increment.add(family, qualifier, amount);
         }
         target.with_marker(row, Some(increment.into()), input.times).map(Some)
+    }
+}
+
+fn signed(value: &Value<'_>) -> Option<i64> {
+    match value {
+        Value::Signed(number) => Some(*number),
+        _ => None,
     }
 }
 

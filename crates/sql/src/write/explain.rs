@@ -31,7 +31,7 @@ impl WritePlan {
         values: Vec<ScalarValue>,
         statement: &Arc<StatementContext>,
     ) -> Result<String> {
-        let running = Running::new(&self.session, values, statement);
+        let running = Running::new(&self.session, values.into(), statement);
         match self.kind.as_ref() {
             PlanKind::Insert(plan) => of_insert(plan, &running).await,
             PlanKind::Change(plan) => of_change(plan, &running).await,

@@ -1,6 +1,7 @@
 //! Expressions of a statement, planned once and evaluated when the values of its parameters are
 //! known: constants of VALUES and SET, and expressions over the columns of rows at hand.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -123,15 +124,20 @@ fn number_of(placeholder: &Placeholder) -> Result<usize> {
     })
 }
 
+/// Returns the value of a parameter.
+fn value_of<'v>(placeholder: &Placeholder, values: &'v [ScalarValue]) -> Result<&'v ScalarValue> {
+    values.get(number_of(placeholder)? - 1).ok_or_else(|| {
+        let text = format!("there is no value for {}; bind one", placeholder.id);
+        SqlError::new(SqlState::UndefinedParameter, text)
+    })
+}
+
 /// Fills in the parameters of an expression.
 fn filled(expr: Expr, values: &[ScalarValue]) -> Result<Expr> {
     let filled = expr.transform_up(|expr| match expr {
         Expr::Placeholder(placeholder) => {
-            let value = values.get(number_of(&placeholder)? - 1).cloned().ok_or_else(|| {
-                let text = format!("there is no value for {}; bind one", placeholder.id);
-                SqlError::new(SqlState::UndefinedParameter, text)
-            })?;
-            Ok(Transformed::yes(Expr::Literal(value, None)))
+            let value = value_of(&placeholder, values)?;
+            Ok(Transformed::yes(Expr::Literal(value.clone(), None)))
         }
         other => Ok(Transformed::no(other)),
     })?;
@@ -139,19 +145,19 @@ fn filled(expr: Expr, values: &[ScalarValue]) -> Result<Expr> {
 }
 
 /// Returns the value of a constant expression.
-pub(super) fn constant(running: &Running, expr: &Expr) -> Result<ScalarValue> {
+pub(super) fn constant<'v>(running: &'v Running, expr: &'v Expr) -> Result<Cow<'v, ScalarValue>> {
     let expr = match expr {
-        Expr::Literal(value, _) => return Ok(value.clone()),
+        Expr::Literal(value, _) => return Ok(Cow::Borrowed(value)),
+        Expr::Placeholder(placeholder) => {
+            return value_of(placeholder, &running.values).map(Cow::Borrowed);
+        }
         other => filled(other.clone(), &running.values)?,
     };
-    if let Expr::Literal(value, _) = &expr {
-        return Ok(value.clone());
-    }
     let expr = bounded_expr(expr, &DFSchema::empty())?;
     let physical = running.state().create_physical_expr(expr, &DFSchema::empty())?;
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     let one = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
         .map_err(DataFusionError::from)?;
     let array = checked_expr(physical)?.evaluate(&one)?.into_array(1)?;
-    Ok(ScalarValue::try_from_array(&array, 0)?)
+    Ok(Cow::Owned(ScalarValue::try_from_array(&array, 0)?))
 }

@@ -93,7 +93,7 @@ impl WriteTarget {
         row: &Row,
         columns: &[usize],
         bad_cells: BadCells,
-    ) -> Result<Vec<ColumnValue>> {
+    ) -> Result<Vec<ColumnValue<'static>>> {
         let mut values = Vec::with_capacity(columns.len());
         for at in columns {
             let column = &self.shape.columns[*at];

@@ -141,7 +141,7 @@ impl InsertPlan {
 
     /// Adds the DEFAULT values of columns that are not given. UPSERT changes no column that is not
     /// given, but a row must have those that are NOT NULL.
-    pub(super) fn with_defaults(&self, row: &mut InputRow, looks: bool) {
+    pub(super) fn with_defaults(&self, row: &mut InputRow<'_>, looks: bool) {
         for at in self.target.cells() {
             let Some(cell) = &self.target.shape.columns[at].cell else { continue };
             if let Some(default) = &cell.default

@@ -54,7 +54,7 @@ impl<'r> InsertRun<'r> {
         Ok(())
     }
 
-    pub(super) async fn push(&mut self, mut input: InputRow) -> Result<()> {
+    pub(super) async fn push(&mut self, mut input: InputRow<'_>) -> Result<()> {
         let (plan, target) = (self.plan, &self.plan.target);
         plan.with_defaults(&mut input, self.looks);
         target.assign_numbers(&input.values).await?;
@@ -62,7 +62,8 @@ impl<'r> InsertRun<'r> {
         let at = self.sent;
         self.sent += 1;
         if let Conflict::Update(conflict) = &plan.on_conflict {
-            let sent = SentRow { at, row: row.clone(), input: Some(Box::new(input.clone())) };
+            let sent =
+                SentRow { at, row: row.clone(), input: Some(Box::new(input.clone().into_owned())) };
             // Counters alone are added to, whether the row is there or not.
             if plan.returning.is_none()
                 && let Some(steps) = &conflict.steps
@@ -83,7 +84,7 @@ impl<'r> InsertRun<'r> {
         let op = target.with_marker(&row, op, input.times)?;
         let op = if self.looks { if_absent(target.expect_witness()?, &row, op) } else { op };
         let is_kept = plan.returning.is_some() || matches!(plan.on_conflict, Conflict::Update(_));
-        let input = is_kept.then(|| Box::new(input));
+        let input = is_kept.then(|| Box::new(input.into_owned()));
         self.sink.push(SentRow { at, row, input }, op).await?;
         self.take_done()
     }

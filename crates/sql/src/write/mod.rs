@@ -167,7 +167,7 @@ impl WritePlan {
     /// The first error; the text says how many rows were written for certain.
     pub(crate) async fn run(
         &self,
-        values: Vec<ScalarValue>,
+        values: Arc<[ScalarValue]>,
         statement: &Arc<StatementContext>,
     ) -> Result<Written> {
         let running = Running::new(&self.session, values, statement);

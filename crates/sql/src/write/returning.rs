@@ -39,7 +39,7 @@ pub(super) struct Returning {
 pub(super) struct RowImage {
     pub(super) row: Bytes,
     /// Values by column; what is missing is null.
-    pub(super) values: Vec<ColumnValue>,
+    pub(super) values: Vec<ColumnValue<'static>>,
 }
 
 impl Returning {

@@ -27,14 +27,14 @@ pub(super) struct CellTimes {
 }
 
 /// Column and its value.
-pub(super) type ColumnValue = (usize, Value<'static>);
+pub(super) type ColumnValue<'v> = (usize, Value<'v>);
 
 impl WriteTarget {
     /// Returns the key of a row, from values by column. Fields that are not given are null.
     ///
     /// # Errors
     /// `NotNull`, `LimitExceeded`, `InvalidParameter`, `OutOfRange`.
-    pub(super) fn key(&self, values: &[ColumnValue]) -> Result<Bytes> {
+    pub(super) fn key(&self, values: &[ColumnValue<'_>]) -> Result<Bytes> {
         let (key, fields) = (&self.shape.key, self.fields(values));
         let encoded = match &self.dictionary {
             Some(dictionary) => key.encode_with(&fields, dictionary),
@@ -47,7 +47,7 @@ impl WriteTarget {
     }
 
     /// Returns the values of the fields of the key.
-    fn fields<'v>(&self, values: &'v [ColumnValue]) -> Vec<Value<'v>> {
+    fn fields<'v>(&self, values: &'v [ColumnValue<'_>]) -> Vec<Value<'v>> {
         let mut fields = vec![Value::Null; self.shape.key.fields().len()];
         for (at, value) in values {
             if let Source::Key(field) = self.shape.columns[*at].source {
@@ -61,7 +61,7 @@ impl WriteTarget {
     ///
     /// # Errors
     /// Errors of the cluster; a dictionary without numbers left.
-    pub(super) async fn assign_numbers(&self, values: &[ColumnValue]) -> Result<()> {
+    pub(super) async fn assign_numbers(&self, values: &[ColumnValue<'_>]) -> Result<()> {
         let Some(dictionary) = &self.dictionary else { return Ok(()) };
         Ok(dictionary.assign(&self.fields(values)).await?)
     }
@@ -91,7 +91,7 @@ impl WriteTarget {
     pub(super) fn mutation(
         &self,
         row: &Bytes,
-        values: &[ColumnValue],
+        values: &[ColumnValue<'_>],
         times: CellTimes,
         deletes_nulls: bool,
     ) -> Result<Option<RowOp>> {
@@ -99,8 +99,7 @@ impl WriteTarget {
         if let Some(milliseconds) = times.ttl_ms {
             put = put.ttl_ms(milliseconds);
         }
-        let mut delete = Delete::new(row.clone());
-        let (mut puts, mut deletes) = (0, 0);
+        let (mut puts, mut delete) = (0, None);
         for (at, value) in values {
             let column = &self.shape.columns[*at];
             if let Source::Series(series) = column.source {
@@ -118,11 +117,13 @@ impl WriteTarget {
                 if cell.not_null || cell.is_counter {
                     return Err(self.null_error(*at));
                 }
-                delete = match times.ts {
-                    Some(ts) => delete.column_up_to(family, qualifier, ts),
-                    None => delete.column(family, qualifier),
-                };
-                deletes += 1;
+                if deletes_nulls {
+                    let columns = delete.unwrap_or_else(|| Delete::new(row.clone()));
+                    delete = Some(match times.ts {
+                        Some(ts) => columns.column_up_to(family, qualifier, ts),
+                        None => columns.column(family, qualifier),
+                    });
+                }
                 continue;
             }
             let bytes = cell.codec.encode(value).map_err(|error| {
@@ -138,12 +139,11 @@ impl WriteTarget {
             };
             puts += 1;
         }
-        let deletes = if deletes_nulls { deletes } else { 0 };
-        Ok(match (puts, deletes) {
-            (0, 0) => None,
-            (_, 0) => Some(put.into()),
-            (0, _) => Some(delete.into()),
-            _ => Some(RowMutations::new(row.clone()).add(put).add(delete).into()),
+        Ok(match (puts, delete) {
+            (0, None) => None,
+            (_, None) => Some(put.into()),
+            (0, Some(delete)) => Some(delete.into()),
+            (_, Some(delete)) => Some(RowMutations::new(row.clone()).add(put).add(delete).into()),
         })
     }
 
@@ -153,7 +153,7 @@ impl WriteTarget {
         &self,
         series: usize,
         value: &Value<'_>,
-        values: &[ColumnValue],
+        values: &[ColumnValue<'_>],
     ) -> Result<(Bytes, Vec<u8>, Vec<u8>)> {
         let column = &self.shape.series[series];
         let time = match self.fields(values).get(column.field()) {

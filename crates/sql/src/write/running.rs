@@ -14,14 +14,14 @@ pub(super) struct Running {
     session: SessionContext,
     state: OnceLock<SessionState>,
     /// Values of the parameters.
-    pub(super) values: Vec<ScalarValue>,
+    pub(super) values: Arc<[ScalarValue]>,
     pub(super) statement: Arc<StatementContext>,
 }
 
 impl Running {
     pub(super) fn new(
         session: &SessionContext,
-        values: Vec<ScalarValue>,
+        values: Arc<[ScalarValue]>,
         statement: &Arc<StatementContext>,
     ) -> Self {
         let (session, statement) = (session.clone(), Arc::clone(statement));

@@ -71,7 +71,7 @@ impl ReadyQuery {
 
 /// Fills in parameters and plans the rest.
 pub(super) async fn physical(running: &Running, plan: LogicalPlan) -> Result<ReadyQuery> {
-    let (state, values) = (running.state().clone(), running.values.clone());
+    let (state, values) = (running.state().clone(), running.values.to_vec());
     let statement = Arc::clone(&running.statement);
     on_large_stack(move |handle| {
         handle.block_on(async move {

@@ -33,7 +33,9 @@ type Answered<T> = (Vec<Sent<T>>, halite_types::Result<Vec<halite_types::Result<
 pub(super) struct Sink<'s, T> {
     target: &'s WriteTarget,
     statement: &'s StatementContext,
-    pending: Vec<(T, RowOp)>,
+    /// Operations that are not sent yet, and what they are.
+    pending: Vec<RowOp>,
+    tokens: Vec<Sent<T>>,
     pending_bytes: usize,
     flights: FuturesUnordered<BoxFuture<'static, Answered<T>>>,
     /// Rows of operations without a result: a second one on such a row waits for the first.
@@ -47,6 +49,7 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
             target,
             statement,
             pending: Vec::new(),
+            tokens: Vec::new(),
             pending_bytes: 0,
             flights: FuturesUnordered::new(),
             busy: HashSet::new(),
@@ -63,12 +66,15 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
             self.settle().await;
             return Err(error);
         }
-        if self.busy.contains(op.row()) {
+        if !self.busy.is_empty() && self.busy.contains(op.row()) {
             self.drain().await?;
         }
         self.pending_bytes += op_bytes(&op);
-        self.pending.push((token, op));
+        let (row, is_conditional) = (op.row().clone(), is_conditional(&op));
+        self.tokens.push(Sent { token, row, is_conditional });
+        self.pending.push(op);
         if self.pending.len() >= BATCH_ROWS || self.pending_bytes >= BATCH_BYTES {
+            self.busy.extend(self.tokens.iter().map(|sent| sent.row.clone()));
             self.send();
         }
         while self.flights.len() >= IN_FLIGHT {
@@ -110,14 +116,7 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
             return;
         }
         self.pending_bytes = 0;
-        let mut sent = Vec::with_capacity(self.pending.len());
-        let mut ops = Vec::with_capacity(self.pending.len());
-        for (token, op) in self.pending.drain(..) {
-            let row = op.row().clone();
-            self.busy.insert(row.clone());
-            sent.push(Sent { token, row, is_conditional: is_conditional(&op) });
-            ops.push(op);
-        }
+        let (sent, ops) = (std::mem::take(&mut self.tokens), std::mem::take(&mut self.pending));
         let table: Arc<dyn Table> = Arc::clone(&self.target.table);
         self.flights.push(Box::pin(async move { (sent, table.batch(ops).await) }));
     }
@@ -141,8 +140,10 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
     }
 
     fn take(&mut self, (sent, results): Answered<T>) -> Result<()> {
-        for one in &sent {
-            self.busy.remove(&one.row);
+        if !self.busy.is_empty() {
+            for one in &sent {
+                self.busy.remove(&one.row);
+            }
         }
         let results = match results {
             Ok(results) => results,
@@ -151,6 +152,7 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
                 return Err(of_operations(error, sent.len(), is_conditional));
             }
         };
+        self.done.reserve(results.len());
         let mut first = None;
         for (one, result) in sent.into_iter().zip(results) {
             match result {

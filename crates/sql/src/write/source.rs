@@ -1,6 +1,8 @@
 //! Rows that INSERT and UPSERT write: those of VALUES, whose expressions are evaluated before the
 //! first row is written, or those of a query.
 
+use std::borrow::Cow;
+
 use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -21,6 +23,7 @@ use super::values::{assign, is_assignable, milliseconds};
 use crate::catalog::HaliteCatalog;
 use crate::error::{Result, SqlError, SqlState};
 use crate::types::arrow_field;
+use crate::types::literals::value_at;
 
 /// Type of `_ts`.
 const TS: FieldType = FieldType::Timestamp(halite_rowkey::TimeUnit::Millis);
@@ -44,8 +47,8 @@ pub(super) enum RowValue {
 
 /// Values of one row, with the times of its cells.
 #[derive(Clone, Debug)]
-pub(super) struct InputRow {
-    pub(super) values: Vec<ColumnValue>,
+pub(super) struct InputRow<'v> {
+    pub(super) values: Vec<ColumnValue<'v>>,
     pub(super) times: CellTimes,
 }
 
@@ -200,17 +203,17 @@ fn name_and_type(target: &WriteTarget, column: WriteColumn) -> (&str, Option<Fie
 
 impl RowValue {
     /// Returns the value for a column.
-    pub(super) fn value(
-        &self,
-        running: &Running,
+    pub(super) fn value<'v>(
+        &'v self,
+        running: &'v Running,
         target: &WriteTarget,
         column: WriteColumn,
-    ) -> Result<Assigned> {
+    ) -> Result<Assigned<'v>> {
         match (self, column) {
-            (Self::Constant(expr), _) => {
-                let scalar = constant(running, expr)?;
-                Assigned::of(target, column, &scalar)
-            }
+            (Self::Constant(expr), _) => match constant(running, expr)? {
+                Cow::Borrowed(scalar) => Assigned::of(target, column, scalar),
+                Cow::Owned(scalar) => Ok(Assigned::of(target, column, &scalar)?.into_owned()),
+            },
             (Self::Default, WriteColumn::Column(at)) => {
                 let cell = target.shape.columns[at].cell.as_ref();
                 let default = cell.and_then(|cell| cell.default.clone());
@@ -223,19 +226,19 @@ impl RowValue {
 
 /// Value that was assigned.
 #[derive(Clone, Debug)]
-pub(super) enum Assigned {
-    Value(usize, Value<'static>),
+pub(super) enum Assigned<'v> {
+    Value(usize, Value<'v>),
     Ts(i64),
     Ttl(u64),
     Nothing,
 }
 
-impl Assigned {
+impl<'v> Assigned<'v> {
     /// Assigns a value of an expression.
     pub(super) fn of(
         target: &WriteTarget,
         column: WriteColumn,
-        scalar: &ScalarValue,
+        scalar: &'v ScalarValue,
     ) -> Result<Self> {
         let invalid = |text: String| SqlError::new(SqlState::InvalidValue, text);
         match column {
@@ -256,58 +259,85 @@ impl Assigned {
             }),
         }
     }
+
+    /// Returns what was assigned, apart from the expression.
+    pub(super) fn into_owned(self) -> Assigned<'static> {
+        match self {
+            Self::Value(at, value) => Assigned::Value(at, value.into_owned()),
+            Self::Ts(ts) => Assigned::Ts(ts),
+            Self::Ttl(milliseconds) => Assigned::Ttl(milliseconds),
+            Self::Nothing => Assigned::Nothing,
+        }
+    }
 }
 
-impl InputRow {
+impl<'v> InputRow<'v> {
+    /// Returns a row without values, with room for some.
+    pub(super) fn with_capacity(values: usize) -> Self {
+        Self { values: Vec::with_capacity(values), times: CellTimes::default() }
+    }
+
     /// Collects what was assigned.
-    pub(super) fn of(assigned: impl IntoIterator<Item = Assigned>) -> Self {
-        let (mut values, mut times) = (Vec::new(), CellTimes::default());
-        for one in assigned {
-            match one {
-                Assigned::Value(at, value) => values.push((at, value)),
-                Assigned::Ts(ts) => times.ts = Some(ts),
-                Assigned::Ttl(milliseconds) => times.ttl_ms = Some(milliseconds),
-                Assigned::Nothing => {}
-            }
+    pub(super) fn of(assigned: impl IntoIterator<Item = Assigned<'v>>) -> Self {
+        let assigned = assigned.into_iter();
+        let mut row = Self::with_capacity(assigned.size_hint().0);
+        assigned.for_each(|one| row.assign(one));
+        row
+    }
+
+    /// Adds what was assigned.
+    pub(super) fn assign(&mut self, assigned: Assigned<'v>) {
+        match assigned {
+            Assigned::Value(at, value) => self.values.push((at, value)),
+            Assigned::Ts(ts) => self.times.ts = Some(ts),
+            Assigned::Ttl(milliseconds) => self.times.ttl_ms = Some(milliseconds),
+            Assigned::Nothing => {}
         }
-        Self { values, times }
+    }
+
+    /// Returns the row, apart from the statement and from the rows that it was read of.
+    pub(super) fn into_owned(self) -> InputRow<'static> {
+        let values = self.values.into_iter().map(|(at, value)| (at, value.into_owned()));
+        InputRow { values: values.collect(), times: self.times }
     }
 }
 
 /// Returns the rows of VALUES.
-pub(super) fn evaluated(
-    running: &Running,
+pub(super) fn evaluated<'v>(
+    running: &'v Running,
     target: &WriteTarget,
     columns: &[WriteColumn],
-    rows: &[Vec<RowValue>],
-) -> Result<Vec<InputRow>> {
-    let row = |row: &Vec<RowValue>| {
-        let assigned = row
-            .iter()
-            .zip(columns)
-            .map(|(value, column)| value.value(running, target, *column))
-            .collect::<Result<Vec<_>>>()?;
-        Ok(InputRow::of(assigned))
+    rows: &'v [Vec<RowValue>],
+) -> Result<Vec<InputRow<'v>>> {
+    let row = |values: &'v Vec<RowValue>| {
+        let mut row = InputRow::with_capacity(values.len());
+        for (value, column) in values.iter().zip(columns) {
+            row.assign(value.value(running, target, *column)?);
+        }
+        Ok(row)
     };
     rows.iter().map(row).collect()
 }
 
 /// Returns one row of a query.
-pub(super) fn row_of(
+pub(super) fn row_of<'v>(
     target: &WriteTarget,
     columns: &[WriteColumn],
-    batch: &RecordBatch,
+    batch: &'v RecordBatch,
     at: usize,
-) -> Result<InputRow> {
-    let assigned = batch
-        .columns()
-        .iter()
-        .zip(columns)
-        .map(|(array, column)| {
-            Assigned::of(target, *column, &ScalarValue::try_from_array(array, at)?)
-        })
-        .collect::<Result<Vec<_>>>()?;
-    Ok(InputRow::of(assigned))
+) -> Result<InputRow<'v>> {
+    let mut row = InputRow::with_capacity(columns.len());
+    for (array, column) in batch.columns().iter().zip(columns) {
+        if let WriteColumn::Column(position) = *column
+            && let Some(value) = value_at(target.shape.columns[position].ty, array, at)
+        {
+            row.assign(Assigned::Value(position, value));
+            continue;
+        }
+        let scalar = ScalarValue::try_from_array(array, at)?;
+        row.assign(Assigned::of(target, *column, &scalar)?.into_owned());
+    }
+    Ok(row)
 }
 
 /// Row that was sent.
@@ -316,10 +346,10 @@ pub(super) struct SentRow {
     pub(super) at: usize,
     pub(super) row: Bytes,
     /// Its values, where they are needed again.
-    pub(super) input: Option<Box<InputRow>>,
+    pub(super) input: Option<Box<InputRow<'static>>>,
 }
 
 /// Returns a value of a row by its column; null if it is not given.
-pub(super) fn value_in(values: &[ColumnValue], at: usize) -> &Value<'static> {
+pub(super) fn value_in<'r, 'v>(values: &'r [ColumnValue<'v>], at: usize) -> &'r Value<'v> {
     values.iter().find(|(column, _)| *column == at).map_or(&Value::Null, |(_, value)| value)
 }

@@ -19,9 +19,12 @@ use crate::types::{DECIMAL, arrow_type};
 /// # Errors
 /// `WrongType` for types that are not assigned to the column's, `OutOfRange`, `InvalidValue`,
 /// `WrongLength`; the text names the column.
-pub(super) fn assign(name: &str, ty: FieldType, scalar: &ScalarValue) -> Result<Value<'static>> {
+pub(super) fn assign<'v>(name: &str, ty: FieldType, scalar: &'v ScalarValue) -> Result<Value<'v>> {
     if scalar.is_null() {
         return Ok(Value::Null);
+    }
+    if let Some(value) = as_it_is(ty, scalar) {
+        return Ok(value);
     }
     let value = match text_of(scalar) {
         Some(text) => of_text(ty, text),
@@ -41,10 +44,24 @@ pub(super) fn assign(name: &str, ty: FieldType, scalar: &ScalarValue) -> Result<
     Ok(value)
 }
 
-fn of_text(ty: FieldType, text: &str) -> Result<Value<'static>> {
+/// Returns a value of the type itself, which most are: nothing can be wrong with it.
+fn as_it_is(ty: FieldType, scalar: &ScalarValue) -> Option<Value<'_>> {
+    match ty {
+        FieldType::String | FieldType::Bytes | FieldType::F32 | FieldType::F64 => {
+            value_of(ty, scalar)
+        }
+        _ => {
+            let (least, most) = ty.integer_range()?;
+            let fits = integer_of(scalar).is_some_and(|number| (least..=most).contains(&number));
+            if fits { value_of(ty, scalar) } else { None }
+        }
+    }
+}
+
+fn of_text(ty: FieldType, text: &str) -> Result<Value<'_>> {
     let invalid = |what: String| SqlError::new(SqlState::InvalidValue, what);
     match ty {
-        FieldType::String | FieldType::Char(_) => Ok(Value::Text(Cow::Owned(text.to_owned()))),
+        FieldType::String | FieldType::Char(_) => Ok(Value::Text(Cow::Borrowed(text))),
         FieldType::Bytes | FieldType::Fixed(_) => Ok(Value::Bytes(Cow::Owned(bytes_of(text)))),
         FieldType::Bool => boolean(text).map(Value::Bool).ok_or_else(|| {
             invalid(format!("{text:?} is no {ty}; true and false are, and t, f, yes, no, on, off"))
@@ -53,7 +70,7 @@ fn of_text(ty: FieldType, text: &str) -> Result<Value<'static>> {
             // As in conditions; the forms of the row-key language besides.
             let cast = ScalarValue::Utf8View(Some(text.to_owned())).cast_to(&arrow_type(ty));
             match cast.ok().as_ref().and_then(|scalar| value_of(ty, scalar)) {
-                Some(value) => Ok(value),
+                Some(value) => Ok(value.into_owned()),
                 None => ty.parse(text).map_err(invalid),
             }
         }
@@ -90,7 +107,7 @@ fn bytes_of(text: &str) -> Vec<u8> {
     bytes.unwrap_or_else(|| text.as_bytes().to_vec())
 }
 
-fn of_scalar(ty: FieldType, scalar: &ScalarValue) -> Result<Value<'static>> {
+fn of_scalar(ty: FieldType, scalar: &ScalarValue) -> Result<Value<'_>> {
     let from = scalar.data_type();
     if !is_assignable(&from, ty) {
         let text = format!("a value of type {from} is no {ty}; convert it by CAST");
@@ -133,7 +150,7 @@ fn of_scalar(ty: FieldType, scalar: &ScalarValue) -> Result<Value<'static>> {
         }
         _ => true,
     };
-    value_of(ty, &cast).filter(|_| is_same).ok_or_else(unfit)
+    value_of(ty, &cast).filter(|_| is_same).map(Value::into_owned).ok_or_else(unfit)
 }
 
 fn has_fraction(scalar: &ScalarValue) -> bool {
@@ -214,7 +231,7 @@ pub(super) fn milliseconds(scalar: &ScalarValue) -> Option<u64> {
 pub(super) fn arrays<'v>(
     shape: &TableShape,
     columns: &[usize],
-    rows: impl Iterator<Item = Vec<&'v Value<'static>>>,
+    rows: impl Iterator<Item = Vec<&'v Value<'v>>>,
 ) -> Result<Vec<ArrayRef>> {
     let mut builders: Vec<ColumnBuilder> = columns
         .iter()
@@ -240,10 +257,59 @@ pub(super) fn batch_of(schema: &Schema, arrays: Vec<ArrayRef>, rows: usize) -> R
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use datafusion::arrow::array::{
+        BinaryViewArray, Float64Array, Int32Array, Int64Array, StringViewArray,
+    };
+
     use super::*;
+    use crate::types::literals::value_at;
 
     fn state(ty: FieldType, scalar: impl Into<ScalarValue>) -> SqlState {
         assign("c", ty, &scalar.into()).unwrap_err().state
+    }
+
+    /// What is read from an array at once is what would be assigned.
+    #[test]
+    fn values_of_arrays_are_those_of_scalars() {
+        let arrays: [ArrayRef; 5] = [
+            Arc::new(Int64Array::from(vec![
+                Some(0),
+                Some(-1),
+                Some(127),
+                Some(128),
+                Some(i64::MIN),
+                None,
+            ])),
+            Arc::new(Int32Array::from(vec![Some(0), Some(-1), Some(65_536), None])),
+            Arc::new(Float64Array::from(vec![Some(1.5), Some(2.0), Some(f64::NAN), None])),
+            Arc::new(StringViewArray::from(vec![Some(""), Some("ab"), Some("7"), None])),
+            Arc::new(BinaryViewArray::from(vec![Some(&b""[..]), Some(b"\\x00"), None])),
+        ];
+        let types = [
+            FieldType::I8,
+            FieldType::U16,
+            FieldType::I64,
+            FieldType::U64,
+            FieldType::F32,
+            FieldType::F64,
+            FieldType::String,
+            FieldType::Char(2),
+            FieldType::Bytes,
+            FieldType::Date,
+        ];
+        let mut read = 0;
+        for (array, ty) in arrays.iter().flat_map(|array| types.map(|ty| (array, ty))) {
+            for at in 0..array.len() {
+                let Some(value) = value_at(ty, array, at) else { continue };
+                let scalar = ScalarValue::try_from_array(array, at).unwrap();
+                let assigned = assign("c", ty, &scalar).unwrap();
+                assert!(value.compare(&assigned).is_eq(), "{ty} {scalar}: {value:?}");
+                read += 1;
+            }
+        }
+        assert_eq!(read, 30);
     }
 
     #[test]
