@@ -7,7 +7,7 @@ use crate::error::Result;
 const HELP: &str = "\
 Compare statements of SQL on an embedded store with the store's own calls, SQLite and DataFusion.
 
-    --only B6,B10     questions to measure, B1 to B12 [all]
+    --only B6,B10     questions to measure, B1 to B13 [all]
     --size small|full rows of all questions: a few minutes, or the sizes of the goals [small]
     --rows N          rows of the table that is read by key [200000]
     --calls N         calls of each contestant in a round [20000]
@@ -15,6 +15,7 @@ Compare statements of SQL on an embedded store with the store's own calls, SQLit
     --scanned N       rows of the table that is scanned [1000000, full 10000000]
     --points N        points of each of 1,000 devices [500, full 10000]
     --scale F         scale factor of TPC-H [0.1, full 1]
+    --hits N          page views for ClickBench's queries [200000, full 10000000]
     --rounds N        rounds, of which the median counts [5; 3 where one takes seconds]
 ";
 
@@ -29,6 +30,7 @@ pub(crate) struct Arguments {
     pub(crate) scanned: u32,
     pub(crate) points: u32,
     pub(crate) scale: f64,
+    pub(crate) hits: u32,
     pub(crate) rounds: u32,
     /// Rounds of what takes seconds.
     pub(crate) long_rounds: u32,
@@ -53,6 +55,7 @@ impl Arguments {
             scanned: 1_000_000,
             points: 500,
             scale: 0.1,
+            hits: 200_000,
             rounds: 5,
             long_rounds: 3,
             child: None,
@@ -61,7 +64,14 @@ impl Arguments {
 
     fn full() -> Self {
         let small = Self::small();
-        Self { messages: 10_000_000, scanned: 10_000_000, points: 10_000, scale: 1.0, ..small }
+        Self {
+            messages: 10_000_000,
+            scanned: 10_000_000,
+            points: 10_000,
+            scale: 1.0,
+            hits: 10_000_000,
+            ..small
+        }
     }
 
     /// Returns `true` if one of these questions is measured.
@@ -91,7 +101,7 @@ impl Arguments {
                 "--only" => {
                     arguments.only = value.split(',').map(str::to_ascii_uppercase).collect();
                     if let Some(name) = arguments.only.iter().find(|name| !is_question(name)) {
-                        return Err(format!("there is no question {name}; B1 to B12 are").into());
+                        return Err(format!("there is no question {name}; B1 to B13 are").into());
                     }
                 }
                 "--size" if matches!(value.as_str(), "small" | "full") => {}
@@ -101,6 +111,7 @@ impl Arguments {
                 "--messages" => arguments.messages = number()?,
                 "--scanned" => arguments.scanned = number()?,
                 "--points" => arguments.points = number()?,
+                "--hits" => arguments.hits = number()?,
                 "--rounds" => {
                     arguments.rounds = number()?;
                     arguments.long_rounds = arguments.rounds;
@@ -125,5 +136,5 @@ impl Arguments {
 
 fn is_question(name: &str) -> bool {
     let number = name.strip_prefix('B').and_then(|number| number.parse::<u32>().ok());
-    number.is_some_and(|number| (1..=12).contains(&number))
+    number.is_some_and(|number| (1..=13).contains(&number))
 }

@@ -2,13 +2,16 @@
 //! DataFusion, with the same rows in one run. Prints medians of several rounds, in which the
 //! contestants take turns, and ratios.
 
+mod answers;
 mod arguments;
+mod clickbench;
 mod door;
 mod error;
 mod families;
 mod groups;
 mod joins;
 mod latest;
+mod marks;
 mod reads;
 mod scanned;
 mod scans;
@@ -63,6 +66,9 @@ fn run(arguments: &Arguments) -> Result<()> {
         }
         if arguments.wants(&["B6"]) {
             tpch::all_queries(arguments).await?;
+        }
+        if arguments.wants(&["B13"]) {
+            clickbench::all_queries(arguments).await?;
         }
         Ok(())
     })

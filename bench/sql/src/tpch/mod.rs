@@ -1,6 +1,5 @@
 //! B6: TPC-H, all 22 answers compared with SQLite's.
 
-mod answers;
 mod data;
 mod queries;
 
@@ -9,13 +8,14 @@ use std::collections::HashMap;
 use halite::sql::datafusion::common::tree_node::TreeNodeRecursion;
 use halite::sql::datafusion::logical_expr::LogicalPlan;
 
+use crate::answers::{difference, of_batches, of_sqlite};
 use crate::arguments::Arguments;
 use crate::error::Result;
+use crate::marks::Dialect;
 use crate::scanned::{batches, rows_of};
 use crate::timing::{Clock, Lap, middle};
-use answers::{difference, of_batches, of_sqlite};
 use data::Data;
-use queries::{Dialect, query};
+use queries::query;
 
 const QUERIES: usize = 22;
 

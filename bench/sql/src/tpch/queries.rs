@@ -1,34 +1,18 @@
 //! The 22 queries with the parameters of TPC-H's validation run, in the words of PostgreSQL and in
 //! those of SQLite.
 
-/// Words of a database for what they write differently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
-    /// Halite and DataFusion.
-    PostgreSql,
-    /// Dates are text there.
-    Sqlite,
-}
+use crate::marks::{Dialect, replaced};
 
 /// Returns query `number`, 1 to 22, for tables of a scale.
 pub(super) fn query(number: usize, scale: f64, dialect: Dialect) -> String {
-    let text = QUERIES[number - 1].replace("{fraction}", &format!("{:.10}", 0.0001 / scale));
-    let mut written = String::new();
-    let mut rest = text.as_str();
-    while let Some((before, marked)) = rest.split_once('{') {
-        let (mark, after) = marked.split_once('}').unwrap_or((marked, ""));
-        written.push_str(before);
-        let (kind, of) = mark.split_once(' ').unwrap_or((mark, ""));
-        written.push_str(&match (kind, dialect) {
-            ("date", Dialect::PostgreSql) => format!("DATE '{of}'"),
-            ("date", Dialect::Sqlite) => format!("'{of}'"),
-            (_, Dialect::PostgreSql) => format!("CAST(extract(year FROM {of}) AS BIGINT)"),
-            (_, Dialect::Sqlite) => format!("CAST(strftime('%Y', {of}) AS INTEGER)"),
-        });
-        rest = after;
-    }
-    written.push_str(rest);
-    written
+    replaced(QUERIES[number - 1], |kind, of| match (kind, dialect) {
+        ("fraction", _) => format!("{:.10}", 0.0001 / scale),
+        ("date", Dialect::PostgreSql) => format!("DATE '{of}'"),
+        // Dates are text there.
+        ("date", Dialect::Sqlite) => format!("'{of}'"),
+        (_, Dialect::PostgreSql) => format!("CAST(extract(year FROM {of}) AS BIGINT)"),
+        (_, Dialect::Sqlite) => format!("CAST(strftime('%Y', {of}) AS INTEGER)"),
+    })
 }
 
 const QUERIES: [&str; 22] = [

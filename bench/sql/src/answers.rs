@@ -2,7 +2,7 @@
 
 use halite::sql::datafusion::arrow::array::{Array as _, AsArray as _, RecordBatch};
 use halite::sql::datafusion::arrow::compute::cast;
-use halite::sql::datafusion::arrow::datatypes::{DataType, Float64Type};
+use halite::sql::datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
 
 use crate::error::Result;
 
@@ -13,50 +13,70 @@ const RELATIVE: f64 = 1e-9;
 
 /// Value of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Null,
+    /// Exact, unlike a [`Value::Number`] of 16 digits.
+    Whole(i64),
     Number(f64),
     Text(String),
 }
 
 impl Value {
-    fn is(&self, other: &Self) -> bool {
+    /// Returns `true` if the values are the same up to rounding.
+    pub(crate) fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Number(one), Self::Number(other)) => {
-                (one - other).abs() <= ROUNDED + RELATIVE * other.abs()
-            }
-            (one, other) => one == other,
+            (Self::Whole(one), Self::Whole(other)) => one == other,
+            (one, other) => match (one.number(), other.number()) {
+                (Some(one), Some(other)) => (one - other).abs() <= ROUNDED + RELATIVE * other.abs(),
+                _ => one == other,
+            },
         }
     }
 
     fn order(&self, other: &Self) -> std::cmp::Ordering {
         match (self, other) {
-            (Self::Number(one), Self::Number(other)) => one.total_cmp(other),
+            (Self::Whole(one), Self::Whole(other)) => one.cmp(other),
             (Self::Text(one), Self::Text(other)) => one.cmp(other),
-            (one, other) => one.rank().cmp(&other.rank()),
+            (one, other) => match (one.number(), other.number()) {
+                (Some(one), Some(other)) => one.total_cmp(&other),
+                _ => one.rank().cmp(&other.rank()),
+            },
+        }
+    }
+
+    fn number(&self) -> Option<f64> {
+        match self {
+            Self::Whole(number) => Some(*number as f64),
+            Self::Number(number) => Some(*number),
+            Self::Null | Self::Text(_) => None,
         }
     }
 
     fn rank(&self) -> u8 {
         match self {
             Self::Null => 0,
-            Self::Number(_) => 1,
+            Self::Whole(_) | Self::Number(_) => 1,
             Self::Text(_) => 2,
         }
     }
 }
 
 /// Rows of an answer.
-pub(super) type Answer = Vec<Vec<Value>>;
+pub(crate) type Answer = Vec<Vec<Value>>;
 
 /// Returns the rows of batches.
-pub(super) fn of_batches(batches: &[RecordBatch]) -> Result<Answer> {
+pub(crate) fn of_batches(batches: &[RecordBatch]) -> Result<Answer> {
     let mut rows = Vec::new();
     for batch in batches {
         let mut columns = Vec::new();
         for column in batch.columns() {
-            let is_number = column.data_type().is_numeric();
-            let to = if is_number { DataType::Float64 } else { DataType::Utf8 };
+            let to = match column.data_type() {
+                // Those above the greatest I64 are not whole numbers of SQLite.
+                DataType::UInt64 => DataType::Float64,
+                ty if ty.is_integer() => DataType::Int64,
+                ty if ty.is_numeric() => DataType::Float64,
+                _ => DataType::Utf8,
+            };
             columns.push(cast(column, &to)?);
         }
         for row in 0..batch.num_rows() {
@@ -64,6 +84,9 @@ pub(super) fn of_batches(batches: &[RecordBatch]) -> Result<Answer> {
                 |column: &std::sync::Arc<dyn halite::sql::datafusion::arrow::array::Array>| {
                     if column.is_null(row) {
                         return Value::Null;
+                    }
+                    if let Some(numbers) = column.as_primitive_opt::<Int64Type>() {
+                        return Value::Whole(numbers.value(row));
                     }
                     match column.as_primitive_opt::<Float64Type>() {
                         Some(numbers) => Value::Number(numbers.value(row)),
@@ -77,7 +100,7 @@ pub(super) fn of_batches(batches: &[RecordBatch]) -> Result<Answer> {
 }
 
 /// Returns the rows of a query of SQLite.
-pub(super) fn of_sqlite(sqlite: &rusqlite::Connection, query: &str) -> Result<Answer> {
+pub(crate) fn of_sqlite(sqlite: &rusqlite::Connection, query: &str) -> Result<Answer> {
     use rusqlite::types::ValueRef;
     let mut statement = sqlite.prepare(query)?;
     let width = statement.column_count();
@@ -88,7 +111,7 @@ pub(super) fn of_sqlite(sqlite: &rusqlite::Connection, query: &str) -> Result<An
         for at in 0..width {
             values.push(match row.get_ref(at)? {
                 ValueRef::Null => Value::Null,
-                ValueRef::Integer(number) => Value::Number(number as f64),
+                ValueRef::Integer(number) => Value::Whole(number),
                 ValueRef::Real(number) => Value::Number(number),
                 ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
                 ValueRef::Blob(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
@@ -101,26 +124,31 @@ pub(super) fn of_sqlite(sqlite: &rusqlite::Connection, query: &str) -> Result<An
 
 /// Returns what the first difference is; `None` if the answers are the same. Rows that the order of
 /// a query leaves equal may change places.
-pub(super) fn difference(found: &Answer, expected: &Answer) -> Option<String> {
+pub(crate) fn difference(found: &Answer, expected: &Answer) -> Option<String> {
+    let first = difference_in_order(found, expected)?;
+    if found.len() != expected.len() {
+        return Some(first);
+    }
+    difference_in_order(&sorted(found), &sorted(expected)).map(|_| first)
+}
+
+/// Returns what the first difference is of answers whose order is total; `None` without one.
+pub(crate) fn difference_in_order(found: &Answer, expected: &Answer) -> Option<String> {
     if found.len() != expected.len() {
         return Some(format!("{} rows instead of {}", found.len(), expected.len()));
     }
-    let Some(first) = unequal(found, expected) else { return None };
-    let sorted = |answer: &Answer| {
-        let mut rows = answer.clone();
-        rows.sort_by(|one, other| {
-            let mut pairs = one.iter().zip(other).map(|(one, other)| one.order(other));
-            pairs.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
-        });
-        rows
-    };
-    unequal(&sorted(found), &sorted(expected))?;
-    Some(format!("row {first} is {:?} instead of {:?}", found[first], expected[first]))
-}
-
-fn unequal(found: &Answer, expected: &Answer) -> Option<usize> {
     let is_same = |(one, other): (&Vec<Value>, &Vec<Value>)| {
         one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is(other))
     };
-    found.iter().zip(expected).position(|rows| !is_same(rows))
+    let row = found.iter().zip(expected).position(|rows| !is_same(rows))?;
+    Some(format!("row {row} is {:?} instead of {:?}", found[row], expected[row]))
+}
+
+fn sorted(answer: &Answer) -> Answer {
+    let mut rows = answer.clone();
+    rows.sort_by(|one, other| {
+        let mut pairs = one.iter().zip(other).map(|(one, other)| one.order(other));
+        pairs.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    rows
 }
