@@ -20,7 +20,7 @@ const FIRST_WORDS: [&str; 26] = [
 ];
 
 /// Words within a statement.
-const WORDS: [&str; 92] = [
+const WORDS: [&str; 93] = [
     "ADD",
     "ADOPT",
     "ALL",
@@ -33,6 +33,7 @@ const WORDS: [&str; 92] = [
     "BIGINT",
     "BOOLEAN",
     "BUCKET",
+    "BUCKETS",
     "BY",
     "BYTES",
     "CASE",

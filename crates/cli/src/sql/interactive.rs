@@ -55,6 +55,7 @@ pub(crate) fn run_interactive(runner: &mut Runner, name: &str) -> anyhow::Result
         // In the first session, the history file does not exist yet.
         editor.load_history(file).ok();
     }
+    runner.outlive_interrupts();
     let mut out = io::stdout();
     writeln!(out, "Halite SQL {} on {name}; \\? for help", env!("CARGO_PKG_VERSION"))?;
     let mut text = String::new();

@@ -36,6 +36,18 @@ impl Runner {
         Ok(Self { sql: Arc::new(sql), runtime, format, expanded: false, timing: false })
     }
 
+    /// Keeps the program when Ctrl-C comes between statements, which each watch for it.
+    pub(super) fn outlive_interrupts(&self) {
+        self.runtime.block_on(async {
+            // Asking for the first one takes the signal over for good.
+            tokio::select! {
+                biased;
+                _ = tokio::signal::ctrl_c() => {}
+                () = std::future::ready(()) => {}
+            }
+        });
+    }
+
     /// Returns the names that statements of the session may use.
     pub(super) fn names(&self) -> Names {
         Names { sql: Arc::clone(&self.sql), runtime: self.runtime.handle().clone() }

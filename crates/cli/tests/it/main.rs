@@ -20,6 +20,8 @@ mod recipe;
 mod recipe_faults;
 mod series;
 mod serve;
+#[cfg(feature = "sql")]
+mod sql;
 mod traffic;
 mod unexpected_files;
 mod web;

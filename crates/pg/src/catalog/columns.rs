@@ -21,6 +21,7 @@ pub(super) const TABLES: &[(&str, &str)] = &[
          attstattarget:i attcollation:i attacl:a attoptions:a attfdwoptions:a attmissingval:t",
     ),
     ("pg_auth_members", "oid:i roleid:i member:i grantor:i admin_option:b"),
+    ("pg_available_extensions", "name:t default_version:t installed_version:t comment:t"),
     ("pg_cast", "oid:i castsource:i casttarget:i castfunc:i castcontext:t castmethod:t"),
     (
         "pg_class",
@@ -44,16 +45,26 @@ pub(super) const TABLES: &[(&str, &str)] = &[
          consrc:t",
     ),
     (
+        "pg_conversion",
+        "oid:i conname:t connamespace:i conowner:i conforencoding:i contoencoding:i conproc:t \
+         condefault:b",
+    ),
+    (
         "pg_database",
         "oid:i datname:t datdba:i encoding:i datlocprovider:t datistemplate:b datallowconn:b \
          datconnlimit:i datfrozenxid:i datminmxid:i dattablespace:i datcollate:t datctype:t \
          daticulocale:t daticurules:t datcollversion:t datacl:a",
     ),
+    ("pg_default_acl", "oid:i defaclrole:i defaclnamespace:i defaclobjtype:t defaclacl:a"),
     ("pg_depend", "classid:i objid:i objsubid:i refclassid:i refobjid:i refobjsubid:i deptype:t"),
     ("pg_description", "objoid:i classoid:i objsubid:i description:t"),
     ("pg_enum", "oid:i enumtypid:i enumsortorder:i enumlabel:t"),
     ("pg_event_trigger", "oid:i evtname:t evtevent:t evtowner:i evtfoid:i evtenabled:t evttags:a"),
-    ("pg_extension", "oid:i extname:t extowner:i extnamespace:i extrelocatable:b extversion:t"),
+    (
+        "pg_extension",
+        "oid:i extname:t extowner:i extnamespace:i extrelocatable:b extversion:t extconfig:n \
+         extcondition:a",
+    ),
     ("pg_foreign_data_wrapper", "oid:i fdwname:t fdwowner:i fdwhandler:i fdwvalidator:i fdwacl:a"),
     ("pg_foreign_server", "oid:i srvname:t srvowner:i srvfdw:i srvtype:t srvversion:t srvacl:a"),
     ("pg_foreign_table", "ftrelid:i ftserver:i ftoptions:a"),
@@ -76,11 +87,15 @@ pub(super) const TABLES: &[(&str, &str)] = &[
         "oid:i polname:t polrelid:i polcmd:t polpermissive:b polroles:n polqual:t polwithcheck:t",
     ),
     (
+        "pg_policies",
+        "schemaname:t tablename:t policyname:t permissive:t roles:a cmd:t qual:t with_check:t",
+    ),
+    (
         "pg_proc",
         "oid:i proname:t pronamespace:i proowner:i prolang:i procost:i prorows:i provariadic:i \
          prokind:t prosecdef:b proleakproof:b proisstrict:b proretset:b provolatile:t \
          proparallel:t pronargs:i pronargdefaults:i prorettype:i proargtypes:n proargnames:a \
-         proallargtypes:n proargmodes:a prosrc:t probin:t proacl:a",
+         proallargtypes:n proargmodes:a proargdefaults:t prosrc:t probin:t proconfig:a proacl:a",
     ),
     (
         "pg_publication",
@@ -99,7 +114,12 @@ pub(super) const TABLES: &[(&str, &str)] = &[
         "pg_sequence",
         "seqrelid:i seqtypid:i seqstart:i seqincrement:i seqmax:i seqmin:i seqcache:i seqcycle:b",
     ),
-    ("pg_settings", "name:t setting:t unit:t category:t short_desc:t context:t vartype:t source:t"),
+    (
+        "pg_settings",
+        "name:t setting:t unit:t category:t short_desc:t extra_desc:t context:t vartype:t source:t \
+         min_val:t max_val:t enumvals:a boot_val:t reset_val:t sourcefile:t sourceline:i \
+         pending_restart:b",
+    ),
     ("pg_shdescription", "objoid:i classoid:i description:t"),
     (
         "pg_statistic_ext",
@@ -130,6 +150,10 @@ pub(super) const TABLES: &[(&str, &str)] = &[
     ("pg_views", "schemaname:t viewname:t viewowner:t definition:t"),
 ];
 
+/// Functions that return tables and take no arguments, which are read as tables.
+pub(super) const TABLE_FUNCTIONS: &[(&str, &str)] =
+    &[("pg_get_keywords", "word:t catcode:t barelabel:b catdesc:t baredesc:t")];
+
 /// Tables that have rows.
 pub(super) const FILLED: &[&str] = &[
     "pg_am",
@@ -146,6 +170,19 @@ pub(super) const FILLED: &[&str] = &[
     "pg_type",
     "pg_user",
 ];
+
+/// Returns the names of the columns of a table.
+pub(super) fn names_of(table: &str) -> impl Iterator<Item = &'static str> {
+    let columns = TABLES.iter().filter(move |(name, _)| *name == table);
+    let columns = columns.flat_map(|(_, columns)| columns.split_whitespace());
+    columns.map(|column| column.split(':').next().unwrap_or(column))
+}
+
+/// Returns the letter of the type of the columns that are called so.
+pub(super) fn type_of(column: &str) -> Option<&'static str> {
+    let mut columns = TABLES.iter().flat_map(|(_, columns)| columns.split_whitespace());
+    columns.find_map(|known| known.strip_prefix(column)?.strip_prefix(':'))
+}
 
 /// Returns `true` for a table of the schema that never has rows.
 pub(super) fn is_empty(table: &str) -> bool {

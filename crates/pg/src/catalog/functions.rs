@@ -157,6 +157,7 @@ pub(super) fn all(user: &str, connection: u32) -> Vec<ScalarUDF> {
         "obj_description",
         "pg_get_expr",
         "pg_get_function_result",
+        "pg_get_partkeydef",
         "pg_get_ruledef",
         "pg_get_serial_sequence",
         "pg_get_triggerdef",
@@ -171,7 +172,9 @@ pub(super) fn all(user: &str, connection: u32) -> Vec<ScalarUDF> {
         "pg_database_size",
         "pg_my_temp_schema",
         "pg_relation_size",
+        "pg_stat_get_numscans",
         "pg_table_size",
+        "pg_tablespace_size",
         "pg_total_relation_size",
     ] {
         let value = (name == "pg_my_temp_schema").then_some(0);

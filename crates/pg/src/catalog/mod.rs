@@ -2,7 +2,7 @@
 //! that go with it.
 //!
 //! `names.rs` has the names of the database and the schema, `columns.rs` lists the tables and their columns, `rows.rs` computes the rows of those that have
-//! any, `table.rs` shows them to DataFusion, `functions.rs`, `expand.rs`,
+//! any (`keywords.rs`: the words of the dialect), `table.rs` shows them to DataFusion, `functions.rs`, `expand.rs`,
 //! `current_setting.rs` and `signals.rs` have functions, and
 //! `rewrite/` brings queries into a form that DataFusion plans.
 
@@ -10,6 +10,7 @@ mod columns;
 mod current_setting;
 mod expand;
 mod functions;
+mod keywords;
 mod names;
 mod oids;
 mod rewrite;
@@ -31,7 +32,7 @@ use table::CatalogTable;
 pub(crate) fn register(sql: &SqlContext, cluster: &Arc<dyn Cluster>) {
     let catalog = sql.session().catalog(DATABASE);
     let Some(schema) = catalog.and_then(|catalog| catalog.schema(SCHEMA)) else { return };
-    for (name, columns) in columns::TABLES {
+    for (name, columns) in columns::TABLES.iter().chain(columns::TABLE_FUNCTIONS) {
         let table = CatalogTable::new(Arc::clone(cluster), name, columns);
         // The schema takes every table.
         let _ = schema.register_table((*name).to_owned(), Arc::new(table));

@@ -4,10 +4,11 @@ use halite_sql::TableInfo;
 use halite_sql::datafusion::arrow::datatypes::Field;
 
 use super::columns;
+use super::keywords;
 use super::names::{DATABASE, OWNER};
 use super::oids::{self, Oids, schema_of};
 use super::table::{Row, Value};
-use crate::session::settings::fixed as fixed_settings;
+use crate::session::settings::defaults as default_settings;
 use crate::values::types::{self, PgType};
 
 /// Row of names and values.
@@ -58,8 +59,23 @@ pub(super) fn of(name: &str, tables: &[TableInfo]) -> Vec<Row> {
                 )
             })
             .collect(),
-        "pg_settings" => fixed_settings()
-            .map(|(name, value)| row!(name: name, setting: value, context: "internal"))
+        "pg_get_keywords" => keywords::all()
+            .map(|(word, is_reserved)| {
+                let (code, what) =
+                    if is_reserved { ("R", "reserved") } else { ("U", "unreserved") };
+                let label = "can be bare label";
+                row!(word: word, catcode: code, barelabel: true, catdesc: what, baredesc: label)
+            })
+            .collect(),
+        // What a session has set is not known here: `rewrite/` asks for it.
+        "pg_settings" => default_settings()
+            .map(|(name, value, is_set)| {
+                row!(
+                    name: name, setting: value, category: "Halite", vartype: "string",
+                    context: if is_set { "user" } else { "internal" }, source: "default",
+                    boot_val: value, reset_val: value, pending_restart: false,
+                )
+            })
             .collect(),
         "pg_tablespace" => {
             vec![row!(oid: oids::TABLESPACE, spcname: "pg_default", spcowner: oids::OWNER)]

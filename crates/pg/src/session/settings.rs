@@ -89,10 +89,10 @@ const KNOWN: &[Known] = &[
     known(READ_ONLY, "off", Switch, false),
 ];
 
-/// Returns the settings that have one value in every session, with it, for the catalog.
-pub(crate) fn fixed() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let fixed = KNOWN.iter().filter(|known| matches!(known.values, ReadOnly | Only(_)));
-    fixed.filter(|known| !known.default.is_empty()).map(|known| (known.name, known.default))
+/// Returns the settings with the values that they have unless a session sets them, and whether it
+/// can, for the catalog.
+pub(crate) fn defaults() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    KNOWN.iter().map(|known| (known.name, known.default, !matches!(known.values, ReadOnly)))
 }
 
 /// Name under which a setting is reported, where that is not in lower case.

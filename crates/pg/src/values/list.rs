@@ -25,9 +25,20 @@ pub(super) fn items_of(field: &Field) -> Option<&FieldRef> {
 /// # Errors
 /// Text that is no list, items that are none of the type.
 pub(super) fn from_text(text: &str, of: &FieldRef) -> Result<ScalarValue> {
+    let oid = types::oid_of(of);
+    let value =
+        |item: Option<String>| decode::value(item.map(Bytes::from).as_ref(), false, oid, of);
+    let items = items(text)?.into_iter().map(value).collect::<Result<_>>()?;
+    list(items, of)
+}
+
+/// Returns the items of the text form; `None` for those that are null.
+///
+/// # Errors
+/// Text that is no list.
+pub(crate) fn items(text: &str) -> Result<Vec<Option<String>>> {
     let inner = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     let inner = inner.ok_or_else(|| wrong("a list is written {1,2,3}"))?;
-    let oid = types::oid_of(of);
     let mut items = Vec::new();
     let mut letters = inner.chars().peekable();
     while letters.peek().is_some() {
@@ -39,13 +50,12 @@ pub(super) fn from_text(text: &str, of: &FieldRef) -> Result<ScalarValue> {
             return Err(wrong("an item of a list is missing"));
         }
         let is_null = !is_quoted && item.eq_ignore_ascii_case("null");
-        let bytes = (!is_null).then(|| Bytes::from(item));
-        items.push(decode::value(bytes.as_ref(), false, oid, of)?);
+        items.push((!is_null).then_some(item));
         if letters.next_if_eq(&',').is_some() && letters.peek().is_none() {
             return Err(wrong("an item of a list is missing"));
         }
     }
-    list(items, of)
+    Ok(items)
 }
 
 /// Reads one item up to its comma; `true` if it is in quotes.

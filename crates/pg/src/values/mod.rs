@@ -5,7 +5,7 @@
 pub(crate) mod decode;
 pub(crate) mod encode;
 mod json;
-mod list;
+pub(crate) mod list;
 mod numeric;
 mod text;
 pub(crate) mod types;

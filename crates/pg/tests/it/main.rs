@@ -3,6 +3,7 @@
 mod bad_input;
 mod clients;
 mod copy;
+mod dbeaver;
 mod door;
 mod drivers;
 mod hostile;

@@ -92,6 +92,27 @@ fn values_of_all_types_are_the_same_in_both_forms() {
 }
 
 #[test]
+fn points_of_a_bucket_row_are_a_list_of_objects() {
+    let door = Door::new();
+    let client = door.client();
+    for text in [
+        "CREATE TABLE m (p SERIES(F64) FAMILY t, q SERIES(I32) FAMILY t, \
+         ROW KEY (device STRING, BUCKET(ts, '1h')))",
+        "UPSERT INTO m (device, ts, p) VALUES ('a', '2024-03-15 10:00:01', 1.5), \
+         ('a', '2024-03-15 10:30:00.5', -2)",
+    ] {
+        door.rows(&client, text);
+    }
+    let text = "SELECT device, ts, p, q FROM m WITH (BUCKETS) WHERE ts >= '2024-03-15'";
+    let points = r#"{"{\"ts\": \"2024-03-15 10:00:01+00\", \"value\": 1.5}","{\"ts\": \"2024-03-15 10:30:00.5+00\", \"value\": -2}"}"#;
+    let expected = format!("a|2024-03-15 10:00:00+00|{points}|NULL");
+    assert_eq!(door.rows(&client, text), [expected]);
+    let prepared = door.runtime.block_on(client.prepare(text)).expect("a statement");
+    let types: Vec<u32> = prepared.columns().iter().map(|column| column.type_().oid()).collect();
+    assert_eq!(types, [25, 1184, 3807, 3807]);
+}
+
+#[test]
 fn portal_gives_as_many_rows_as_are_asked_for() {
     let door = Door::with_rows(100);
     let mut client = door.client();

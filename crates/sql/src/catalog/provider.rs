@@ -116,6 +116,21 @@ impl HaliteTable {
         Self { schema: shape.arrow(), shape: Arc::new(shape), ..self.clone() }
     }
 
+    /// Returns the bucket rows of the table, with their points as lists.
+    ///
+    /// # Errors
+    /// `NotSupported` for a table without a `SERIES`.
+    pub(crate) fn buckets(&self) -> Result<Self> {
+        let shape = self.shape.with_buckets().ok_or_else(|| {
+            SqlError::unsupported(format!(
+                "table {} has no SERIES whose points SQL reads, so WITH (BUCKETS) has no lists to \
+                 show: leave it out",
+                self.table.name()
+            ))
+        })?;
+        Ok(Self { schema: shape.arrow(), shape: Arc::new(shape), ..self.clone() })
+    }
+
     /// Returns the same table as it was, or with its versions.
     pub(crate) fn with_history(&self, history: History) -> Self {
         if history.versions.is_none() {
@@ -141,7 +156,7 @@ impl HaliteTable {
     /// cells or points as rows, and is as it is now.
     pub(crate) fn is_row_by_row(&self) -> bool {
         let shape = &self.shape;
-        self.history == History::default() && !shape.is_cells && !shape.is_points()
+        self.history == History::default() && !shape.is_cells() && !shape.is_points()
     }
 
     /// Returns `true` if a query of it may be kept: what values stand for in a dictionary changes.

@@ -14,6 +14,7 @@ use halite_types::{Bytes, TableDescriptor};
 
 use crate::error::{Result, SqlError, SqlState};
 use crate::types::map_entry::MapEntry;
+use crate::types::point_list::point_list_field;
 use crate::types::{arrow_field, cells_type, decimal_field, map_field, timestamp_type};
 
 /// Key of tables that declare none: the row as it is.
@@ -179,6 +180,17 @@ impl ShapeColumn {
     }
 }
 
+/// What a row of the answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    /// A row of the table; a point if the table has a `SERIES`.
+    Plain,
+    /// A cell.
+    Cell,
+    /// A row of a table with a `SERIES`, of which each is a list of points.
+    Bucket,
+}
+
 /// Columns of a table, and its key.
 #[derive(Clone, Debug)]
 pub(crate) struct TableShape {
@@ -188,11 +200,12 @@ pub(crate) struct TableShape {
     pub(crate) is_declared: bool,
     /// `true` if rows whose keys are none of the schema are shown with null fields.
     pub(crate) null_keys: bool,
-    /// `true` if a row is a cell.
-    pub(crate) is_cells: bool,
+    /// What a row of the answer is.
+    pub(crate) rows: RowKind,
     /// Columns in the order of `*`, then the pseudo-columns that the statement names.
     pub(crate) columns: Vec<ShapeColumn>,
-    /// Its `SERIES`, all of the same time; a row of the answer is then a point.
+    /// Its `SERIES`, all of the same time; a row of the answer is then a point, unless buckets or
+    /// cells are read.
     pub(crate) series: Arc<[SeriesColumn]>,
     /// Family of the marker, a cell with an empty qualifier that every row written by SQL has.
     pub(crate) marker: Option<Bytes>,
@@ -242,7 +255,7 @@ impl TableShape {
             key: Arc::new(key),
             is_declared: false,
             null_keys: false,
-            is_cells: false,
+            rows: RowKind::Plain,
             columns,
             series: Arc::default(),
             marker: None,
@@ -295,21 +308,41 @@ impl TableShape {
             key: Arc::new(key.clone()),
             is_declared: true,
             null_keys,
-            is_cells: false,
+            rows: RowKind::Plain,
             columns,
             series: series.unwrap_or_default().into(),
             marker: None,
         }
     }
 
-    /// Returns `true` if a row of the answer is a point of a `SERIES`.
-    pub(crate) fn is_points(&self) -> bool {
-        !self.series.is_empty() && !self.is_cells
+    /// Returns `true` if a row of the answer is a cell.
+    pub(crate) fn is_cells(&self) -> bool {
+        self.rows == RowKind::Cell
     }
 
-    /// Returns the field of the key that is the time of a point; `None` without a `SERIES`.
+    /// Returns `true` if a row of the answer is a point of a `SERIES`.
+    pub(crate) fn is_points(&self) -> bool {
+        !self.series.is_empty() && self.rows == RowKind::Plain
+    }
+
+    /// Returns the field of the key that is the time of a point; `None` unless a row of the answer
+    /// is one.
     pub(crate) fn point_time(&self) -> Option<FieldId> {
-        self.series.first().filter(|_| !self.is_cells).map(SeriesColumn::field)
+        self.series.first().filter(|_| self.is_points()).map(SeriesColumn::field)
+    }
+
+    /// Returns the shape of the bucket rows: each `SERIES` is a list of points, and the time is the
+    /// start of the bucket. `None` if the table has no `SERIES` that SQL reads.
+    pub(crate) fn with_buckets(&self) -> Option<Self> {
+        let time = self.point_time()?;
+        let time = self.key.fields()[time].ty;
+        let mut shape = Self { rows: RowKind::Bucket, ..self.clone() };
+        for column in &mut shape.columns {
+            if matches!(column.source, Source::Series(_)) {
+                column.field = point_list_field(&column.name, time, column.ty);
+            }
+        }
+        Some(shape)
     }
 
     /// Returns the shape with pseudo-columns behind the others, as far as it has no column of that
@@ -379,7 +412,7 @@ impl TableShape {
                 map_key: None,
             });
         }
-        Self { is_cells: true, columns, ..self.clone() }
+        Self { rows: RowKind::Cell, columns, ..self.clone() }
     }
 
     /// Returns the Arrow schema.

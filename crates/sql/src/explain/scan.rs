@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::sorted::Sorted;
+use crate::catalog::shape::RowKind;
 use crate::scan::exec::ScanExec;
 use crate::scan::history::History;
 use crate::scan::joined::Narrowed;
@@ -54,6 +55,9 @@ pub(super) fn lines(scan: &ScanExec, has_run: bool, sorted: &Sorted) -> Vec<Stri
     }
     if spec.history != History::default() {
         lines.push(format!("  history  {}", spec.history));
+    }
+    if spec.target.shape.rows == RowKind::Bucket {
+        lines.push("  points   of each bucket row as a list".to_owned());
     }
     if let Some(filter) = &spec.template.selection.filter {
         lines.push(format!("  filter   {filter}"));

@@ -11,6 +11,10 @@ use crate::error::{Result, SqlError, SqlState};
 pub(crate) const VERSIONS_HINT: &str = "versions";
 /// Hint of `AS OF`: the time.
 pub(crate) const AS_OF_HINT: &str = "as_of";
+/// Hint of `WITH (BUCKETS)`, without arguments.
+pub(crate) const BUCKETS_HINT: &str = "buckets";
+
+const ONCE: &str = "VERSIONS, AS OF and WITH (BUCKETS) stand once behind a table";
 
 /// Rewrites the words to hints.
 ///
@@ -39,11 +43,12 @@ pub(super) fn hinted(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
                 out.len()
             }
             TableEnd::Before(_) if query.has_hints => {
-                return Err(wrong(token, "VERSIONS and AS OF stand once behind a table"));
+                return Err(wrong(token, ONCE));
             }
             TableEnd::Before(at) => at,
             TableEnd::None => {
-                return Err(wrong(token, "VERSIONS and AS OF stand behind a table of FROM"));
+                let text = "VERSIONS, AS OF and WITH (BUCKETS) stand behind a table of FROM";
+                return Err(wrong(token, text));
             }
         };
         query.has_hints = true;
@@ -225,8 +230,7 @@ impl<'a> Input<'a> {
             let hint = self.hint()?;
             let name = |hint: &[TokenWithSpan]| hint.first().map(|word| word.token.to_string());
             if hints.iter().any(|known| name(known) == name(&hint)) {
-                let text = "VERSIONS and AS OF stand once behind a table";
-                return Err(wrong(&self.tokens[at], text));
+                return Err(wrong(&self.tokens[at], ONCE));
             }
             hints.push(hint);
         }
@@ -236,9 +240,8 @@ impl<'a> Input<'a> {
     fn hint(&mut self) -> Result<Vec<TokenWithSpan>> {
         let first = self.tokens[self.at].clone();
         if self.is_buckets() {
-            let word = self.tokens[self.at + 2].clone();
             self.at += 4;
-            return Ok(vec![word]);
+            return Ok(call(BUCKETS_HINT, Vec::new(), &first));
         }
         if self.is_word(0, "VERSIONS") {
             let count = &self.tokens[self.at + 1];
@@ -423,7 +426,7 @@ mod tests {
                 "SELECT * FROM cells(t) VERSIONS ALL c",
                 "SELECT * FROM cells ( t ) c WITH ( versions ( -1 ) )",
             ),
-            ("SELECT p FROM t WITH (BUCKETS) x", "SELECT p FROM t x WITH ( BUCKETS )"),
+            ("SELECT p FROM t WITH (BUCKETS) x", "SELECT p FROM t x WITH ( buckets ( ) )"),
             (
                 "SELECT a FROM t ORDER BY a, b VERSIONS 3",
                 "SELECT a FROM t WITH ( versions ( 3 ) ) ORDER BY a , b",
@@ -468,6 +471,8 @@ mod tests {
             "SELECT a FROM t, u WHERE a = b VERSIONS 5",
             "SELECT a FROM t VERSIONS 3 WHERE a = 1 VERSIONS 5",
             "SELECT a FROM t VERSIONS 3 VERSIONS 5",
+            "SELECT p FROM t WITH (BUCKETS) WITH (buckets)",
+            "SELECT 1 WITH (BUCKETS)",
             "SELECT a FROM t WHERE a = 1 VERSIONS 3 VERSIONS 5",
             "SELECT a FROM t UNION SELECT 1 VERSIONS 3",
         ] {

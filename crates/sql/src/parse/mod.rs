@@ -19,7 +19,7 @@ pub use place::byte_at;
 pub use split::{StatementText, split_statements};
 pub use transaction::{TransactionStatement, transaction_modes};
 
-pub(crate) use history::{AS_OF_HINT, VERSIONS_HINT};
+pub(crate) use history::{AS_OF_HINT, BUCKETS_HINT, VERSIONS_HINT};
 pub(crate) use kind::{Explain, Kind, is_show_create, is_word, kind_of};
 pub(crate) use masked::without_values;
 pub(crate) use tokens::{parse_query, tokens_of};

@@ -29,7 +29,7 @@ impl ScanSpec {
     /// could serve.
     pub(crate) fn serving_key(&self, sorted: &Sorted) -> Option<KeySchema> {
         let shape = &self.target.shape;
-        if !shape.is_declared || shape.is_cells || self.first_of.is_some() {
+        if !shape.is_declared || shape.is_cells() || self.first_of.is_some() {
             return None;
         }
         if !self.plan.is_full_scan() && sorted.by.is_empty() {

@@ -17,19 +17,22 @@ use halite_types::{CellRef, Row};
 use super::points::{PointRow, PointRows};
 use super::row_cells::{RowCells, for_each_version};
 use super::spec::ScanSpec;
-use crate::catalog::shape::{CellDeclaration, CellPart, Pseudo, Source};
+use crate::catalog::shape::{CellDeclaration, CellPart, Pseudo, RowKind, Source};
 use crate::error::{Result, SqlError, SqlState};
 use crate::session::settings::BadCells;
 use crate::types::builder::{CellsBuilder, ColumnBuilder};
 use crate::types::cells::read_declared;
 use crate::types::map::MapColumnBuilder;
+use crate::types::point_list::PointListBuilder;
+
+/// Bytes of a point in a list: its time and its number. Packed they take much less.
+const POINT_BYTES: usize = 16;
 
 /// Batch that grows by one row at a time.
 pub(super) struct RowDecoder {
     spec: Arc<ScanSpec>,
     /// `true` if a column is a field of the key.
     needs_key: bool,
-    bytes: usize,
     output: Output,
 }
 
@@ -40,6 +43,8 @@ struct Output {
     in_row_order: Vec<usize>,
     bad_cells: BadCells,
     rows: usize,
+    /// Bytes of the rows' cells, and of points in lists.
+    bytes: usize,
     /// Cells so far that were none of their column's type and became null.
     bad: u64,
 }
@@ -72,6 +77,12 @@ enum OutputColumn {
     },
     /// Number of a point, by the position of its series.
     Point(usize, FieldType, ColumnBuilder),
+    /// Points of a bucket row.
+    Points {
+        series: SeriesColumn,
+        ty: FieldType,
+        to: PointListBuilder,
+    },
     PartText(CellPart, StringViewBuilder),
     PartBytes(CellPart, ColumnBuilder),
 }
@@ -79,12 +90,15 @@ enum OutputColumn {
 impl RowDecoder {
     pub(super) fn new(spec: Arc<ScanSpec>, bad_cells: BadCells) -> Self {
         let columns: Vec<OutputColumn> = spec.columns.iter().map(|at| output(&spec, *at)).collect();
-        let needs_key = columns.iter().any(|column| matches!(column, OutputColumn::Key(..)));
+        let is_of_key = |column: &OutputColumn| {
+            matches!(column, OutputColumn::Key(..) | OutputColumn::Points { .. })
+        };
+        let needs_key = columns.iter().any(is_of_key);
         let mut in_row_order: Vec<usize> =
             (0..columns.len()).filter(|at| columns[*at].cell().is_some()).collect();
         in_row_order.sort_by(|one, other| columns[*one].cell().cmp(&columns[*other].cell()));
-        let output = Output { columns, in_row_order, bad_cells, rows: 0, bad: 0 };
-        Self { spec, needs_key, bytes: 0, output }
+        let output = Output { columns, in_row_order, bad_cells, rows: 0, bytes: 0, bad: 0 };
+        Self { spec, needs_key, output }
     }
 
     /// Returns the rows of the batch so far.
@@ -92,9 +106,9 @@ impl RowDecoder {
         self.output.rows
     }
 
-    /// Returns the bytes of cells of the batch so far.
+    /// Returns the bytes of cells of the batch so far, and of points in lists.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.output.bytes
     }
 
     /// Returns how many cells so far were none of their column's type and became null.
@@ -107,12 +121,12 @@ impl RowDecoder {
     /// # Errors
     /// A cell or a field that is no value of its type, with its row, column and bytes.
     pub(super) fn push(&mut self, row: &Row) -> Result<()> {
-        self.bytes += row.cells().bytes().len();
-        let Self { spec, needs_key, output, .. } = self;
+        let Self { spec, needs_key, output } = self;
+        output.bytes += row.cells().bytes().len();
         let key = needs_key.then(|| spec.plan.decode(row.key()).ok()).flatten();
         let key = key.as_ref();
         match spec.history.versions {
-            _ if spec.target.shape.is_cells => row
+            _ if spec.target.shape.is_cells() => row
                 .iter()
                 .try_for_each(|cell| output.push_row(spec, row, key, &RowCells::One(cell), None)),
             None if spec.target.shape.is_points() => output.push_points(spec, row, key),
@@ -129,7 +143,7 @@ impl RowDecoder {
         let columns = self.output.columns.iter_mut();
         let arrays: Vec<ArrayRef> = columns.map(OutputColumn::finish).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.output.rows));
-        (self.output.rows, self.bytes) = (0, 0);
+        (self.output.rows, self.output.bytes) = (0, 0);
         RecordBatch::try_new_with_options(Arc::clone(&self.spec.schema), arrays, &options)
             .map_err(|error| SqlError::new(SqlState::Internal, error.to_string()))
     }
@@ -143,21 +157,7 @@ impl Output {
         key: Option<&DecodedKey<'_>>,
     ) -> Result<()> {
         let series = &spec.target.shape.series;
-        let points = PointRows::of(row, series, |column, error| match self.bad_cells {
-            BadCells::Fail => Err(SqlError::new(
-                SqlState::InvalidValue,
-                format!(
-                    "table {}, row {}, column {column}: {error}; SET halite.bad_cells = 'null' \
-                     leaves such points out",
-                    spec.target.table.name(),
-                    to_string_binary(row.key())
-                ),
-            )),
-            BadCells::Null => {
-                self.bad += 1;
-                Ok(())
-            }
-        })?;
+        let points = points_of(spec, row, series, self.bad_cells, &mut self.bad)?;
         let is_descending = series.first().is_some_and(SeriesColumn::is_descending);
         let is_descending = is_descending != spec.plan.query().reverse;
         let cells = RowCells::Newest(row);
@@ -182,6 +182,18 @@ impl Output {
                 OutputColumn::Point(series, ty, to) => {
                     let value = point.map_or(Value::Null, |point| point.value(*series, *ty));
                     to.append(&value).map_err(|what| bad_value(spec, row, "a point", &what))?;
+                }
+                OutputColumn::Points { series, ty, to } => {
+                    let of = std::slice::from_ref(series);
+                    let points = points_of(spec, row, of, self.bad_cells, &mut self.bad)?;
+                    self.bytes += points.len() * POINT_BYTES;
+                    let start = key.and_then(|key| key.get(series.field()));
+                    for point in points.iter(false) {
+                        let time = point.time(start.unwrap_or(&Value::Null));
+                        to.push(&time, &point.value(0, *ty))
+                            .map_err(|what| bad_value(spec, row, "a point", &what))?;
+                    }
+                    to.end_row();
                 }
                 OutputColumn::Map { ty, declared, keys, family, prefix, to } => {
                     for cell in map_cells(row, family, prefix) {
@@ -306,6 +318,7 @@ impl OutputColumn {
             | Self::Point(_, _, to)
             | Self::PartBytes(_, to) => to.finish(),
             Self::Map { to, .. } => to.finish(),
+            Self::Points { to, .. } => to.finish(),
             Self::Salt(to) | Self::Version(to) => Arc::new(to.finish()),
             Self::Region(to) | Self::PartText(_, to) => Arc::new(to.finish()),
             Self::Ts(to) => Arc::new(to.finish()),
@@ -329,7 +342,17 @@ fn output(spec: &ScanSpec, at: usize) -> OutputColumn {
             qualifier: qualifier.clone(),
             to: builder(),
         },
-        Source::Series(series) => OutputColumn::Point(*series, column.ty, builder()),
+        Source::Series(at) => {
+            let shape = &spec.target.shape;
+            match shape.series.get(*at).filter(|_| shape.rows == RowKind::Bucket) {
+                Some(series) => {
+                    let time = spec.plan.schema().fields()[series.field()].ty;
+                    let to = PointListBuilder::new(time, column.ty);
+                    OutputColumn::Points { series: series.clone(), ty: column.ty, to }
+                }
+                None => OutputColumn::Point(*at, column.ty, builder()),
+            }
+        }
         Source::Map { family, prefix } => match &column.map_key {
             Some(keys) => OutputColumn::Map {
                 ty: column.ty,
@@ -356,6 +379,32 @@ fn output(spec: &ScanSpec, at: usize) -> OutputColumn {
         Source::Pseudo(Pseudo::Version) => OutputColumn::Version(UInt32Builder::new()),
         Source::Pseudo(Pseudo::Cells) => OutputColumn::Cells(CellsBuilder::new()),
     }
+}
+
+/// Returns the points of a row. A series whose cells are damaged has none, and is counted, if that
+/// is no error.
+fn points_of(
+    spec: &ScanSpec,
+    row: &Row,
+    series: &[SeriesColumn],
+    bad_cells: BadCells,
+    bad: &mut u64,
+) -> Result<PointRows> {
+    PointRows::of(row, series, |column, error| match bad_cells {
+        BadCells::Fail => Err(SqlError::new(
+            SqlState::InvalidValue,
+            format!(
+                "table {}, row {}, column {column}: {error}; SET halite.bad_cells = 'null' leaves \
+                 such points out",
+                spec.target.table.name(),
+                to_string_binary(row.key())
+            ),
+        )),
+        BadCells::Null => {
+            *bad += 1;
+            Ok(())
+        }
+    })
 }
 
 fn push_field(

@@ -1,4 +1,4 @@
-//! Points of a bucket row: each is a row of the answer.
+//! Points of a bucket row: each is a row of the answer, or all are lists of one.
 
 use halite_rowkey::series::{SeriesColumn, SeriesError};
 use halite_rowkey::value::{FieldType, Value};
@@ -54,6 +54,11 @@ impl PointRows {
             rows.numbers[last + at] = Some(number);
         }
         Ok(rows)
+    }
+
+    /// Returns how many there are.
+    pub(super) fn len(&self) -> usize {
+        self.offsets.len()
     }
 
     /// Returns the points, ascending or descending.

@@ -110,26 +110,29 @@ pub(crate) fn presence(shape: &TableShape, filter: Option<Filter>) -> Scan {
 /// Returns `true` if whole families are read.
 fn reads_families(shape: &TableShape, columns: &[usize]) -> bool {
     let is_wide = |at: &usize| match shape.columns[*at].source {
-        Source::Map { .. } => true,
+        Source::Map { .. } | Source::Series(_) => true,
         Source::Pseudo(Pseudo::Ts) => shape.wide_families().next().is_some(),
         _ => false,
     };
     shape.is_points() || columns.iter().any(is_wide)
 }
 
-/// Returns the scan of the families of `MAP` and `SERIES` and of other cells. A row of a `SERIES`
-/// is no row of the answer without its points; of others all cells are read unless one that is read
-/// tells that the row exists.
+/// Returns the scan of the families of `MAP` and `SERIES` and of other cells. Where rows of the
+/// answer are points, a row without any is none; of others all cells are read unless one that is
+/// read tells that the row exists.
 fn of_families(shape: &TableShape, columns: &[usize], of_filter: &TestedColumns) -> Scan {
     if !shape.is_points() && of_filter.present.is_empty() {
         return Scan::all();
     }
-    let mut families: BTreeSet<Bytes> =
-        shape.series.iter().map(|series| series.family().clone()).collect();
+    let all = shape.series.iter().filter(|_| shape.is_points());
+    let mut families: BTreeSet<Bytes> = all.map(|series| series.family().clone()).collect();
     let mut cells = BTreeSet::new();
     for at in columns.iter().chain(&of_filter.tested) {
         match &shape.columns[*at].source {
             Source::Map { family, .. } => drop(families.insert(family.clone())),
+            Source::Series(series) => {
+                families.extend(shape.series.get(*series).map(|series| series.family().clone()));
+            }
             Source::Pseudo(Pseudo::Ts) => {
                 families.extend(shape.wide_families().cloned());
                 cells.extend(shape.cells().map(|(family, name)| (family.clone(), name.clone())));

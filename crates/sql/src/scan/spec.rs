@@ -116,7 +116,7 @@ impl ScanSpec {
             projection.columns.map_or_else(|| (0..shape.columns.len()).collect(), Clone::clone);
         let mut query = KeyQuery::all();
         // A row may have any number of versions, cells and points.
-        let is_row_by_row = history.versions.is_none() && !shape.is_cells && !shape.is_points();
+        let is_row_by_row = history.versions.is_none() && !shape.is_cells() && !shape.is_points();
         query.limit = limit.filter(|_| is_row_by_row);
         let mut filters = Vec::new();
         let mut columns_of_filter = TestedColumns::default();
@@ -147,7 +147,7 @@ impl ScanSpec {
                  cells(t)",
             ));
         }
-        if shape.is_cells && wants(Pseudo::Version) {
+        if shape.is_cells() && wants(Pseudo::Version) {
             return Err(SqlError::unsupported(
                 "cells(t) has no _version: ts distinguishes its cells",
             ));
@@ -162,7 +162,7 @@ impl ScanSpec {
                  {map}['key'], or use cells(t)"
             )));
         }
-        if shape.is_points() && history != History::default() {
+        if !shape.series.is_empty() && !shape.is_cells() && history != History::default() {
             let name = target.table.name();
             return Err(SqlError::unsupported(format!(
                 "table {name} has a SERIES, whose packed points have one time: VERSIONS and AS OF \
@@ -179,7 +179,7 @@ impl ScanSpec {
             columns_of_filter.never_null = never_null(&shape);
         }
         let template = match history.versions {
-            _ if shape.is_cells => cells(&shape, &columns),
+            _ if shape.is_cells() => cells(&shape, &columns),
             Some(_) => History::select(&shape, &columns),
             None => select(&shape, &columns, &columns_of_filter, filter.clone()),
         };
@@ -218,7 +218,7 @@ impl ScanSpec {
     /// Returns `true` if each row of the table is at most one row of the answer.
     pub(crate) fn is_row_by_row(&self) -> bool {
         let shape = &self.target.shape;
-        self.history.versions.is_none() && !shape.is_cells && !shape.is_points()
+        self.history.versions.is_none() && !shape.is_cells() && !shape.is_points()
     }
 
     /// Returns the same scan with another limit and direction.

@@ -1,4 +1,4 @@
-//! Versions and times that a statement asks for behind a table.
+//! What a statement asks for behind a table: versions, times, bucket rows.
 
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result as DataFusionResult;
@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::error::{Result, SqlError, SqlState};
-use crate::parse::{AS_OF_HINT, VERSIONS_HINT};
+use crate::parse::{AS_OF_HINT, BUCKETS_HINT, VERSIONS_HINT};
 use crate::scan::history::History;
 use crate::types::timestamp_type;
 
@@ -20,8 +20,14 @@ const ALL: i64 = -1;
 
 /// Returns `true` for what `parse/history.rs` makes of words of this dialect.
 pub(super) fn is_hint(hint: &SqlExpr) -> bool {
+    let known = [VERSIONS_HINT, AS_OF_HINT, BUCKETS_HINT];
     matches!(hint, SqlExpr::Function(function)
-        if [VERSIONS_HINT, AS_OF_HINT].contains(&function.name.to_string().as_str()))
+        if known.contains(&function.name.to_string().as_str()))
+}
+
+/// Returns `true` for the hint that asks for bucket rows instead of points.
+pub(super) fn is_buckets(hint: &SqlExpr) -> bool {
+    matches!(hint, SqlExpr::Function(function) if function.name.to_string() == BUCKETS_HINT)
 }
 
 /// Returns what the hints of a table ask for.

@@ -1,8 +1,10 @@
 //! Text that is compared with a UUID, an address or a time is read as one, and `\x0aff` that is compared
-//! with bytes as those, before DataFusion would compare the bytes of the text.
+//! with bytes as those, before DataFusion would compare the bytes of the text. Numbers that are
+//! compared with a `DECIMAL` are decimals.
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode as _};
 use datafusion::common::{DFSchema, ExprSchema as _};
@@ -14,6 +16,7 @@ use datafusion::optimizer::AnalyzerRule;
 use datafusion::scalar::ScalarValue;
 use halite_rowkey::value::{FieldType, TimeUnit, Value};
 
+use super::decimals::decimal;
 use crate::error::{SqlError, SqlState};
 use crate::session::functions::read_bytes;
 use crate::types::literals::{parsed, text_of};
@@ -39,7 +42,7 @@ impl AnalyzerRule for TypedLiterals {
     }
 }
 
-/// Reads text that is compared with a UUID or an address in one expression.
+/// Reads constants of one expression as the type that they are compared with.
 pub(crate) fn with_types(expr: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
@@ -84,10 +87,13 @@ fn is_comparison(op: Operator) -> bool {
     )
 }
 
-/// Returns the type of a column whose values have a text form of ours.
+/// Returns the type of a column whose values have a text form of ours, or are decimals.
 fn type_of(expr: &Expr, schema: &DFSchema) -> Option<FieldType> {
     let Expr::Column(column) = expr else { return None };
     let field = schema.field_from_column(column).ok()?;
+    if matches!(field.data_type(), DataType::Decimal128(..)) {
+        return Some(FieldType::Decimal);
+    }
     match field.metadata().get(TYPE_KEY).map(String::as_str) {
         Some("UUID") => Some(FieldType::Uuid),
         Some("IPV4") => Some(FieldType::Ipv4),
@@ -101,6 +107,9 @@ fn type_of(expr: &Expr, schema: &DFSchema) -> Option<FieldType> {
 }
 
 fn read(expr: Expr, ty: FieldType) -> DataFusionResult<Expr> {
+    if ty == FieldType::Decimal {
+        return Ok(decimal(&expr).map_or(expr, |value| Expr::Literal(value, None)));
+    }
     let Expr::Literal(value, _) = &expr else { return Ok(expr) };
     let Some(text) = text_of(value) else { return Ok(expr) };
     let invalid = |what| SqlError::new(SqlState::InvalidValue, what);

@@ -1,8 +1,8 @@
 //! Session: a text becomes an answer.
 //!
 //! `context.rs` runs statements, `planner.rs` plans queries with DataFusion, `relations.rs` checks
-//! what follows the tables of FROM (`history.rs`: versions and times), `literals.rs` reads text that
-//! is compared with UUIDs and addresses, `write.rs` runs statements that write, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
+//! what follows the tables of FROM (`history.rs`: versions, times, bucket rows), `literals.rs` reads text that
+//! is compared with UUIDs and addresses (`decimals.rs`: numbers, with decimals), `write.rs` runs statements that write, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
 //! sums fail that wrap around, `growth.rs` functions that would make huge values; `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
 //! types and values are in `parameters.rs`, and `recent.rs` remembers the last ones; `queries.rs` lists what runs; `load.rs` writes the rows of COPY; `access.rs` says who may run what, and `interrupt.rs`
 //! ends statements, `rounds.rs` recursive queries.
@@ -11,6 +11,7 @@ mod access;
 mod answer;
 mod block;
 mod context;
+mod decimals;
 pub(crate) mod functions;
 pub(crate) mod growth;
 mod history;

@@ -39,7 +39,7 @@ use crate::direct::{Bound, Template};
 use crate::error::Result;
 use crate::names::{self, with_plain_names};
 use crate::parse::parse_query;
-use crate::rules::{AggregatesInRegions, KeyAggregates, ScanParts};
+use crate::rules::{AggregatesInRegions, KeyAggregates, ScanParts, WholeFilters};
 
 /// Bytes that sorts, groups and joins of a session may hold before they spill.
 pub(super) const MEMORY_BYTES: usize = 1 << 30;
@@ -114,9 +114,16 @@ pub(super) fn session(
     session
 }
 
-/// Returns DataFusion's rules behind ours, which see aggregates directly over their scans.
+/// Returns DataFusion's rules behind ours, which see aggregates directly over their scans. One of
+/// ours is in front of each that moves projections.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules = PhysicalOptimizer::new().rules;
+    let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = Vec::new();
+    for rule in PhysicalOptimizer::new().rules {
+        if rule.name() == "ProjectionPushdown" {
+            rules.push(Arc::new(WholeFilters));
+        }
+        rules.push(rule);
+    }
     rules.insert(0, Arc::new(KeyAggregates));
     rules.insert(1, Arc::new(ScanParts));
     rules.insert(2, Arc::new(AggregatesInRegions));

@@ -42,20 +42,30 @@ impl RelationPlanner for Relations {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
         let history = history::of_hints(with_hints, context)?;
+        let is_buckets = with_hints.iter().any(history::is_buckets);
+        let is_changed = history != History::default() || is_buckets;
         let (table, reference) = match args {
             None => {
                 let reference = context.object_name_to_table_reference(name.clone())?;
-                (self.table(&reference, history, context), reference)
+                (self.table(&reference, is_changed, context), reference)
             }
             Some(args) => match cells_argument(name, args) {
+                Some(table) if is_buckets => {
+                    return Err(SqlError::unsupported(format!(
+                        "cells({table}) has the cells of its rows, and no lists of points: write \
+                         {table} WITH (BUCKETS)"
+                    ))
+                    .into());
+                }
                 Some(table) => (Some(self.cells(&table)?), TableReference::bare(CELLS)),
                 None => (None, TableReference::bare(name.to_string())),
             },
         };
         let Some(table) = table else {
-            if history != History::default() {
+            if is_changed {
                 return Err(SqlError::unsupported(format!(
-                    "{name} is no table of the cluster, so it has no VERSIONS and no earlier state"
+                    "{name} is no table of the cluster, so it has no VERSIONS, no earlier state and \
+                     no bucket rows"
                 ))
                 .into());
             }
@@ -64,6 +74,7 @@ impl RelationPlanner for Relations {
         if history.times.is_some() && history.versions.is_none() {
             table.past_notice().into_iter().for_each(|notice| self.statement.notice(notice));
         }
+        let table = if is_buckets { table.buckets()? } else { table };
         let table = table.with_columns(&self.named.pseudo, &self.named.entries);
         let table = table.with_history(history);
         let source = provider_as_source(Arc::new(table));
@@ -74,16 +85,17 @@ impl RelationPlanner for Relations {
 }
 
 impl Relations {
-    /// Returns a table of the cluster, if it is one and DataFusion would not read it alike.
+    /// Returns a table of the cluster, if it is one and DataFusion would not read it alike: where
+    /// the statement changes what its rows are, or names more columns than it lists.
     fn table(
         &self,
         reference: &TableReference,
-        history: History,
+        is_changed: bool,
         context: &mut dyn RelationPlannerContext,
     ) -> Option<HaliteTable> {
         let named = &self.named;
         let is_plain = named.pseudo.is_empty() && named.entries.is_empty();
-        if is_plain && history == History::default() {
+        if is_plain && !is_changed {
             return None;
         }
         // A common table expression is no table of the catalog.

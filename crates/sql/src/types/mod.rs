@@ -2,7 +2,8 @@
 //!
 //! `cells.rs` is the only place that knows the bytes of cells: it turns them into the values of
 //! `halite-rowkey`, which keys decode to as well, and back. `builder.rs` collects such values in
-//! Arrow arrays, `map.rs` those of a `MAP`, of which `map_entry.rs` is one entry, `literals.rs` turns constants of a statement into them.
+//! Arrow arrays, `map.rs` those of a `MAP`, of which `map_entry.rs` is one entry, `point_list.rs` those
+//! of the points of a bucket row. `literals.rs` turns constants of a statement into values.
 
 pub(crate) mod builder;
 pub(crate) mod cells;
@@ -10,6 +11,7 @@ pub(crate) mod display;
 pub(crate) mod literals;
 pub(crate) mod map;
 pub(crate) mod map_entry;
+pub(crate) mod point_list;
 
 use std::collections::HashMap;
 use std::sync::Arc;

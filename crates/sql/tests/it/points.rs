@@ -32,6 +32,39 @@ fn points(store: &TestStore) -> Vec<String> {
     })
 }
 
+/// Checks that the lists of WITH (BUCKETS) have the same points, each in the row of its bucket and
+/// in order of time, and that a condition on the time is one on the start of the bucket.
+#[track_caller]
+fn check_lists(store: &TestStore, expected: &[String]) {
+    let mut expected = expected.to_vec();
+    expected.sort();
+    let unnested = "SELECT device, u.ts, u.value FROM \
+         (SELECT device, ts AS start, unnest(p) AS u FROM m WITH (BUCKETS)) \
+         WHERE u.ts >= start AND u.ts < start + 100";
+    let mut found = store.rows(unnested);
+    found.sort();
+    assert_eq!(found, expected);
+    let times = store.rows(
+        "SELECT array_sort(t) = t FROM (SELECT array_agg(u.ts) AS t FROM \
+         (SELECT device, ts AS start, unnest(p) AS u FROM m WITH (BUCKETS)) GROUP BY device, start)",
+    );
+    assert!(times.iter().all(|is_sorted| is_sorted == "true"), "{times:?}");
+    let mut starts = store.rows("SELECT device, ts FROM m WITH (BUCKETS)");
+    starts.sort();
+    let start = |row: &String| -> i64 {
+        row.rsplit('|').next().and_then(|start| start.parse().ok()).expect("a start")
+    };
+    for (from, to) in [(0, 1), (99, 101), (250, 777), (300, 700), (1000, 2000)] {
+        let mut within = store.rows(&format!(
+            "SELECT device, ts FROM m WITH (BUCKETS) WHERE ts >= {from} AND ts < {to}"
+        ));
+        within.sort();
+        let is_within = |row: &&String| (from..to).contains(&start(row));
+        let wanted: Vec<String> = starts.iter().filter(is_within).cloned().collect();
+        assert_eq!(within, wanted, "{from}..{to}");
+    }
+}
+
 #[test]
 fn packed_and_loose_points_are_rows() {
     for key in [
@@ -78,9 +111,11 @@ fn packed_and_loose_points_are_rows() {
                 let wanted: Vec<&String> = expected.iter().filter(is_within).collect();
                 assert_eq!(within.iter().collect::<Vec<_>>(), wanted, "{key}, {from}..{to}");
             }
+            check_lists(&store, &expected);
             store.store.flush("m").expect("a flush");
             store.store.compact("m", None, CompactionKind::Major).expect("a compaction");
             assert_eq!(store.rows("SELECT device, ts, p FROM m"), expected, "{key}, packed");
+            check_lists(&store, &expected);
         }
     }
 }

@@ -3,14 +3,15 @@
 use std::ops::ControlFlow;
 
 use halite_sql::datafusion::sql::sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, ObjectName,
-    Query, Select, SelectItem, SetExpr, TableFactor, Value, Visit, Visitor,
+    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident,
+    ObjectName, Query, Select, SelectItem, SetExpr, TableFactor, Value, Visit, Visitor,
 };
 
+use super::super::columns::TABLE_FUNCTIONS;
 use super::super::expand::EXPAND;
 use super::super::names::{CURRENT_SCHEMAS, SCHEMA};
-use crate::values::types;
+use crate::values::{list, types};
 
 /// Changes one expression, whose parts have been changed.
 pub(super) fn change(expr: &mut Expr) {
@@ -65,7 +66,11 @@ pub(super) fn change(expr: &mut Expr) {
             }
         }
         Expr::Cast { data_type, expr: inner, .. } => {
-            if let DataType::Custom(name, _) = data_type {
+            if let DataType::Array(ArrayElemTypeDef::SquareBracket(of, _)) = data_type {
+                if let Some(items) = literal(inner).and_then(|text| list_items(&text)) {
+                    *expr = list_of(items, of);
+                }
+            } else if let DataType::Custom(name, _) = data_type {
                 match cast_of(&last(name)) {
                     Cast::To(plain) => *data_type = plain,
                     Cast::TypeName => match literal(inner) {
@@ -146,6 +151,29 @@ fn cast_of(name: &str) -> Cast {
         "regtype" => return Cast::TypeName,
         _ => return Cast::Other,
     })
+}
+
+/// Returns the items of a list that is written as text; `None` without any, or if it is none.
+fn list_items(text: &str) -> Option<Vec<Option<String>>> {
+    list::items(text).ok().filter(|items| !items.is_empty())
+}
+
+/// Returns a list of constants.
+fn list_of(items: Vec<Option<String>>, of: &DataType) -> Expr {
+    let of = match of {
+        DataType::Custom(name, _) => match cast_of(&last(name)) {
+            Cast::To(plain) => plain,
+            Cast::TypeName | Cast::Other => of.clone(),
+        },
+        _ => of.clone(),
+    };
+    let is_text = matches!(of, DataType::Text | DataType::Varchar(_));
+    let item = |item: Option<String>| match item {
+        None => null(),
+        Some(item) if is_text => text(&item),
+        Some(item) => cast(text(&item), of.clone()),
+    };
+    Expr::Array(Array { elem: items.into_iter().map(item).collect(), named: true })
 }
 
 /// Returns the number of a type by its name.
@@ -256,8 +284,17 @@ fn upper(list: Expr) -> Expr {
     }
 }
 
-/// Leaves the schema of the catalog out of the name of a table function.
+/// Leaves the schema of the catalog out of the name of a table function; those without arguments
+/// are tables of the catalog.
 pub(super) fn change_table(factor: &mut TableFactor) {
+    if let TableFactor::Table { name, args, .. } = factor
+        && args.as_ref().is_some_and(|args| args.args.is_empty())
+        && let Some((table, _)) = TABLE_FUNCTIONS.iter().find(|(table, _)| last(name) == *table)
+    {
+        *args = None;
+        *name = ObjectName::from(vec![Ident::new(SCHEMA), Ident::new(*table)]);
+        return;
+    }
     if let TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } =
         factor
     {
@@ -289,7 +326,7 @@ pub(super) fn null_list() -> Expr {
     cast(null(), DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(DataType::Text), None)))
 }
 
-fn cast(expr: Expr, data_type: DataType) -> Expr {
+pub(super) fn cast(expr: Expr, data_type: DataType) -> Expr {
     let (kind, expr) = (CastKind::Cast, Box::new(expr));
     Expr::Cast { kind, expr, data_type, array: false, format: None }
 }

@@ -2,15 +2,19 @@
 
 use std::ops::ControlFlow;
 
+use super::super::columns::{catalog_table, names_of};
 use super::super::names::SCHEMA;
 use super::super::oids::of_catalog;
 use super::forms::{arguments, last, literal, number, subquery, take, text};
 use halite_sql::datafusion::sql::sqlparser::ast::{
-    DataType, Expr, Ident, Query, Statement, Value, VisitMut as _, VisitorMut,
+    DataType, Expr, Ident, Query, Statement, TableAlias, TableFactor, Value, VisitMut as _,
+    VisitorMut,
 };
 use halite_sql::datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use halite_sql::datafusion::sql::sqlparser::parser::Parser;
 
+/// Table of settings.
+const SETTINGS: &str = "pg_settings";
 /// Name in the queries below for what is looked up.
 const WANTED: &str = "halite_wanted";
 /// Name in them for a second value.
@@ -87,6 +91,29 @@ pub(super) fn change(expr: &mut Expr) {
     if let Some(changed) = changed {
         *expr = changed;
     }
+}
+
+/// Reads the settings as those of the session: the table has what they are unless one sets them.
+pub(super) fn change_table(factor: &mut TableFactor) {
+    let TableFactor::Table { name, alias, args: None, .. } = factor else { return };
+    if catalog_table(name) != Some(SETTINGS) {
+        return;
+    }
+    let columns = names_of(SETTINGS).map(|column| match column {
+        "setting" => "current_setting(x.name, true) AS setting".to_owned(),
+        other => format!("x.{other}"),
+    });
+    let columns: Vec<String> = columns.collect();
+    let text = format!("SELECT {} FROM {SCHEMA}.{SETTINGS} AS x", columns.join(", "));
+    let Some(query) = parsed(&text) else { return };
+    let alias = alias.take().unwrap_or_else(|| TableAlias {
+        explicit: true,
+        name: Ident::new(SETTINGS),
+        columns: Vec::new(),
+        at: None,
+    });
+    let subquery = Box::new(query);
+    *factor = TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None };
 }
 
 /// Returns `true` for what is a name, and not a number.

@@ -1,13 +1,14 @@
 //! Forms of queries that clients of PostgreSQL send and DataFusion does not plan.
 //!
 //! `forms.rs` brings casts, operators and functions into forms that it plans, `lookups.rs` reads
-//! functions such as `pg_get_indexdef` as queries of the tables that have the answer, and
-//! `nothing.rs` reads a query of a table that never has rows as one without rows, so that what it
+//! functions such as `pg_get_indexdef` as queries of the tables that have the answer, `stars.rs` names
+//! the columns that a `*` is, and `nothing.rs` reads a query of a table that never has rows as one without rows, so that what it
 //! asks of them need not be known.
 
 mod forms;
 mod lookups;
 mod nothing;
+mod stars;
 
 use std::ops::ControlFlow;
 
@@ -25,6 +26,7 @@ use super::columns::catalog_table;
 #[expect(clippy::unnecessary_wraps, reason = "the type of a rewrite")]
 pub(super) fn rewrite(statement: &mut Statement) -> Result<(), SqlError> {
     if let Statement::Query(query) = statement {
+        let _ = query.visit(&mut Stars);
         let _ = query.visit(&mut Nothing);
         let reads_catalog = reads_catalog(query);
         let _ = query.visit(&mut Forms { reads_catalog });
@@ -48,6 +50,18 @@ fn reads_catalog(query: &Query) -> bool {
     let mut relations = Relations(false);
     let _ = Visit::visit(query, &mut relations);
     relations.0
+}
+
+/// Names the columns of tables of the catalog.
+struct Stars;
+
+impl VisitorMut for Stars {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        stars::expand(query);
+        ControlFlow::Continue(())
+    }
 }
 
 /// Reads queries of tables without rows.
@@ -77,6 +91,11 @@ impl VisitorMut for Forms {
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
         forms::change_table(factor);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        lookups::change_table(factor);
         ControlFlow::Continue(())
     }
 

@@ -1,14 +1,19 @@
 //! Queries of tables that never have rows.
+//!
+//! What a client prepared has as many parameters as before, of the types of the columns that they
+//! are compared with.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use halite_sql::datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, JoinOperator, Query, Select,
-    SelectItem, SetExpr, TableFactor, TableWithJoins, Value,
+    BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    JoinOperator, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins, Value, Visit,
+    Visitor,
 };
 
 use super::super::columns::{self, catalog_table};
-use super::forms::{has_aggregate, last, null, null_list};
+use super::forms::{cast, has_aggregate, last, null, null_list};
 
 /// Replaces what has no rows by a query of nothing with as many columns.
 pub(super) fn simplify_query(query: &mut Query) {
@@ -26,6 +31,7 @@ fn simplify(body: &mut SetExpr) {
             simplify(right);
         }
         SetExpr::Select(select) if has_no_rows(select) => {
+            let parameters = parameters_of(select.as_ref());
             let mut names = BTreeSet::new();
             for (item, at) in select.projection.iter_mut().zip(1..) {
                 let mut alias = name_of(item);
@@ -36,7 +42,7 @@ fn simplify(body: &mut SetExpr) {
             }
             select.distinct = None;
             select.from.clear();
-            select.selection = Some(Expr::Value(Value::Boolean(false).into()));
+            select.selection = Some(never(parameters));
         }
         _ => {}
     }
@@ -44,7 +50,10 @@ fn simplify(body: &mut SetExpr) {
 
 /// Replaces a query for a value that has no rows by null, and a test of its rows by false.
 pub(super) fn simplify_expr(expr: &mut Expr) {
-    let body = |query: &Query| matches!(query.body.as_ref(), SetExpr::Select(select) if has_no_rows(select));
+    let body = |query: &Query| {
+        matches!(query.body.as_ref(), SetExpr::Select(select) if has_no_rows(select))
+            && parameters_of(query).is_empty()
+    };
     match expr {
         Expr::Subquery(query) if body(query) => *expr = null(),
         Expr::Exists { subquery, negated } if body(subquery) => {
@@ -67,8 +76,85 @@ pub(super) fn simplify_expr(expr: &mut Expr) {
 
 /// Returns `true` for what a query of no rows was replaced by.
 fn is_nothing(select: &Select) -> bool {
-    select.from.is_empty()
-        && matches!(&select.selection, Some(Expr::Value(value)) if value.value == Value::Boolean(false))
+    select.from.is_empty() && select.selection.as_ref().is_some_and(is_never)
+}
+
+/// Returns a condition of no row, with these parameters in it.
+fn never(parameters: BTreeMap<String, DataType>) -> Expr {
+    let and = |left: Expr, (name, ty): (String, DataType)| {
+        let parameter = Expr::Value(Value::Placeholder(name).into());
+        let compared = binary(parameter, BinaryOperator::Eq, cast(null(), ty));
+        binary(left, BinaryOperator::And, compared)
+    };
+    parameters.into_iter().fold(Expr::Value(Value::Boolean(false).into()), and)
+}
+
+fn is_never(condition: &Expr) -> bool {
+    match condition {
+        Expr::Value(value) => value.value == Value::Boolean(false),
+        Expr::BinaryOp { left, op: BinaryOperator::And, .. } => is_never(left),
+        _ => false,
+    }
+}
+
+fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
+}
+
+/// Returns the parameters of a part of a statement with their types.
+fn parameters_of(part: &impl Visit) -> BTreeMap<String, DataType> {
+    let mut found = Parameters::default();
+    let _ = part.visit(&mut found);
+    found.0
+}
+
+#[derive(Default)]
+struct Parameters(BTreeMap<String, DataType>);
+
+impl Visitor for Parameters {
+    type Break = ();
+
+    // A comparison is visited before the parameter in it.
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        let (parameter, ty) = match expr {
+            Expr::BinaryOp { left, right, .. } => match (parameter(left), parameter(right)) {
+                (Some(name), None) => (Some(name), column_type(right)),
+                (None, Some(name)) => (Some(name), column_type(left)),
+                _ => (None, None),
+            },
+            Expr::Cast { expr, data_type, .. } => (parameter(expr), Some(data_type.clone())),
+            other => (parameter(other), None),
+        };
+        if let Some(name) = parameter {
+            self.0.entry(name.to_owned()).or_insert(ty.unwrap_or(DataType::Text));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn parameter(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Placeholder(name) => Some(name),
+            _ => None,
+        },
+        Expr::Nested(inner) => parameter(inner),
+        _ => None,
+    }
+}
+
+/// Returns the type of a column of the catalog.
+fn column_type(expr: &Expr) -> Option<DataType> {
+    let name = match expr {
+        Expr::Identifier(name) => name,
+        Expr::CompoundIdentifier(parts) => parts.last()?,
+        _ => return None,
+    };
+    Some(match columns::type_of(&name.value.to_ascii_lowercase())? {
+        "i" => DataType::BigInt(None),
+        "b" => DataType::Boolean,
+        _ => DataType::Text,
+    })
 }
 
 /// Returns `true` if a table that never has rows decides that the query has none.

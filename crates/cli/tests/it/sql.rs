@@ -1,0 +1,143 @@
+//! `halite sql` on a terminal: what Ctrl-C ends, and what it does not.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command};
+
+use halite_patience::CapturedOutput;
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::program::{LIMIT, await_that, halite, output};
+
+/// What Ctrl-C sends while a line is edited, when the terminal makes no signal of it.
+const CTRL_C: &str = "\x03";
+
+/// The program on a terminal.
+struct Terminal {
+    program: Child,
+    keys: File,
+    /// What the terminal shows.
+    screen: CapturedOutput,
+    /// Bytes of the screen up to the last prompt.
+    seen: usize,
+}
+
+impl Terminal {
+    fn start(command: &mut Command) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let side = || File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let program = command.env("TERM", "xterm").env("HALITE_HISTORY", "");
+        let program = program.stdin(side()).stdout(side()).stderr(side()).spawn().unwrap();
+        let keys = File::from(OwnedFd::from(master));
+        let screen = CapturedOutput::capture(keys.try_clone().unwrap());
+        Self { program, keys, screen, seen: 0 }
+    }
+
+    /// Types at the prompt, once there is one.
+    #[track_caller]
+    fn type_at(&mut self, prompt: &str, keys: &str) {
+        let seen = self.seen;
+        let find = |shown: &str| Some(seen + shown.get(seen..)?.find(prompt)? + prompt.len());
+        let found = self.screen.find(LIMIT, find);
+        assert!(found.is_some(), "no {prompt:?} behind {seen}: {}", self.screen.text());
+        // The prompt is drawn again while a line is edited.
+        self.seen = self.screen.text().len();
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    #[track_caller]
+    fn enter(&mut self, line: &str) {
+        self.type_at("halite=> ", &format!("{line}\r"));
+    }
+
+    #[track_caller]
+    fn await_text(&self, text: &str) {
+        let found = self.screen.find(LIMIT, |shown| shown.contains(text).then_some(()));
+        assert!(found.is_some(), "{text:?} is not in: {}", self.screen.text());
+    }
+
+    fn interrupt(&self) {
+        let id = Pid::from_child(&self.program);
+        kill_process(id, Signal::INT).unwrap();
+    }
+
+    #[track_caller]
+    fn quit(mut self) {
+        self.enter("\\q");
+        let status = halite_patience::wait(&mut self.program, LIMIT).unwrap();
+        assert!(status.is_some_and(|status| status.success()), "{}", self.screen.text());
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It has ended already unless the test failed.
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+fn empty_store() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    drop(halite::open(directory.path()).unwrap());
+    directory
+}
+
+#[test]
+fn interrupt_ends_the_statement_and_the_session_goes_on() {
+    let directory = empty_store();
+    let data = directory.path();
+    let created = output(halite().args(["sql", "--data"]).arg(data).args([
+        "-c",
+        "CREATE TABLE t (v I64, ROW KEY (k I64)); \
+         UPSERT INTO t (k, v) SELECT value, value FROM generate_series(1, 2000)",
+    ]));
+    assert!(created.status.success(), "{created:?}");
+    let mut terminal = Terminal::start(halite().args(["sql", "--data"]).arg(data));
+    // Each of them takes longer than the test may: a join, a count, a write.
+    for (at, long) in [
+        "SELECT sum(a.v * b.v % 7) FROM t AS a, t AS b, t AS c, t AS d WHERE a.v + c.v <> d.v",
+        "SELECT count(*) FROM generate_series(1, 1000000000000) AS s",
+        "UPSERT INTO t (k, v) SELECT 5000 + value % 9, value FROM generate_series(1, 1000000000000)",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        terminal.enter(&format!("{long};"));
+        await_that("the statement ends", || {
+            // A signal that comes before the statement begins ends nothing.
+            terminal.interrupt();
+            terminal.screen.text().matches("57014").count() > at
+        });
+        terminal.enter(&format!("SELECT count(*) + {at} AS rows FROM t WHERE k <= 2000;"));
+        terminal.await_text(&(2000 + at).to_string());
+    }
+    terminal.quit();
+}
+
+#[test]
+fn interrupt_at_a_prompt_drops_what_was_typed() {
+    let directory = empty_store();
+    let mut terminal = Terminal::start(halite().args(["sql", "--data"]).arg(directory.path()));
+    // The program is there before any statement has run.
+    terminal.type_at("halite=> ", "");
+    terminal.interrupt();
+    for _ in 0..3 {
+        terminal.keys.write_all(CTRL_C.as_bytes()).unwrap();
+        terminal.type_at("halite=> ", "");
+    }
+    // A line, and a statement of several lines.
+    terminal.keys.write_all(format!("SELECT 'no' || 'thing'{CTRL_C}").as_bytes()).unwrap();
+    terminal.enter("SELECT 'ever' || 'green',");
+    terminal.type_at("halite-> ", CTRL_C);
+    terminal.enter("SELECT 'an' || 'other';");
+    terminal.await_text("another");
+    let shown = terminal.screen.text();
+    assert!(!shown.contains("nothing") && !shown.contains("evergreen"), "{shown}");
+    terminal.quit();
+}
