@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn values_are_assigned_or_refused() {
-        let of = |ty, scalar| assign("c", ty, &scalar).unwrap();
+        let of = |ty, scalar| assign("c", ty, &scalar).unwrap().into_owned();
         assert_eq!(of(FieldType::I8, ScalarValue::Int64(Some(-128))), Value::Signed(-128));
         assert_eq!(of(FieldType::I32, ScalarValue::Float64(Some(2.0))), Value::Signed(2));
         assert_eq!(of(FieldType::U8, "7".into()), Value::Unsigned(7));
