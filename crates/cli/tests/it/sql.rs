@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
 
 use halite_patience::CapturedOutput;
@@ -33,7 +32,7 @@ impl Terminal {
         let side = || File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
         let program = command.env("TERM", "xterm").env("HALITE_HISTORY", "");
         let program = program.stdin(side()).stdout(side()).stderr(side()).spawn().unwrap();
-        let keys = File::from(OwnedFd::from(master));
+        let keys = File::from(master);
         let screen = CapturedOutput::capture(keys.try_clone().unwrap());
         Self { program, keys, screen, seen: 0 }
     }

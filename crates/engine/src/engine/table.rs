@@ -448,8 +448,8 @@ impl TableScanner {
         Ok(Some(Vec::new()))
     }
 
-    /// Adds the next rows, those of some thousand cells, to aggregates instead of returning them. Returns
-    /// `true` at the end.
+    /// Adds the next rows, those of some thousand cells, to aggregates instead of returning them.
+    /// Returns `true` at the end.
     ///
     /// # Errors
     /// As [`TableScanner::next_rows`]; the aggregates are then of no use.

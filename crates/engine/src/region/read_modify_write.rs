@@ -151,6 +151,7 @@ impl Region {
         let now = self.commit_timestamp(|| ops.iter());
         let mut pending = Vec::with_capacity(ops.len());
         let (mut done, mut bytes) = (ops.len(), 0);
+        let mut is_one_unmet = false;
         for (at, (op, result)) in ops.iter().zip(&mut *results).enumerate() {
             let evaluated = self
                 .check_whole(op)
@@ -164,7 +165,10 @@ impl Region {
                         break;
                     }
                 }
-                Ok(None) => *result = Ok(not_processed()),
+                Ok(None) => {
+                    *result = Ok(not_processed());
+                    is_one_unmet = true;
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     done = at;
                     break;
@@ -181,13 +185,15 @@ impl Region {
         let committed =
             if write.bytes == 0 { Ok(self.applied_ticket()) } else { self.commit(&write) };
         match committed {
+            // What a condition read may be logged in another way than what is written.
+            Ok(ticket) if is_one_unmet => Ok((done, ticket.later(self.applied_ticket()))),
             Ok(ticket) => Ok((done, ticket)),
             Err(error) if error.kind() == ErrorKind::NoSuchRegion => Err(error),
             Err(error) => {
                 let written = results[..done].iter_mut();
                 let written = written.filter(|result| matches!(result, Ok(one) if one.processed));
                 written.for_each(|result| *result = Err(error.clone()));
-                Ok((done, CommitTicket::ready()))
+                Ok((done, self.applied_ticket()))
             }
         }
     }

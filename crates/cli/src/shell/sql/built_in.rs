@@ -20,13 +20,12 @@ pub(in crate::shell) fn is_ended(text: &str) -> bool {
 
 /// Runs the statements of a text, up to the first that fails.
 pub(in crate::shell) fn run(session: &mut Session<'_>, text: &str) -> EvalResult {
-    let runner = match session.sql.take() {
-        Some(runner) => runner,
-        None => {
-            let sql = SqlContext::new(Arc::clone(session.async_cluster()));
-            let failed = |error: anyhow::Error| Interrupt::Problem(format!("{error:#}"));
-            Runner::new(sql, Format::Table).map_err(failed)?
-        }
+    let runner = if let Some(runner) = session.sql.take() {
+        runner
+    } else {
+        let sql = SqlContext::new(Arc::clone(session.async_cluster()));
+        let failed = |error: anyhow::Error| Interrupt::Problem(format!("{error:#}"));
+        Runner::new(sql, Format::Table).map_err(failed)?
     };
     let is_terminal = session.width.is_some();
     let mut outcome = Ok(Value::Nil);
