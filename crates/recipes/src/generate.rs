@@ -1,9 +1,11 @@
 //! Generated data, written in batches and resumed after an interruption.
 
-use anyhow::{Context as _, Result, bail, ensure};
-use halite::{BlockingTable, CheckAndMutate, Get, Put, Row, declare_tables};
+use std::sync::atomic::Ordering;
 
-use crate::recipe::{Load, Recipe, Site};
+use anyhow::{Context as _, Result, bail, ensure};
+use halite::{BlockingTable, CheckAndMutate, DeclaredTable, Get, Put, Row, declare_tables};
+
+use crate::recipe::{Application, Load, Recipe, Site};
 use crate::schema::declared_names;
 
 /// Table with a row for each namespace: its load, the digest of its real data, and the number of
@@ -15,9 +17,8 @@ const LOADS: &str = "CREATE TABLE loads (
 const NAMESPACE: &str = "recipes";
 const LOADS_TABLE: &str = "loads";
 const FAMILY: &str = "p";
-/// Items of one batch.
-const BATCH_ITEMS: u64 = 1000;
-
+/// Column of the first item that no measurement has written.
+const NEXT: &str = "next";
 /// Row of the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Progress {
@@ -37,29 +38,24 @@ pub struct Generated {
 }
 
 /// Writes the items of a load that have not been written, and calls `progress` with the number of
-/// written ones after each batch. A call after an interruption repeats at most one batch, which has
-/// no effect. Tables that were dropped since are filled from the beginning.
+/// written ones after each batch. A call after an interruption repeats at most one batch, and
+/// completes at the end what was interrupted. Tables that were all dropped since are filled from the
+/// beginning.
 ///
 /// # Errors
-/// A namespace that contains the items of another load or of another file; tables that another
-/// program fills or drops during the call; errors of the cluster.
+/// A namespace that contains the items of another load or of another file, or only some of its
+/// tables; tables that another program fills or drops during the call; errors of the cluster.
 pub fn generate(
     recipe: &dyn Recipe,
     site: &Site,
     load: Load,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Generated> {
-    let is_new = declare_tables(&site.cluster, &site.namespace, &recipe.statements())?
-        .iter()
-        .any(|table| table.created);
+    prepare(recipe, site)?;
     let application = recipe.open(site, load)?;
     let table = loads_table(site)?;
     let about = recipe.about();
-    let mut found = read(&table, &site.namespace)?;
-    if is_new && found.is_some() {
-        clear(site)?;
-        found = None;
-    }
+    let found = read(&table, &site.namespace)?;
     if let Some(there) = &found {
         check_load(recipe, site, load, there)?;
     }
@@ -68,10 +64,11 @@ pub fn generate(
         advance(recipe, site, &table, None, reached)?;
     }
     let existing = reached.written.min(load.items);
+    let is_resumed = found.is_some() && existing < load.items;
     progress(existing);
     while reached.written < load.items {
         let next = reached.written;
-        let end = load.items.min(next + BATCH_ITEMS);
+        let end = load.items.min(next + about.batch_items);
         application
             .write(next..end)
             .with_context(|| format!("writing {} {next} to {end}; run gen again", about.items))?;
@@ -80,7 +77,64 @@ pub fn generate(
         reached = further;
         progress(end);
     }
+    if is_resumed {
+        // What has a first part is there to the writer, and its other parts are not written again.
+        application.repair().context("completing what was interrupted; run gen again")?;
+    }
     Ok(Generated { existing, written: load.items - existing })
+}
+
+/// Creates the tables that do not exist, if that loses nothing: where all of them were dropped, the
+/// load is forgotten first.
+///
+/// # Errors
+/// Some of the tables of a load were dropped, and others were not; tables with another schema;
+/// errors of the cluster.
+pub fn prepare(recipe: &dyn Recipe, site: &Site) -> Result<Vec<DeclaredTable>> {
+    let tables = declared_names(recipe)?;
+    let mut missing = Vec::new();
+    for table in &tables {
+        if !site.cluster.table_exists(&format!("{}:{table}", site.namespace))? {
+            missing.push(table.as_str());
+        }
+    }
+    let has_loads = || site.cluster.table_exists(&format!("{NAMESPACE}:{LOADS_TABLE}"));
+    if !missing.is_empty() && has_loads()? && read(&loads_table(site)?, &site.namespace)?.is_some()
+    {
+        ensure!(
+            missing.len() == tables.len(),
+            "the tables {} of {} were dropped, and the others have the items: start again with: \
+             halite recipe {} init --drop, and --data, --connect and --from as here",
+            missing.join(", "),
+            site.namespace,
+            recipe.about().name
+        );
+        // Before there are tables, so that no interruption leaves empty ones that count as full.
+        clear(site)?;
+    }
+    Ok(declare_tables(&site.cluster, &site.namespace, &recipe.statements())?)
+}
+
+/// Lets a measurement write other items than those before it did.
+///
+/// # Errors
+/// Errors of the cluster.
+pub fn begin_load(application: &dyn Application, site: &Site) -> Result<()> {
+    let row = loads_table(site)?.get(Get::new(site.namespace.clone()))?;
+    if let Some(next) = row.array(FAMILY, NEXT)? {
+        application.next_item().fetch_max(u64::from_be_bytes(next), Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Remembers which items a measurement wrote.
+///
+/// # Errors
+/// Errors of the cluster.
+pub fn end_load(application: &dyn Application, site: &Site) -> Result<()> {
+    let next = application.next_item().load(Ordering::Relaxed).to_be_bytes();
+    let put = Put::new(site.namespace.clone()).add(FAMILY, NEXT, next);
+    Ok(loads_table(site)?.put(put)?)
 }
 
 /// Checks that a namespace contains the items of this load.

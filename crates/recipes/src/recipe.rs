@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 
 use anyhow::Result;
 use halite::BlockingCluster;
@@ -28,6 +29,9 @@ pub struct About {
     pub default_items: u64,
     /// Operations per second of a measurement if none are specified.
     pub default_rate: u64,
+    /// Items that are written before it is recorded that they are: all of them are repeated after an
+    /// interruption. 1 where the effect of an item depends on those before it.
+    pub batch_items: u64,
     /// Names of the operations of a measurement. Those that read have the name of a query.
     pub operations: &'static [&'static str],
 }
@@ -125,6 +129,10 @@ pub trait Application: Send + Sync {
 
     /// Returns the queries, with values that occur in the data.
     fn queries(&self) -> Vec<NamedQuery>;
+
+    /// Returns the number of the item that the next write of a measurement has: at first that after
+    /// the load.
+    fn next_item(&self) -> &AtomicU64;
 
     /// Executes one operation of a measurement, of a part of them. `number` determines it, except
     /// that writes continue after the last item.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::{Context as _, Result, anyhow};
 use halite::rowkey::language::{Statement, statements};
-use halite::{BlockingCluster, ErrorKind, declare_tables};
+use halite::{BlockingCluster, ErrorKind};
 
 use crate::recipe::{Recipe, Site};
 
@@ -16,11 +16,7 @@ use crate::recipe::{Recipe, Site};
 pub fn init(recipe: &dyn Recipe, site: &Site, out: &mut dyn Write) -> Result<()> {
     let text = recipe.statements();
     writeln!(out, "{}", text.trim())?;
-    let tables = declare_tables(&site.cluster, &site.namespace, &text)?;
-    if tables.iter().any(|table| table.created) {
-        // Another program may have dropped filled tables.
-        crate::generate::clear(site)?;
-    }
+    let tables = crate::generate::prepare(recipe, site)?;
     writeln!(out)?;
     for table in tables {
         let regions = site.cluster.regions(&table.name)?.len();

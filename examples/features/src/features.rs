@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use halite::rowkey::KeyBuf;
 use halite::rowkey::typed::TsMillis;
 use halite::{
-    BlockingCluster, BlockingTable, CheckAndMutate, Get, MergeOperator, MergedColumn, Put, Result,
-    RowOp, declare_tables,
+    BlockingCluster, BlockingTable, CheckAndMutate, Error, Get, MergeOperator, MergedColumn, Put,
+    Result, RowOp, declare_tables,
 };
 
 use crate::key::{EventKey, ItemKey, ModelKey, TABLES, UserKey};
@@ -62,8 +62,23 @@ impl Features {
     }
 
     /// Writes vectors of a version, beside those that readers use. Versions count up by one from 1.
-    /// Writing vectors again has no effect.
+    /// Writing vectors again has no effect, nor does writing those of a version that is in use or was.
+    /// One writer at a time writes a version.
+    ///
+    /// # Errors
+    /// `InvalidRequest` for a version after the next one: writing it would remove the one in use.
     pub fn write_vectors(&self, version: u32, vectors: &[Vector]) -> Result<()> {
+        let current = self.version()?;
+        if version <= current {
+            return Ok(());
+        }
+        if version > current + 1 {
+            return Err(Error::invalid(format!(
+                "vectors of version {version}, and version {current} is in use: write those of \
+                 version {} first, and switch to it",
+                current + 1
+            )));
+        }
         let is_user = |vector: &&Vector| matches!(vector.of, Entity::User(_));
         let write_all = |table: &BlockingTable, is_wanted: &dyn Fn(&&Vector) -> bool| {
             let wanted = vectors.iter().filter(|vector| is_wanted(vector));

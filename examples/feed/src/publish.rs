@@ -20,6 +20,11 @@ impl Post {
         PostKey { author: self.author, ts: TsMillis(self.at_ms), id: self.id }
     }
 
+    /// Returns the timestamp of the cell of the post.
+    fn stamp(&self) -> i64 {
+        self.at_ms.max(0)
+    }
+
     pub(crate) fn outbox_key(&self) -> OutboxKey {
         OutboxKey { author: self.author, ts: TsMillis(self.at_ms), id: self.id }
     }
@@ -36,7 +41,10 @@ impl Feed {
     /// Writes a post that is in the outbox, and pushes it to the followers who are left.
     /// Returns their number.
     pub(crate) fn deliver(&self, post: &Post, job: &FanOutJob) -> Result<u64> {
-        self.posts.put(Put::new(post.key().encode()?).add(POSTS, TEXT, &post.text))?;
+        // At the time of the post, so that it stays deleted when a repair or a late writer puts it
+        // again.
+        let put = Put::new(post.key().encode()?).add_at(POSTS, TEXT, post.stamp(), &post.text);
+        self.posts.put(put)?;
         let followers = FollowerKey::scan().author(post.author).plan()?;
         let mut parts = self.outbox.parts(job, self.followers.inner().clone(), followers)?;
         let mut count = 0;
@@ -45,9 +53,10 @@ impl Feed {
             count += rows.len();
             let push = |row: &Row| pushed(FollowerKey::decode(row.key())?.follower, &post.key());
             self.timeline.apply_all(rows.iter().map(push).collect::<Result<_>>()?)?;
-        }
-        if count > self.options.max_pushed {
-            self.promote(post.author)?;
+            // The others, who may be millions, pull.
+            if count > self.options.max_pushed {
+                self.promote(post.author)?;
+            }
         }
         block_on(self.outbox.finish(job.row.clone()))?;
         Ok(count as u64)
@@ -78,7 +87,7 @@ impl Feed {
     /// Deletes a post. Timelines that contain it remain; readers do not find its text.
     pub fn delete(&self, post: &Post) -> Result<()> {
         block_on(self.outbox.finish(post.outbox_key().encode()?))?;
-        self.posts.delete(Delete::new(post.key().encode()?))
+        self.posts.delete(Delete::new(post.key().encode()?).up_to(post.stamp()))
     }
 
     /// Returns `true` if a post exists.

@@ -27,18 +27,17 @@ impl Feed {
     }
 
     fn repair_outbox(&self) -> Result<u64> {
-        let mut repaired = 0;
+        let (mut repaired, mut after) = (0, None);
         loop {
-            // Those that are delivered leave the outbox.
-            let jobs = block_on(self.outbox.unfinished(None, JOBS))?;
+            // Once through: others may publish meanwhile, without an end.
+            let jobs = block_on(self.outbox.unfinished(after.as_deref(), JOBS))?;
             for job in &jobs {
                 let OutboxKey { author, ts, id } = OutboxKey::decode(&job.row)?;
                 let text = String::from_utf8_lossy(&job.payload).into_owned();
                 self.deliver(&Post { author, at_ms: ts.0, id, text }, job)?;
             }
-            if jobs.is_empty() {
-                return Ok(repaired);
-            }
+            let Some(last) = jobs.last() else { return Ok(repaired) };
+            after = Some(last.row.clone());
             repaired += jobs.len() as u64;
         }
     }

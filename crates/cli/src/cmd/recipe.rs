@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use halite::suggest::{closest_match, did_you_mean};
 use halite_recipes::{
-    BenchConfig, BenchReport, Load, Recipe, Site, check, explain, find_recipe, generate, init,
-    load_of, recipes, reset, run_bench, stored_bytes, write_items,
+    BenchConfig, BenchReport, Load, Recipe, Site, begin_load, check, end_load, explain,
+    find_recipe, generate, init, load_of, prepare, recipes, reset, run_bench, stored_bytes,
+    write_items,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -144,6 +145,7 @@ impl RecipeArgs {
             Step::Explain => {
                 let load =
                     load_of(recipe, &site)?.map_or_else(|| self.load(recipe), |(load, _)| load);
+                prepare(recipe, &site)?;
                 explain(&*recipe.open(&site, load)?, &site, &mut out)
             }
             Step::Bench => self.bench(recipe, &site, backend),
@@ -198,9 +200,11 @@ impl RecipeArgs {
             self.announce(config, &mut out)?;
             print_size(recipe, site, load, backend)?;
         }
+        begin_load(&*application, site)?;
         let before = self.server_processor(backend)?;
         let report = run_bench(recipe, &*application, site, config)?;
         let after = self.server_processor(backend)?;
+        end_load(&*application, site)?;
         let server_processor =
             after.zip(before).map(|(after, before)| after.saturating_sub(before));
         if self.json {

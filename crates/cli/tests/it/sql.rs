@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use halite_patience::CapturedOutput;
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,6 +13,9 @@ use crate::program::{LIMIT, await_that, halite, output};
 
 /// What Ctrl-C sends while a line is edited, when the terminal makes no signal of it.
 const CTRL_C: &str = "\x03";
+
+/// Time for a statement to end before it is interrupted again.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// The program on a terminal.
 struct Terminal {
@@ -52,6 +56,14 @@ impl Terminal {
     #[track_caller]
     fn enter(&mut self, line: &str) {
         self.type_at("halite=> ", &format!("{line}\r"));
+    }
+
+    /// Waits until the line that was entered is read: the terminal then takes no pasted text.
+    #[track_caller]
+    fn await_end_of_line(&self) {
+        let seen = self.seen;
+        let is_read = |shown: &str| shown.get(seen..)?.contains("\x1b[?2004l").then_some(());
+        assert!(self.screen.find(LIMIT, is_read).is_some(), "{}", self.screen.text());
     }
 
     #[track_caller]
@@ -108,12 +120,15 @@ fn interrupt_ends_the_statement_and_the_session_goes_on() {
     .enumerate()
     {
         terminal.enter(&format!("{long};"));
+        terminal.await_end_of_line();
         await_that("the statement ends", || {
-            // A signal that comes before the statement begins ends nothing.
+            // A signal before the statement begins ends nothing, one after its end might end the
+            // next statement.
             terminal.interrupt();
-            terminal.screen.text().matches("57014").count() > at
+            let has_ended = |shown: &str| shown.matches("57014").nth(at).map(drop);
+            terminal.screen.find(PAUSE, has_ended).is_some()
         });
-        terminal.enter(&format!("SELECT count(*) + {at} AS rows FROM t WHERE k <= 2000;"));
+        terminal.enter(&format!("SELECT count(*) + {at} AS rows FROM t WHERE k < 3000;"));
         terminal.await_text(&(2000 + at).to_string());
     }
     terminal.quit();

@@ -151,6 +151,10 @@ impl Application for AnalyticsApplication {
         ]
     }
 
+    fn next_item(&self) -> &AtomicU64 {
+        &self.next_item
+    }
+
     fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
         load::operate(self, number, part)
     }
@@ -176,12 +180,17 @@ impl Application for AnalyticsApplication {
                 is_done.store(true, Ordering::Release);
                 written
             });
-            while !is_done.load(Ordering::Acquire) {
+            loop {
+                // At least once, however fast the writers are.
+                let is_last = is_done.load(Ordering::Acquire);
                 let board = self.design.board(0..i64::MAX)?;
                 let sum = board.counts.values().sum();
                 ensure!(sum >= least, "the board has {sum} events, and had {least} before");
                 least = sum;
                 verified.add(board.counts.len() as u64, board.examined);
+                if is_last {
+                    break;
+                }
             }
             writer.join().unwrap_or_else(|_| anyhow::bail!("a writer panicked"))
         })?;

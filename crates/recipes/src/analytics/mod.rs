@@ -29,6 +29,7 @@ pub static ANALYTICS: AnalyticsRecipe = DesignedRecipe {
         items: "events",
         default_items: 500_000,
         default_rate: 1_000,
+        batch_items: 1000,
         operations: &["record of 100", "board", "users of day", "retention", "funnel", "logins"],
     },
     tables: analytics::TABLES,

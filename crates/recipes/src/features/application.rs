@@ -52,7 +52,9 @@ impl FeaturesApplication {
     fn watch(&self, is_done: &AtomicBool) -> Result<Verified> {
         let items: Vec<u64> = (0..WATCHED_ITEMS.min(self.generator.products())).collect();
         let (mut verified, mut version) = (Verified::default(), 0);
-        while !is_done.load(Ordering::Acquire) {
+        loop {
+            // At least once, however fast the writer is.
+            let is_last = is_done.load(Ordering::Acquire);
             let ranking = self.design.ranking(0, &items)?;
             verify_vectors(&self.generator, 0, &items, &ranking)?;
             ensure!(
@@ -62,8 +64,10 @@ impl FeaturesApplication {
             );
             version = ranking.version;
             verified.add(items.len() as u64 + 1, items.len() as u64 + 1);
+            if is_last {
+                return Ok(verified);
+            }
         }
-        Ok(verified)
     }
 }
 
@@ -123,6 +127,10 @@ impl Application for FeaturesApplication {
                 ["item=1,2,3,4,5".to_owned()],
             ),
         ]
+    }
+
+    fn next_item(&self) -> &AtomicU64 {
+        &self.next_item
     }
 
     fn operate(&self, number: u64, part: Part) -> Result<Outcome> {

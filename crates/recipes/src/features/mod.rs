@@ -29,6 +29,7 @@ pub static FEATURES: FeaturesRecipe = DesignedRecipe {
         items: "events",
         default_items: 100_000,
         default_rate: 500,
+        batch_items: 1000,
         operations: &["record", "ranking of 500", "recent", "vectors of 100"],
     },
     tables: features::TABLES,

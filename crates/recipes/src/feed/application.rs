@@ -96,6 +96,10 @@ impl Application for FeedApplication {
         ]
     }
 
+    fn next_item(&self) -> &AtomicU64 {
+        &self.next_item
+    }
+
     fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
         load::operate(self, number, part)
     }

@@ -30,6 +30,7 @@ pub static FEED: FeedRecipe = DesignedRecipe {
         items: "operations",
         default_items: 20_000,
         default_rate: 1_000,
+        batch_items: 1000,
         operations: &["change", "post", "page of 20", "likes"],
     },
     tables: feed::TABLES,

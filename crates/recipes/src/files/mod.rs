@@ -31,6 +31,7 @@ pub static FILES: FilesRecipe = DesignedRecipe {
         items: "operations",
         default_items: 20_000,
         default_rate: 1_000,
+        batch_items: 1,
         operations: &["create", "change", "list of 1000", "node", "path", "files of user"],
     },
     tables: files::TABLES,

@@ -107,6 +107,10 @@ impl Application for LogsApplication {
         ]
     }
 
+    fn next_item(&self) -> &AtomicU64 {
+        &self.next_line
+    }
+
     fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
         let mut random = Random::new(self.generator.load.seed, MEASUREMENT, number);
         let kind = part.draw(&mut random, 100, 80..100);

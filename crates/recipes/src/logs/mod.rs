@@ -29,6 +29,7 @@ pub static LOGS: LogsRecipe = DesignedRecipe {
         items: "lines",
         default_items: 100_000,
         default_rate: 500,
+        batch_items: 1000,
         operations: &["write of 20", "host", "time", "host by quarter", "host by time"],
     },
     tables: &[logs::TABLES],

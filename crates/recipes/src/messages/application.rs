@@ -111,6 +111,10 @@ impl Application for MessagesApplication {
         ]
     }
 
+    fn next_item(&self) -> &AtomicU64 {
+        &self.next_item
+    }
+
     fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
         load::operate(self, number, part)
     }

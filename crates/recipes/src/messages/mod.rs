@@ -30,6 +30,7 @@ pub static MESSAGES: MessagesRecipe = DesignedRecipe {
         items: "messages",
         default_items: 100_000,
         default_rate: 2_000,
+        batch_items: 1000,
         operations: &["send", "received", "two pages", "conversation"],
     },
     tables: messages::TABLES,

@@ -29,6 +29,7 @@ pub static MONITOR: MonitorRecipe = DesignedRecipe {
         items: "samples",
         default_items: 500_000,
         default_rate: 1_000,
+        batch_items: 1000,
         operations: &["write of 20", "host", "metric", "metric by host"],
     },
     tables: monitor::TABLES,

@@ -108,6 +108,10 @@ impl Application for TimeseriesApplication {
         ]
     }
 
+    fn next_item(&self) -> &AtomicU64 {
+        &self.next_item
+    }
+
     fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
         load::operate(self, number, part)
     }

@@ -34,6 +34,7 @@ pub static TIMESERIES: TimeseriesRecipe = DesignedRecipe {
         items: "readings",
         default_items: 1_000_000,
         default_rate: 1_030,
+        batch_items: 1000,
         operations: &["write of 100", "latest", "day", "averages", "all devices"],
     },
     tables: timeseries::TABLES,

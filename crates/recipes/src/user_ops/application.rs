@@ -100,6 +100,10 @@ impl Application for UserOpsApplication {
         ]
     }
 
+    fn next_item(&self) -> &AtomicU64 {
+        &self.next_item
+    }
+
     fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
         let mut random = Random::new(self.generator.load.seed, MEASUREMENT, number);
         let kind = part.draw(&mut random, 100, 60..100);

@@ -28,6 +28,7 @@ pub static USER_OPS: UserOpsRecipe = DesignedRecipe {
         items: "operations",
         default_items: 100_000,
         default_rate: 4_000,
+        batch_items: 1000,
         operations: &["record", "history", "between"],
     },
     tables: &[user_ops::OperationKey::CREATE_TABLE],

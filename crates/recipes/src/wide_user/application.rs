@@ -76,6 +76,10 @@ impl Application for WideUserApplication {
         }]
     }
 
+    fn next_item(&self) -> &AtomicU64 {
+        &self.next_item
+    }
+
     fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
         let mut random = Random::new(self.load.seed, MEASUREMENT, number);
         if part.draw(&mut random, 2, 1..2) == 0 {

@@ -27,6 +27,7 @@ pub static WIDE_USER: WideUserRecipe = DesignedRecipe {
         items: "orders",
         default_items: 100_000,
         default_rate: 2_000,
+        batch_items: 1000,
         operations: &["order", "page"],
     },
     tables: wide_user::TABLES,

@@ -1,12 +1,13 @@
 //! Steps of every recipe: tables, resumed generation, refusals, answers, plans and a load.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use halite::{BlockingCluster, FamilyDescriptor, TableDescriptor, TableName};
 use halite_recipes::{
-    BenchConfig, DyingCluster, Load, OperationReport, Recipe, Site, explain, find_recipe, generate,
-    init, load_of, recipes, reset, run_bench, stored_bytes,
+    BenchConfig, DyingCluster, Load, OperationReport, Recipe, Site, begin_load, end_load, explain,
+    find_recipe, generate, init, load_of, prepare, recipes, reset, run_bench, stored_bytes,
 };
 
 use crate::backends;
@@ -38,7 +39,9 @@ fn every_recipe_runs_all_steps() {
         let mut calls = Vec::new();
         let generated = generate(recipe, &site, LOAD, &mut |written| calls.push(written)).unwrap();
         assert_eq!((generated.existing, generated.written), (0, LOAD.items));
-        assert_eq!(calls, [0, 1000, 2000, 2500]);
+        let batch = usize::try_from(recipe.about().batch_items).unwrap();
+        let expected = (0..LOAD.items).step_by(batch).chain([LOAD.items]);
+        assert_eq!(calls, expected.collect::<Vec<_>>());
 
         let application = recipe.open(&site, LOAD).unwrap();
         application.verify(LOAD.items).unwrap();
@@ -95,6 +98,87 @@ fn interrupted_generation_resumes_and_has_the_same_rows() {
     assert_eq!((generated.existing, generated.written), (written, LOAD.items - written));
     recipe.open(&whole, LOAD).unwrap().verify(LOAD.items).unwrap();
     assert_eq!(generate(recipe, &whole, LOAD, &mut |_| ()).unwrap().written, 0);
+}
+
+/// What was interrupted between the first write of an item and its others must be completed, though
+/// the item is there when it is written again.
+#[test]
+fn generation_of_every_recipe_resumes_after_each_of_its_first_writes() {
+    let load = Load { seed: 3, items: 150 };
+    for recipe in recipes().iter().copied() {
+        for batches in [1, 2, 3, 5, 8, 13, 34] {
+            let directory = tempfile::tempdir().unwrap();
+            let cluster = backends::open(&directory);
+            let whole = site(&cluster, recipe);
+            init(recipe, &whole, &mut Vec::new()).unwrap();
+            let dying = DyingCluster::new(Arc::clone(cluster.cluster()), batches);
+            let dying = Site { cluster: BlockingCluster::new(Arc::new(dying)), ..whole.clone() };
+            let is_whole = generate(recipe, &dying, load, &mut |_| ()).is_ok();
+            generate(recipe, &whole, load, &mut |_| ()).unwrap();
+            let verified = recipe.open(&whole, load).unwrap().verify(load.items);
+            verified.unwrap_or_else(|error| {
+                panic!("{}, {batches} batches of writes: {error:#}", recipe.about().name)
+            });
+            if is_whole {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn load_with_a_dropped_table_is_refused_until_reset() {
+    let recipe = find_recipe("analytics").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: 100 };
+    generate(recipe, &site, load, &mut |_| ()).unwrap();
+    let table = format!("{}:minutes", site.namespace);
+    site.cluster.disable_table(&table).unwrap();
+    site.cluster.drop_table(&table).unwrap();
+    for _ in 0..2 {
+        let error = generate(recipe, &site, load, &mut |_| ()).unwrap_err().to_string();
+        assert!(error.contains("the tables minutes") && error.contains("init --drop"), "{error}");
+        assert!(init(recipe, &site, &mut Vec::new()).is_err());
+    }
+    reset(recipe, &site).unwrap();
+    assert_eq!(generate(recipe, &site, load, &mut |_| ()).unwrap().written, 100);
+}
+
+#[test]
+fn tables_that_a_question_created_are_filled() {
+    let recipe = find_recipe("user-ops").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: 100 };
+    generate(recipe, &site, load, &mut |_| ()).unwrap();
+    let table = format!("{}:operations", site.namespace);
+    site.cluster.disable_table(&table).unwrap();
+    site.cluster.drop_table(&table).unwrap();
+    prepare(recipe, &site).unwrap();
+    assert_eq!(generate(recipe, &site, load, &mut |_| ()).unwrap().written, 100);
+}
+
+#[test]
+fn measurements_write_other_items_each_time() {
+    let recipe = find_recipe("analytics").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: 100 };
+    generate(recipe, &site, load, &mut |_| ()).unwrap();
+    let mut first = load.items;
+    for _ in 0..2 {
+        let application = recipe.open(&site, load).unwrap();
+        begin_load(&*application, &site).unwrap();
+        assert_eq!(application.next_item().load(Ordering::Relaxed), first);
+        let duration = Duration::from_millis(50);
+        let config = BenchConfig { rate: 100, duration, threads: 1, writes: Some(100) };
+        run_bench(recipe, &*application, &site, config).unwrap();
+        end_load(&*application, &site).unwrap();
+        let next = application.next_item().load(Ordering::Relaxed);
+        assert!(next > first, "{next}");
+        first = next;
+    }
 }
 
 #[test]
