@@ -3,13 +3,34 @@
 use anyhow::Result;
 use features::{Behavior, Entity, Features, Ranking, Vector};
 use halite::rowkey::Page;
-use halite::{Append, BlockingTable, FamilyDescriptor, Get, Increment, Put, Scan, TableDescriptor};
+use halite::{
+    Append, BlockingTable, ErrorKind, FamilyDescriptor, Get, Increment, Put, Scan, TableDescriptor,
+};
 use halite_recipes::features::{Design, FEATURES};
 use halite_recipes::{InProcessTarget, Load, Site, check};
 
 use crate::backends;
 
 const LOAD: Load = Load { seed: 5, items: 800 };
+
+#[test]
+fn versions_are_neither_skipped_nor_written_after_their_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let features = Features::open(&backends::open(&directory), "features").unwrap();
+    let vector = |value| Vector { of: Entity::User(1), values: vec![value] };
+    let used = || features.ranking(1, &[]).unwrap().user;
+    features.write_vectors(1, &[vector(1.0)]).unwrap();
+    features.switch_to(1).unwrap();
+    // A batch that was not switched to.
+    features.write_vectors(2, &[vector(2.0)]).unwrap();
+    let error = features.write_vectors(3, &[vector(3.0)]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+    assert!(error.to_string().contains("those of version 2 first"), "{error}");
+    assert_eq!(used(), Some(vec![1.0]));
+    features.switch_to(2).unwrap();
+    features.write_vectors(1, &[vector(9.0)]).unwrap();
+    assert_eq!(used(), Some(vec![2.0]));
+}
 
 #[test]
 fn p06_rankings_equal_model_after_crash() {

@@ -59,6 +59,38 @@ fn p11_posts_of_celebrities_are_pulled() {
 }
 
 #[test]
+fn p11_first_post_is_not_pushed_to_all_who_follow_a_celebrity() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = backends::open(&directory);
+    let options = Options { max_pushed: 50, ..Options::default() };
+    let feed = Feed::open(&cluster, "feed", options).unwrap();
+    (1..=600).for_each(|fan| feed.follow(fan, 0).unwrap());
+    let post = Post { author: 0, at_ms: 1_710_460_800_000, id: 1, text: "post 1".to_owned() };
+    assert_eq!(feed.publish(&post).unwrap(), 500, "one part");
+    for fan in [1, 300, 600] {
+        assert_eq!(feed.page(fan, 10, None).unwrap().posts, [post.clone()]);
+    }
+    assert_eq!(feed.repair().unwrap(), 0);
+}
+
+#[test]
+fn deleted_posts_stay_deleted_when_they_are_published_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let feed = Feed::open(&backends::open(&directory), "feed", Options::default()).unwrap();
+    feed.follow(1, 0).unwrap();
+    // Also one of a clock that is ahead.
+    for (id, at_ms) in [(1, 1_710_460_800_000), (2, i64::MAX / 2)] {
+        let post = Post { author: 0, at_ms, id, text: "text".to_owned() };
+        feed.publish(&post).unwrap();
+        assert_eq!(feed.page(1, 10, None).unwrap().posts, [post.clone()]);
+        feed.delete(&post).unwrap();
+        feed.publish(&post).unwrap();
+        assert!(!feed.exists(&post).unwrap());
+        assert!(feed.page(1, 10, None).unwrap().posts.is_empty());
+    }
+}
+
+#[test]
 fn p03_likes_and_comments_are_counted_once_and_repaired() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = backends::open(&directory);
@@ -144,7 +176,8 @@ impl Naive {
 
     fn write_post(&self, post: &Post) -> Result<()> {
         let key = PostKey { author: post.author, ts: TsMillis(post.at_ms), id: post.id };
-        Ok(self.posts.put(Put::new(key.encode()?).add("p", "t", &post.text))?)
+        let put = Put::new(key.encode()?).add_at("p", "t", post.at_ms, &post.text);
+        Ok(self.posts.put(put)?)
     }
 
     fn push(&self, owner: u64, post: &Post) -> Result<()> {
