@@ -39,8 +39,8 @@ pub struct Generated {
 
 /// Writes the items of a load that have not been written, and calls `progress` with the number of
 /// written ones after each batch. A call after an interruption repeats at most one batch, and
-/// completes at the end what was interrupted. Tables that were all dropped since are filled from the
-/// beginning.
+/// completes at the end what was interrupted. Tables that were all dropped since are filled from
+/// the beginning.
 ///
 /// # Errors
 /// A namespace that contains the items of another load or of another file, or only some of its

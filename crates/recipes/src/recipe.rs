@@ -29,8 +29,8 @@ pub struct About {
     pub default_items: u64,
     /// Operations per second of a measurement if none are specified.
     pub default_rate: u64,
-    /// Items that are written before it is recorded that they are: all of them are repeated after an
-    /// interruption. 1 where the effect of an item depends on those before it.
+    /// Items that are written before it is recorded that they are: all of them are repeated after
+    /// an interruption. 1 where the effect of an item depends on those before it.
     pub batch_items: u64,
     /// Names of the operations of a measurement. Those that read have the name of a query.
     pub operations: &'static [&'static str],

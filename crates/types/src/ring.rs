@@ -54,7 +54,8 @@ impl Ring {
     }
 
     /// Adds a value. Returns `false` if the newest value of the row has this id or a greater one:
-    /// ids of a row ascend, so it was added before, as after a lost reply.
+    /// ids of a row ascend, so it was added before, as after a lost reply, or comes after a later
+    /// one and is refused.
     ///
     /// # Errors
     /// `Busy` if other writers won every attempt; `Corrupt` if the number of values has another

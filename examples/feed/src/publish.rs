@@ -48,7 +48,11 @@ impl Feed {
         let followers = FollowerKey::scan().author(post.author).plan()?;
         let mut parts = self.outbox.parts(job, self.followers.inner().clone(), followers)?;
         let mut count = 0;
-        while self.celebrity(post.author)? != Some(true) {
+        loop {
+            if self.celebrity(post.author)? == Some(true) {
+                block_on(self.outbox.finish(job.row.clone()))?;
+                break;
+            }
             let Some(rows) = block_on(parts.next())? else { break };
             count += rows.len();
             let push = |row: &Row| pushed(FollowerKey::decode(row.key())?.follower, &post.key());
@@ -58,7 +62,6 @@ impl Feed {
                 self.promote(post.author)?;
             }
         }
-        block_on(self.outbox.finish(job.row.clone()))?;
         Ok(count as u64)
     }
 

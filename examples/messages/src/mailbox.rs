@@ -90,7 +90,8 @@ impl Mailbox {
     }
 
     /// Completes messages and edits whose sender stopped between the writes, of the time since
-    /// `since_ms`. Returns the number of cells that were missing. It runs when a sender restarts,
+    /// `since_ms`. That is the time of the messages: leave as much room before it as messages arrive
+    /// late. Returns the number of cells that were missing. It runs when a sender restarts,
     /// or every few minutes; others may send meanwhile.
     pub fn repair(&self, since_ms: i64) -> Result<u64> {
         Ok(block_on(self.writes.repair(since_ms))?.missing)

@@ -73,7 +73,8 @@ impl Users {
     }
 
     /// Adds an order to a user. Returns `false` if the newest order has this id or a greater one:
-    /// ids of one user ascend, so the order was added before, as after a lost reply.
+    /// ids of one user ascend, so the order was added before, as after a lost reply. An order that
+    /// comes after a later one is refused too, and is in the ring only if it was added before.
     pub fn add_order(&self, user_id: &str, order: &Order) -> Result<bool> {
         let value = [order.at_ms.to_be_bytes(), order.cents.to_be_bytes()].concat();
         let table = &**self.table.inner();

@@ -245,8 +245,13 @@ impl FanOutParts {
         Ok(Some(items))
     }
 
+    /// Ends the job, unless another program began it again or has come further.
     async fn end(&mut self) -> Result<Option<Vec<Row>>> {
-        self.fan_out.finish(self.job.row.clone()).await?;
+        let (row, family) = (self.job.row.clone(), self.fan_out.family.clone());
+        let delete = Delete::new(row.clone()).family(&family);
+        let cursor = self.job.cursor.clone();
+        let check = CheckAndMutate::if_equals(row, family, FanOut::CURSOR, cursor, delete);
+        self.fan_out.jobs.mutate(check.into()).await?;
         self.state = State::Finished;
         Ok(None)
     }

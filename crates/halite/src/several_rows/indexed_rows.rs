@@ -113,6 +113,14 @@ pub struct IndexedRows<T> {
     indexes: Vec<Index<T>>,
 }
 
+/// Row whose missing entries were added.
+struct EnteredAgain {
+    /// Entries and rows that were not right.
+    repaired: u64,
+    /// `true` if a unique entry is that of another row, so that this one was removed.
+    is_taken: bool,
+}
+
 impl<T: IndexedRow> IndexedRows<T> {
     /// Creates rows without indexes, whose versions are in the column `family:qualifier`.
     pub fn new(
@@ -140,11 +148,18 @@ impl<T: IndexedRow> IndexedRows<T> {
     }
 
     /// Inserts values, and returns for each of them `false` if an entry of a unique index is taken.
-    /// Rows that exist, as after a lost reply, are left as they are.
+    /// Rows that exist, as after a lost reply, are left as they are, and get the entries that they
+    /// lack; a row whose entry is taken is removed.
     ///
     /// # Errors
-    /// As [`Table::batch`]; some of the rows and entries may be there then.
+    /// Those of the entries of the indexes, before anything is written. As [`Table::batch`]; some of
+    /// the rows and entries may be there then.
     pub async fn insert(&self, values: &[T]) -> Result<Vec<bool>> {
+        for (value, index) in
+            values.iter().flat_map(|value| self.indexes.iter().map(move |index| (value, index)))
+        {
+            index.entry(value)?;
+        }
         let put = |value: &T| -> Result<RowOp> {
             let (family, qualifier) = (self.family.clone(), self.qualifier.clone());
             let check =
@@ -162,6 +177,16 @@ impl<T: IndexedRow> IndexedRows<T> {
                     *inserted = false;
                 }
                 new.retain(|(new, _)| *new != at);
+            }
+        }
+        for ((value, is_new), is_inserted) in values.iter().zip(&is_new).zip(&mut is_inserted) {
+            if *is_new {
+                continue;
+            }
+            // Its writer may have stopped before the entries; a row that was changed had them.
+            let current = self.get(value.row()?).await?;
+            if let Some(current) = current.filter(|row| row.version() == value.version()) {
+                *is_inserted = !self.enter_again(&current).await?.is_taken;
             }
         }
         Ok(is_inserted)
@@ -292,7 +317,7 @@ impl<T: IndexedRow> IndexedRows<T> {
             }
             for row in &part {
                 if let Some(value) = T::from_row(row)? {
-                    repaired += self.enter_again(&value).await?;
+                    repaired += self.enter_again(&value).await?.repaired;
                 }
             }
         }
@@ -330,16 +355,17 @@ impl<T: IndexedRow> IndexedRows<T> {
     }
 
     /// Adds the missing entries of a value; removes its row if a unique one is taken.
-    async fn enter_again(&self, value: &T) -> Result<u64> {
+    async fn enter_again(&self, value: &T) -> Result<EnteredAgain> {
         let mut repaired = 0;
         for index in &self.indexes {
             let (is_added, is_own) = index.enter(value, false).await?;
             repaired += u64::from(is_added);
             if !is_own && index.is_unique {
-                return Ok(repaired + u64::from(self.delete(value).await?));
+                repaired += u64::from(self.delete(value).await?);
+                return Ok(EnteredAgain { repaired, is_taken: true });
             }
         }
-        Ok(repaired)
+        Ok(EnteredAgain { repaired, is_taken: false })
     }
 
     /// Returns an operation on the row of a value that has an effect if the row has its version.

@@ -281,6 +281,29 @@ fn two_programs_continue_one_job_after_the_same_cursor() {
 }
 
 #[test]
+fn end_of_an_old_run_leaves_a_job_that_began_again() {
+    let store = reopen(&SimEnv::new(1));
+    prepare_feed(&store);
+    let [jobs, followers, _] = tables(&store, FEED);
+    let fan_out = fan_out(jobs);
+    let job = block_on(fan_out.begin("post", "hello")).unwrap();
+    let plan = FollowerKey::scan().author(1_u64).plan().unwrap();
+    let mut old = fan_out.parts(&job, followers.clone(), plan).unwrap();
+    let plan = FollowerKey::scan().author(1_u64).plan().unwrap();
+    let other = block_on(fan_out.begin("other", "")).unwrap();
+    let mut other = fan_out.parts(&other, followers, plan).unwrap();
+    let count = std::iter::from_fn(|| block_on(other.next()).unwrap()).count();
+    // To the last part: the next call ends the job.
+    for _ in 0..count {
+        assert!(block_on(old.next()).unwrap().is_some());
+    }
+    block_on(fan_out.begin("post", "again")).unwrap();
+    assert_eq!(block_on(old.next()).unwrap(), None);
+    let left = block_on(fan_out.unfinished(None, 10)).unwrap();
+    assert_eq!(left.iter().map(|job| &job.payload[..]).collect::<Vec<_>>(), [b"again"]);
+}
+
+#[test]
 fn job_with_a_cursor_of_another_query_begins_again() {
     let store = reopen(&SimEnv::new(1));
     prepare_feed(&store);
@@ -457,6 +480,21 @@ fn entries_follow_their_rows_after_a_stop_at_each_write() {
 }
 
 #[test]
+fn rows_whose_writer_stopped_get_their_entries_when_they_are_inserted_again() {
+    let store = reopen(&SimEnv::new(1));
+    create(&store, &USERS);
+    let all = users(tables(&store, USERS));
+    block_on(all.insert(&[User::new("1", "ada", "london")])).unwrap();
+    let again = [User::new("2", "grace", "york"), User::new("3", "ada", "rome")];
+    let rows = store.table("users").unwrap();
+    again.iter().for_each(|user| rows.put(user.put().unwrap()).unwrap());
+    assert_eq!(block_on(all.insert(&again)).unwrap(), [true, false], "the name is taken");
+    assert_agree(&store);
+    assert_eq!(user_keys(&store)[0], ["1", "2"]);
+    assert_eq!(block_on(all.repair()).unwrap(), 0);
+}
+
+#[test]
 fn a_name_belongs_to_one_of_many_writers() {
     let store = reopen(&SimEnv::new(1));
     create(&store, &USERS);
@@ -543,6 +581,7 @@ fn entry_without_the_column_of_its_index_is_refused() {
     let error = block_on(all.insert(&[User::new("1", "ada", "x")])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidRequest);
     assert!(error.to_string().contains("no cell in the column of its index"), "{error}");
+    assert!(user_keys(&store).iter().all(Vec::is_empty), "nothing is written before");
 }
 
 #[test]
