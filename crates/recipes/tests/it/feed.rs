@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use feed::{Comment, Feed, FollowerKey, Options, Page, Position, Post, PostKey, TimelineKey};
+use feed::{
+    Comment, Feed, FollowKey, FollowerKey, Options, Page, Position, Post, PostKey, TimelineKey,
+};
 use halite::rowkey::typed::TsMillis;
 use halite::rowkey::{Page as Rows, PageToken};
 use halite::{Append, BlockingTable, FamilyDescriptor, Get, Increment, Put, Scan, TableDescriptor};
@@ -70,6 +72,34 @@ fn p11_first_post_is_not_pushed_to_all_who_follow_a_celebrity() {
     for fan in [1, 300, 600] {
         assert_eq!(feed.page(fan, 10, None).unwrap().posts, std::slice::from_ref(&post));
     }
+    assert_eq!(feed.repair().unwrap(), 0);
+}
+
+#[test]
+fn p11_follows_that_lack_a_half_are_repaired() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = backends::open(&directory);
+    let options = Options { max_pushed: 2, ..Options::default() };
+    let feed = Feed::open(&cluster, "feed", options).unwrap();
+    let at_ms = |id| 1_710_460_800_000 + i64::try_from(id).unwrap();
+    let post = |author, id| Post { author, at_ms: at_ms(id), id, text: "text".to_owned() };
+    // Author 0 becomes a celebrity while user 9 begins to follow.
+    (1..=3).for_each(|fan| feed.follow(fan, 0).unwrap());
+    feed.publish(&post(0, 1)).unwrap();
+    let follows = cluster.table("feed:follows").unwrap();
+    let follow = |follower, author| {
+        let row = FollowKey { follower, author }.encode().unwrap();
+        follows.put(Put::new(row).add("f", "p", [0])).unwrap();
+    };
+    feed.follow(9, 0).unwrap();
+    follow(9, 0);
+    // User 8 follows author 5, who does not know.
+    follow(8, 5);
+    assert_eq!(feed.repair().unwrap(), 2);
+    feed.publish(&post(0, 2)).unwrap();
+    feed.publish(&post(5, 3)).unwrap();
+    assert_eq!(feed.page(9, 10, None).unwrap().posts, [post(0, 2), post(0, 1)]);
+    assert_eq!(feed.page(8, 10, None).unwrap().posts, [post(5, 3)]);
     assert_eq!(feed.repair().unwrap(), 0);
 }
 
