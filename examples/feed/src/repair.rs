@@ -13,11 +13,11 @@ use crate::reactions::counter_name;
 const JOBS: usize = 100;
 
 impl Feed {
-    /// Completes posts that have not reached all timelines, removes followers who do not follow,
-    /// completes celebrities whose followers do not pull yet, adds what a follow lacks, and counts
-    /// likes and comments. Returns the number of rows that were not right. The scans read the tables of followers,
-    /// likes and comments; others must not follow, like or comment meanwhile: what is not counted
-    /// yet would be counted twice.
+    /// Completes posts that have not reached all timelines, removes followers who do not
+    /// follow, completes celebrities whose followers do not pull yet, adds what a follow lacks,
+    /// and counts likes and comments. Returns the number of rows that were not right. The scans
+    /// read the tables of followers, likes and comments; others must not follow, like or
+    /// comment meanwhile: what is not counted yet would be counted twice.
     pub fn repair(&self) -> Result<u64> {
         Ok(self.repair_outbox()?
             + self.repair_follows()?
