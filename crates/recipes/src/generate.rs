@@ -72,14 +72,15 @@ pub fn generate(
         application
             .write(next..end)
             .with_context(|| format!("writing {} {next} to {end}; run gen again", about.items))?;
+        if is_resumed && end == load.items {
+            // What has a first part is there to the writer, and its other parts are not written
+            // again. Before it is recorded that all are written, or an end now would leave it so.
+            application.repair().context("completing what was interrupted; run gen again")?;
+        }
         let further = Progress { written: end, ..reached };
         advance(recipe, site, &table, Some(reached), further)?;
         reached = further;
         progress(end);
-    }
-    if is_resumed {
-        // What has a first part is there to the writer, and its other parts are not written again.
-        application.repair().context("completing what was interrupted; run gen again")?;
     }
     Ok(Generated { existing, written: load.items - existing })
 }
