@@ -202,12 +202,12 @@ impl RecipeArgs {
         }
         begin_load(&*application, site)?;
         let before = self.server_processor(backend)?;
-        let report = run_bench(recipe, &*application, site, config);
+        let report = run_bench(recipe, &*application, site, config)?;
         let after = self.server_processor(backend)?;
-        // Also of a load that failed: its items may be there.
-        let ended = end_load(&*application, site);
-        let report = report?;
-        ended?;
+        // A server that failed may be gone, and what was measured is printed all the same.
+        if report.errors() == 0 {
+            end_load(&*application, site)?;
+        }
         let server_processor =
             after.zip(before).map(|(after, before)| after.saturating_sub(before));
         if self.json {

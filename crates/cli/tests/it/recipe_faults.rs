@@ -204,7 +204,7 @@ fn gen_that_is_killed_again_and_again_has_the_same_items() {
     let mut kills = 0;
     for attempt in 0.. {
         let mut program = start(&target, &["gen", "--scale", ITEMS]);
-        std::thread::sleep(Duration::from_millis(50 << attempt));
+        std::thread::sleep(Duration::from_millis(20 << attempt));
         // It has no effect on a process that has ended.
         program.child().kill().unwrap();
         if ended(program).status.success() {
