@@ -93,15 +93,8 @@ pub fn generate(
 /// errors of the cluster.
 pub fn prepare(recipe: &dyn Recipe, site: &Site) -> Result<Vec<DeclaredTable>> {
     let tables = declared_names(recipe)?;
-    let mut missing = Vec::new();
-    for table in &tables {
-        if !site.cluster.table_exists(&format!("{}:{table}", site.namespace))? {
-            missing.push(table.as_str());
-        }
-    }
-    let has_loads = || site.cluster.table_exists(&format!("{NAMESPACE}:{LOADS_TABLE}"));
-    if !missing.is_empty() && has_loads()? && read(&loads_table(site)?, &site.namespace)?.is_some()
-    {
+    let missing = missing_of(&tables, site)?;
+    if !missing.is_empty() && recorded(site)?.is_some() {
         ensure!(
             missing.len() == tables.len(),
             "the tables {} of {} were dropped, and the others have the items: start again with: \
@@ -170,17 +163,31 @@ fn check_load(recipe: &dyn Recipe, site: &Site, load: Load, there: &Progress) ->
 /// # Errors
 /// Items of another file than the recipe's; errors of the cluster.
 pub fn load_of(recipe: &dyn Recipe, site: &Site) -> Result<Option<(Load, u64)>> {
-    let tables = declared_names(recipe)?.into_iter();
-    let tables = tables.map(|table| format!("{}:{table}", site.namespace));
-    // A question creates no table.
-    for table in tables.chain([format!("{NAMESPACE}:{LOADS_TABLE}")]) {
-        if !site.cluster.table_exists(&table)? {
-            return Ok(None);
-        }
+    if !missing_of(&declared_names(recipe)?, site)?.is_empty() {
+        return Ok(None);
     }
-    let Some(there) = read(&loads_table(site)?, &site.namespace)? else { return Ok(None) };
+    let Some(there) = recorded(site)? else { return Ok(None) };
     check_load(recipe, site, there.load, &there)?;
     Ok(Some((there.load, there.written)))
+}
+
+/// Returns those of some tables of a namespace that do not exist.
+fn missing_of<'t>(tables: &'t [String], site: &Site) -> Result<Vec<&'t str>> {
+    let mut missing = Vec::new();
+    for table in tables {
+        if !site.cluster.table_exists(&format!("{}:{table}", site.namespace))? {
+            missing.push(table.as_str());
+        }
+    }
+    Ok(missing)
+}
+
+/// Returns the row of a namespace. A question creates no table.
+fn recorded(site: &Site) -> Result<Option<Progress>> {
+    if !site.cluster.table_exists(&format!("{NAMESPACE}:{LOADS_TABLE}"))? {
+        return Ok(None);
+    }
+    read(&loads_table(site)?, &site.namespace)
 }
 
 fn loads_table(site: &Site) -> Result<BlockingTable> {

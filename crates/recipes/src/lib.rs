@@ -23,6 +23,7 @@ pub mod monitor;
 pub mod paging;
 mod parts;
 mod random;
+mod read_while;
 mod recipe;
 mod schema;
 mod source;

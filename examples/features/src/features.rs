@@ -63,8 +63,7 @@ impl Features {
 
     /// Writes vectors of a version, beside those that readers use. Versions count up by one from 1.
     /// Writing vectors again has no effect, nor does writing those of a version that is in use or
-    /// was.
-    /// One writer at a time writes a version.
+    /// was. One writer at a time writes a version.
     ///
     /// # Errors
     /// `InvalidRequest` for a version after the next one: writing it would remove the one in use.

@@ -396,19 +396,13 @@ impl TableScanner {
 
     /// Reads on in one region, up to limits of the bytes of its rows and of the examined cells.
     fn next_part(&mut self, bytes: usize, cells: u64) -> Result<(Vec<Row>, StopReason)> {
-        if self.region.is_none() {
-            self.open_region()?;
-        }
-        let Some((_, scanner)) = &mut self.region else {
-            return Ok((Vec::new(), StopReason::RegionEnd));
-        };
         let budget = ScanLimits {
             rows: self.remaining,
             bytes: bytes.max(1),
             cells_examined: cells,
             ..ScanLimits::default()
         };
-        let batch = scanner.next_rows(budget)?;
+        let batch = self.region_scanner()?.next_rows(budget)?;
         self.add_to_meter()?;
         let stopped = batch.stopped;
         Ok((self.record_batch(batch), stopped))
@@ -422,19 +416,14 @@ impl TableScanner {
     /// As [`TableScanner::next_rows`].
     pub fn try_rows(&mut self, rows: usize, cells: u64) -> Result<Option<Vec<Row>>> {
         while !self.ended {
-            if self.region.is_none() {
-                self.open_region()?;
-            }
-            let Some((_, scanner)) = &mut self.region else { break };
-            let bytes = self.scan.max_result_bytes.max(1);
             let budget = ScanLimits {
                 rows: rows.min(self.remaining),
-                bytes,
+                bytes: self.scan.max_result_bytes.max(1),
                 cells_examined: cells,
                 time_ms: None,
                 ..ScanLimits::default()
             };
-            let Some(batch) = scanner.try_rows(budget)? else { return Ok(None) };
+            let Some(batch) = self.region_scanner()?.try_rows(budget)? else { return Ok(None) };
             self.add_to_meter()?;
             let is_far = batch.more();
             let rows = self.record_batch(batch);
@@ -457,13 +446,10 @@ impl TableScanner {
         if self.ended {
             return Ok(true);
         }
-        if self.region.is_none() {
-            self.open_region()?;
-        }
-        let Some((_, scanner)) = &mut self.region else { return Ok(true) };
         let budget = ScanLimits { cells_examined: CELLS_BETWEEN_PAUSES, ..ScanLimits::default() };
-        let stopped =
-            scanner.visit_rows(budget, |key, cells| aggregation.add_row(key, cells, to))?;
+        let stopped = self
+            .region_scanner()?
+            .visit_rows(budget, |key, cells| aggregation.add_row(key, cells, to))?;
         self.add_to_meter()?;
         if stopped.is_end() {
             self.leave_region();
@@ -494,16 +480,24 @@ impl TableScanner {
         batch.rows
     }
 
-    /// Opens the scanner of the region that contains the start of the remaining range.
-    fn open_region(&mut self) -> Result<()> {
+    /// Returns the scanner of the region that contains the start of the remaining range.
+    fn region_scanner(&mut self) -> Result<&mut RegionScanner> {
+        if self.region.is_none() {
+            self.region = Some(self.open_region()?);
+            self.metered = 0;
+        }
+        let (_, scanner) = self.region.as_mut().expect("a region is open");
+        Ok(scanner)
+    }
+
+    fn open_region(&self) -> Result<(Arc<Region>, RegionScanner)> {
         let (scan, table) = (&self.scan, &self.table);
         let find = || match &scan.range.start {
             _ if scan.reverse => table.last_region_before(&scan.range.end),
             Bound::Unbounded => table.region_for_row(b""),
             Bound::Included(row) | Bound::Excluded(row) => table.region_for_row(row),
         };
-        self.metered = 0;
-        self.region = Some(table.with_region(find, |region| {
+        table.with_region(find, |region| {
             // A region that ends before the row would lead the scan back repeatedly.
             if let (false, Bound::Included(row) | Bound::Excluded(row)) =
                 (scan.reverse, &scan.range.start)
@@ -517,8 +511,7 @@ impl TableScanner {
                 return Err(Error::corrupt(text).at(format!("table {}", table.descriptor().name())));
             }
             Ok((Arc::clone(region), region.scan(scan, self.tier)?))
-        })?);
-        Ok(())
+        })
     }
 
     /// Leaves the region: the remaining range is beyond it.

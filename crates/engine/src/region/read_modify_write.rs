@@ -128,7 +128,6 @@ impl Region {
         };
         let mut pending = PendingWrite { origin, ..PendingWrite::new(now, checked, tier) };
         self.collect_cells(op, &mut pending)?;
-        pending.check_bytes(0)?;
         Ok(Some(pending))
     }
 
@@ -179,12 +178,11 @@ impl Region {
         let snapshot = self.snapshot_ref();
         let mut write = PreparedWrite::new(&snapshot, pending.len());
         for (at, pending) in &mut pending {
-            results[*at] = self.add_pending(&mut write, pending);
+            let done = OpResult { row: sorted_row(&pending.result), processed: true };
+            results[*at] = self.add_pending(&mut write, pending).map(|()| done);
         }
         write.origin = origin;
-        let committed =
-            if write.bytes == 0 { Ok(self.applied_ticket()) } else { self.commit(&write) };
-        match committed {
+        match self.commit_added(&write) {
             // What a condition read may be logged in another way than what is written.
             Ok(ticket) if is_one_unmet => Ok((done, ticket.later(self.applied_ticket()))),
             Ok(ticket) => Ok((done, ticket)),
@@ -198,23 +196,27 @@ impl Region {
         }
     }
 
-    /// Adds the cells that an operation has accumulated to a write, and returns its result. The row
-    /// is locked.
+    /// Adds the cells that an operation has accumulated to a write. The row is locked.
     fn add_pending<'a>(
         &self,
         write: &mut PreparedWrite<'a>,
         pending: &'a mut PendingWrite,
-    ) -> Result<OpResult> {
-        let done = OpResult { row: sorted_row(&pending.result), processed: true };
+    ) -> Result<()> {
+        pending.check_bytes(0)?;
         if pending.cells.is_empty() {
-            return Ok(done);
+            return Ok(());
         }
         let (now, level) = (pending.now, self.sync_level(write.snapshot(), pending.durability));
         let added = write.add(&mut pending.cells, now, level, |_| Ok(()))?;
         if added.max_timestamp >= now {
             self.record_stamps(cells_of(added.cells, 0), now);
         }
-        Ok(done)
+        Ok(())
+    }
+
+    /// Commits a write, if it has cells. The rows are locked.
+    fn commit_added(&self, write: &PreparedWrite<'_>) -> Result<CommitTicket> {
+        if write.bytes == 0 { Ok(self.applied_ticket()) } else { self.commit(write) }
     }
 
     /// Commits the cells that `requests` operations have accumulated. The rows are locked.
@@ -224,15 +226,11 @@ impl Region {
         requests: usize,
         nonce: Option<Nonce>,
     ) -> Result<CommitTicket> {
-        pending.check_bytes(0)?;
-        if pending.cells.is_empty() {
-            return Ok(self.applied_ticket());
-        }
         let (snapshot, origin) = (self.snapshot_ref(), pending.origin);
         let mut write = PreparedWrite::new(&snapshot, 1);
         self.add_pending(&mut write, &mut pending)?;
         (write.requests, write.nonce, write.origin) = (requests, nonce, origin);
-        self.commit(&write)
+        self.commit_added(&write)
     }
 
     /// Converts operations on one row to cells. The row is locked.

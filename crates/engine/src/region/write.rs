@@ -213,9 +213,10 @@ impl Region {
         self.commit_group(todo, ops, first..ops.len(), applied)
     }
 
-    /// Applies the first ones of operations that [`modified_together`] counted, at least one, and
-    /// returns how many. `first` is the index of the first one in the batch, which is the error if
-    /// the region is no longer served.
+    /// Applies the first ones of operations that [`modified_together`] counted, up to one that needs
+    /// the disk, and returns how many: at least one. `first` is the index of the first one in the
+    /// batch; the error is that of the first one that was not applied, if the region is no longer
+    /// served.
     fn modify(
         &self,
         todo: &BatchContext<'_>,
@@ -223,25 +224,28 @@ impl Region {
         first: usize,
         applied: &mut BatchResult,
     ) -> Result<usize, usize> {
-        let block_bytes = &mut applied.condition_block_bytes_scanned;
+        let mut done = 0;
         if ops.len() > 1 && todo.nonce.is_none() {
             let results = &mut applied.results[first..first + ops.len()];
+            let block_bytes = &mut applied.condition_block_bytes_scanned;
             let (count, ticket) =
                 self.modify_group(ops, results, block_bytes).map_err(|_| first)?;
-            if count > 0 {
+            done = count;
+            if done > 0 {
                 applied.wait_for(ticket);
-                return Ok(count);
             }
         }
-        match self.read_modify_write(&ops[0], ReadTier::Disk, todo.nonce, block_bytes) {
+        let Some(next) = ops.get(done) else { return Ok(done) };
+        let block_bytes = &mut applied.condition_block_bytes_scanned;
+        match self.read_modify_write(next, ReadTier::Disk, todo.nonce, block_bytes) {
             Ok((result, ticket)) => {
                 applied.wait_for(ticket);
-                applied.results[first] = Ok(result);
+                applied.results[first + done] = Ok(result);
             }
-            Err(error) if error.kind() == ErrorKind::NoSuchRegion => return Err(first),
-            Err(error) => applied.results[first] = Err(error),
+            Err(error) if error.kind() == ErrorKind::NoSuchRegion => return Err(first + done),
+            Err(error) => applied.results[first + done] = Err(error),
         }
-        Ok(1)
+        Ok(done + 1)
     }
 
     /// Checks an operation that can be applied without reading first, except for its single cells.

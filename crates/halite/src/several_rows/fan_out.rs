@@ -6,7 +6,7 @@ use std::sync::Arc;
 use halite_rowkey::{Page, PageToken, Plan, ScatterOptions};
 use halite_types::key::to_string_binary;
 use halite_types::{
-    Bytes, CheckAndMutate, Delete, Error, Get, Put, Result, Row, Scan, Table, TableExt as _,
+    Bytes, CheckAndMutate, Delete, Error, Get, Put, Result, Row, RowOp, Scan, Table, TableExt as _,
 };
 
 /// Rows of a part.
@@ -247,11 +247,8 @@ impl FanOutParts {
 
     /// Ends the job, unless another program began it again or has come further.
     async fn end(&mut self) -> Result<Option<Vec<Row>>> {
-        let (row, family) = (self.job.row.clone(), self.fan_out.family.clone());
-        let delete = Delete::new(row.clone()).family(&family);
-        let cursor = self.job.cursor.clone();
-        let check = CheckAndMutate::if_equals(row, family, FanOut::CURSOR, cursor, delete);
-        self.fan_out.jobs.mutate(check.into()).await?;
+        let delete = Delete::new(self.job.row.clone()).family(&self.fan_out.family);
+        self.if_here(delete).await?;
         self.state = State::Finished;
         Ok(None)
     }
@@ -259,11 +256,9 @@ impl FanOutParts {
     /// Stores a cursor, unless another program stored one since; then its cursor is taken. Returns
     /// `false` if the job is finished.
     async fn store(&mut self, cursor: Bytes) -> Result<bool> {
-        let (row, family) = (self.job.row.clone(), self.fan_out.family.clone());
-        let put = Put::new(row.clone()).add(&family, FanOut::CURSOR, &cursor);
-        let old = self.job.cursor.clone();
-        let check = CheckAndMutate::if_equals(row.clone(), family, FanOut::CURSOR, old, put);
-        if self.fan_out.jobs.mutate(check.into()).await?.processed {
+        let row = self.job.row.clone();
+        let put = Put::new(row.clone()).add(&self.fan_out.family, FanOut::CURSOR, &cursor);
+        if self.if_here(put).await? {
             self.job.cursor = cursor;
             return Ok(true);
         }
@@ -272,6 +267,14 @@ impl FanOutParts {
             None => self.state = State::Finished,
         }
         Ok(!matches!(self.state, State::Finished))
+    }
+
+    /// Changes the row of the job if it is where this run is; returns `false` otherwise.
+    async fn if_here(&self, change: impl Into<RowOp>) -> Result<bool> {
+        let (row, family) = (self.job.row.clone(), self.fan_out.family.clone());
+        let cursor = self.job.cursor.clone();
+        let check = CheckAndMutate::if_equals(row, family, FanOut::CURSOR, cursor, change);
+        Ok(self.fan_out.jobs.mutate(check.into()).await?.processed)
     }
 
     /// Returns the end of the last part; `None` at the beginning, and for a cursor that is not one

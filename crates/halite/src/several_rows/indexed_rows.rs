@@ -155,11 +155,8 @@ impl<T: IndexedRow> IndexedRows<T> {
     /// Those of the entries of the indexes, before anything is written. As [`Table::batch`]; some of
     /// the rows and entries may be there then.
     pub async fn insert(&self, values: &[T]) -> Result<Vec<bool>> {
-        for (value, index) in
-            values.iter().flat_map(|value| self.indexes.iter().map(move |index| (value, index)))
-        {
-            index.entry(value)?;
-        }
+        let entries_of = |index: &Index<T>| values.iter().map(|value| index.entry(value)).collect();
+        let entries: Vec<Vec<_>> = self.indexes.iter().map(entries_of).collect::<Result<_>>()?;
         let put = |value: &T| -> Result<RowOp> {
             let (family, qualifier) = (self.family.clone(), self.qualifier.clone());
             let check =
@@ -171,8 +168,8 @@ impl<T: IndexedRow> IndexedRows<T> {
         let mut new: Vec<(usize, &T)> =
             values.iter().enumerate().filter(|(at, _)| is_new.get(*at) == Some(&true)).collect();
         let mut is_inserted = vec![true; values.len()];
-        for index in &self.indexes {
-            for at in self.enter_all(index, &new).await? {
+        for (index, entries) in self.indexes.iter().zip(entries) {
+            for at in self.enter_all(index, &new, entries).await? {
                 if let Some(inserted) = is_inserted.get_mut(at) {
                     *inserted = false;
                 }
@@ -193,17 +190,22 @@ impl<T: IndexedRow> IndexedRows<T> {
     }
 
     /// Adds entries of new values to an index, and removes the values whose entries are taken.
-    /// Returns their numbers.
-    async fn enter_all(&self, index: &Index<T>, new: &[(usize, &T)]) -> Result<Vec<usize>> {
-        let (mut entries, mut adds) = (Vec::new(), Vec::new());
+    /// Returns their numbers, which are their places among the entries too.
+    async fn enter_all(
+        &self,
+        index: &Index<T>,
+        new: &[(usize, &T)],
+        mut entries: Vec<Option<(Put, Bytes)>>,
+    ) -> Result<Vec<usize>> {
+        let (mut added, mut adds) = (Vec::new(), Vec::new());
         for (at, value) in new {
-            let Some((put, owner)) = index.entry(value)? else { continue };
-            entries.push((*at, *value));
+            let Some((put, owner)) = entries.get_mut(*at).and_then(Option::take) else { continue };
+            added.push((*at, *value));
             adds.push(index.add(put, &owner, value.version()));
         }
         let is_added = apply(&index.table, adds).await?;
         let mut taken = Vec::new();
-        for ((at, value), is_added) in entries.into_iter().zip(is_added) {
+        for ((at, value), is_added) in added.into_iter().zip(is_added) {
             // Another writer or a repair may have added the same one.
             if !is_added && !index.enter(value, true).await?.1 && index.is_unique {
                 self.delete(value).await?;

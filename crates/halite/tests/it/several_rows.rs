@@ -8,8 +8,8 @@ use std::thread::ScopedJoinHandle;
 use halite::rng::SplitMix64;
 use halite::{
     Builder, Bytes, CheckAndMutate, CountedRows, ErrorKind, FamilyDescriptor, FanOut, FanOutJob,
-    Get, Index, IndexedRow, IndexedRows, Options, Outbox, OutboxRepair, Put, Result, Row, RowKey,
-    RowOp, Scan, ShardedCounters, Store, Table, TableDescriptor, WalSync, block_on,
+    FanOutParts, Get, Index, IndexedRow, IndexedRows, Options, Outbox, OutboxRepair, Put, Result,
+    Row, RowKey, RowOp, Scan, ShardedCounters, Store, Table, TableDescriptor, WalSync, block_on,
 };
 use halite_engine::env::sim::SimEnv;
 
@@ -197,12 +197,17 @@ fn fan_out(jobs: Arc<dyn Table>) -> FanOut {
     FanOut::new(jobs, "m").part_rows(4)
 }
 
+/// Returns the parts of a job for the followers of the author.
+fn parts_of(fan_out: &FanOut, job: &FanOutJob, followers: Arc<dyn Table>) -> Result<FanOutParts> {
+    fan_out.parts(job, followers, FollowerKey::scan().author(1_u64).plan()?)
+}
+
 fn push(
     fan_out: &FanOut,
     job: &FanOutJob,
     [followers, timelines]: [Arc<dyn Table>; 2],
 ) -> Result<usize> {
-    let mut parts = fan_out.parts(job, followers, FollowerKey::scan().author(1_u64).plan()?)?;
+    let mut parts = parts_of(fan_out, job, followers)?;
     let mut count = 0;
     while let Some(rows) = block_on(parts.next())? {
         let put =
@@ -261,10 +266,7 @@ fn two_programs_continue_one_job_after_the_same_cursor() {
     let [jobs, followers, _] = tables(&store, FEED);
     let fan_out = fan_out(jobs);
     let job = block_on(fan_out.begin("post", "hello")).unwrap();
-    let parts = || {
-        let plan = FollowerKey::scan().author(1_u64).plan().unwrap();
-        fan_out.parts(&job, followers.clone(), plan).unwrap()
-    };
+    let parts = || parts_of(&fan_out, &job, followers.clone()).unwrap();
     let (mut one, mut other) = (parts(), parts());
     let keys = |rows: Option<Vec<Row>>| -> Vec<Vec<u8>> {
         rows.unwrap().iter().map(|row| row.key().to_vec()).collect()
@@ -287,11 +289,9 @@ fn end_of_an_old_run_leaves_a_job_that_began_again() {
     let [jobs, followers, _] = tables(&store, FEED);
     let fan_out = fan_out(jobs);
     let job = block_on(fan_out.begin("post", "hello")).unwrap();
-    let plan = FollowerKey::scan().author(1_u64).plan().unwrap();
-    let mut old = fan_out.parts(&job, followers.clone(), plan).unwrap();
-    let plan = FollowerKey::scan().author(1_u64).plan().unwrap();
+    let mut old = parts_of(&fan_out, &job, followers.clone()).unwrap();
     let other = block_on(fan_out.begin("other", "")).unwrap();
-    let mut other = fan_out.parts(&other, followers, plan).unwrap();
+    let mut other = parts_of(&fan_out, &other, followers).unwrap();
     let count = std::iter::from_fn(|| block_on(other.next()).unwrap()).count();
     // To the last part: the next call ends the job.
     for _ in 0..count {

@@ -29,6 +29,19 @@ struct Numbers {
     key: i64,
 }
 
+impl Statement {
+    /// Returns what is wrong with its answer: an error, or another number of rows.
+    fn problem(&self, rows: Result<usize, String>) -> Option<String> {
+        match rows {
+            Ok(rows) if self.rows.is_some_and(|count| count != rows) => {
+                Some(format!("{}: {rows} rows", self.title))
+            }
+            Ok(_) => None,
+            Err(error) => Some(format!("{}: {error}", self.title)),
+        }
+    }
+}
+
 fn statements() -> Vec<Statement> {
     let mut statements: Vec<Statement> = Vec::new();
     for line in include_str!("../testdata/dbeaver.sql").lines() {
@@ -128,13 +141,8 @@ fn statements_answer_as_simple_queries() {
     let numbers = numbers(&door, &client);
     let mut wrong = Vec::new();
     for statement in statements() {
-        match named_rows(&door, &client, &numbers.filled(&statement)) {
-            Ok(rows) if statement.rows.is_some_and(|count| count != rows.len()) => {
-                wrong.push(format!("{}: {} rows", statement.title, rows.len()));
-            }
-            Ok(_) => {}
-            Err(error) => wrong.push(format!("{}: {error}", statement.title)),
-        }
+        let rows = named_rows(&door, &client, &numbers.filled(&statement));
+        wrong.extend(statement.problem(rows.map(|rows| rows.len())));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -152,13 +160,9 @@ fn statements_answer_as_prepared_ones() {
             Given::Text(text) => text as &(dyn ToSql + Sync),
         });
         let values: Vec<&(dyn ToSql + Sync)> = values.collect();
-        match door.runtime.block_on(client.query(text, &values)) {
-            Ok(rows) if statement.rows.is_some_and(|count| count != rows.len()) => {
-                wrong.push(format!("{}: {} rows", statement.title, rows.len()));
-            }
-            Ok(_) => {}
-            Err(error) => wrong.push(format!("{}: {error:?}", statement.title)),
-        }
+        let rows = door.runtime.block_on(client.query(text, &values));
+        let rows = rows.map(|rows| rows.len()).map_err(|error| format!("{error:?}"));
+        wrong.extend(statement.problem(rows));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use analytics::{DAY_MS, Event, Kind};
 use anyhow::{Result, ensure};
@@ -14,6 +14,7 @@ use super::load;
 use super::verify::{STEPS, oracle, verify};
 use crate::bench::Part;
 use crate::explain::NamedQuery;
+use crate::read_while::read_while;
 use crate::recipe::{Application, Load, Outcome, T0, Verified};
 
 const HOUR_MS: i64 = 3_600_000;
@@ -173,27 +174,15 @@ impl Application for AnalyticsApplication {
             Ok(oracle.board(0..i64::MAX).values().sum())
         };
         let (mut least, mut verified) = (count(items.start)?, Verified::default());
-        let is_done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let writer = scope.spawn(|| {
-                let written = self.record_concurrently(items.clone());
-                is_done.store(true, Ordering::Release);
-                written
-            });
-            loop {
-                // At least once, however fast the writers are.
-                let is_last = is_done.load(Ordering::Acquire);
-                let board = self.design.board(0..i64::MAX)?;
-                let sum = board.counts.values().sum();
-                ensure!(sum >= least, "the board has {sum} events, and had {least} before");
-                least = sum;
-                verified.add(board.counts.len() as u64, board.examined);
-                if is_last {
-                    break;
-                }
-            }
-            writer.join().unwrap_or_else(|_| anyhow::bail!("a writer panicked"))
-        })?;
+        let read_board = || {
+            let board = self.design.board(0..i64::MAX)?;
+            let sum = board.counts.values().sum();
+            ensure!(sum >= least, "the board has {sum} events, and had {least} before");
+            least = sum;
+            verified.add(board.counts.len() as u64, board.examined);
+            Ok(())
+        };
+        read_while(|| self.record_concurrently(items.clone()), read_board)?;
         let most = count(items.end)?;
         ensure!(least <= most, "the board has {least} events of {most} that were recorded");
         Ok(verified)

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use anyhow::{Result, ensure};
 use features::{Behavior, Entity, Vector};
@@ -13,6 +13,7 @@ use super::load;
 use super::verify::{oracle, verify_vectors};
 use crate::bench::Part;
 use crate::explain::NamedQuery;
+use crate::read_while::read_while;
 use crate::recipe::{Application, Load, Outcome, T0, Verified};
 
 /// Events of a user that a ranking uses.
@@ -46,28 +47,6 @@ impl FeaturesApplication {
             self.design.write_vectors(version, &vectors)?;
         }
         self.design.switch_to(version)
-    }
-
-    /// Ranks the same items again and again while others write.
-    fn watch(&self, is_done: &AtomicBool) -> Result<Verified> {
-        let items: Vec<u64> = (0..WATCHED_ITEMS.min(self.generator.products())).collect();
-        let (mut verified, mut version) = (Verified::default(), 0);
-        loop {
-            // At least once, however fast the writer is.
-            let is_last = is_done.load(Ordering::Acquire);
-            let ranking = self.design.ranking(0, &items)?;
-            verify_vectors(&self.generator, 0, &items, &ranking)?;
-            ensure!(
-                ranking.version >= version,
-                "version {} is in use after version {version}",
-                ranking.version
-            );
-            version = ranking.version;
-            verified.add(items.len() as u64 + 1, items.len() as u64 + 1);
-            if is_last {
-                return Ok(verified);
-            }
-        }
     }
 }
 
@@ -146,16 +125,22 @@ impl Application for FeaturesApplication {
     }
 
     fn verify_while_writing(&self, items: Range<u64>) -> Result<Verified> {
-        let is_done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let writer = scope.spawn(|| {
-                let written = items.clone().try_for_each(|number| self.write(number..number + 1));
-                is_done.store(true, Ordering::Release);
-                written
-            });
-            let watched = self.watch(&is_done);
-            writer.join().unwrap_or_else(|_| anyhow::bail!("a writer panicked"))?;
-            watched
-        })
+        // The same ones again and again.
+        let ranked: Vec<u64> = (0..WATCHED_ITEMS.min(self.generator.products())).collect();
+        let (mut verified, mut version) = (Verified::default(), 0);
+        let rank = || {
+            let ranking = self.design.ranking(0, &ranked)?;
+            verify_vectors(&self.generator, 0, &ranked, &ranking)?;
+            ensure!(
+                ranking.version >= version,
+                "version {} is in use after version {version}",
+                ranking.version
+            );
+            version = ranking.version;
+            verified.add(ranked.len() as u64 + 1, ranked.len() as u64 + 1);
+            Ok(())
+        };
+        read_while(|| items.clone().try_for_each(|number| self.write(number..number + 1)), rank)?;
+        Ok(verified)
     }
 }

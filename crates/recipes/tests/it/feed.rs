@@ -8,7 +8,10 @@ use feed::{
 };
 use halite::rowkey::typed::TsMillis;
 use halite::rowkey::{Page as Rows, PageToken};
-use halite::{Append, BlockingTable, FamilyDescriptor, Get, Increment, Put, Scan, TableDescriptor};
+use halite::{
+    Append, BlockingCluster, BlockingTable, FamilyDescriptor, Get, Increment, Put, Scan,
+    TableDescriptor,
+};
 use halite_recipes::feed::{Design, FEED};
 use halite_recipes::{InProcessTarget, Load, Site, check};
 
@@ -33,12 +36,16 @@ fn p11_recipe_runs_through_client_and_server() {
     check(&FEED, load, &mut InProcessTarget::new(|| Ok(backends::connect()), 201)).unwrap();
 }
 
+/// Opens a feed whose authors are celebrities above a number of followers.
+fn feed_of(cluster: &BlockingCluster, max_pushed: usize) -> Feed {
+    Feed::open(cluster, "feed", Options { max_pushed, ..Options::default() }).unwrap()
+}
+
 #[test]
 fn p11_posts_of_celebrities_are_pulled() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = backends::open(&directory);
-    let options = Options { max_pushed: 50, ..Options::default() };
-    let feed = Feed::open(&cluster, "feed", options).unwrap();
+    let feed = feed_of(&cluster, 50);
     let post = |id| Post {
         author: 0,
         at_ms: 1_710_460_800_000 + i64::try_from(id).unwrap(),
@@ -63,9 +70,7 @@ fn p11_posts_of_celebrities_are_pulled() {
 #[test]
 fn p11_first_post_is_not_pushed_to_all_who_follow_a_celebrity() {
     let directory = tempfile::tempdir().unwrap();
-    let cluster = backends::open(&directory);
-    let options = Options { max_pushed: 50, ..Options::default() };
-    let feed = Feed::open(&cluster, "feed", options).unwrap();
+    let feed = feed_of(&backends::open(&directory), 50);
     (1..=600).for_each(|fan| feed.follow(fan, 0).unwrap());
     let post = Post { author: 0, at_ms: 1_710_460_800_000, id: 1, text: "post 1".to_owned() };
     assert_eq!(feed.publish(&post).unwrap(), 500, "one part");
@@ -79,8 +84,7 @@ fn p11_first_post_is_not_pushed_to_all_who_follow_a_celebrity() {
 fn p11_follows_that_lack_a_half_are_repaired() {
     let directory = tempfile::tempdir().unwrap();
     let cluster = backends::open(&directory);
-    let options = Options { max_pushed: 2, ..Options::default() };
-    let feed = Feed::open(&cluster, "feed", options).unwrap();
+    let feed = feed_of(&cluster, 2);
     let at_ms = |id| 1_710_460_800_000 + i64::try_from(id).unwrap();
     let post = |author, id| Post { author, at_ms: at_ms(id), id, text: "text".to_owned() };
     // Author 0 becomes a celebrity while user 9 begins to follow.

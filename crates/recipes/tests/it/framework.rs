@@ -18,6 +18,18 @@ fn site(cluster: &BlockingCluster, recipe: &dyn Recipe) -> Site {
     Site { cluster: cluster.clone(), namespace: recipe.about().namespace.to_owned() }
 }
 
+fn drop_table(site: &Site, name: &str) {
+    let table = format!("{}:{name}", site.namespace);
+    site.cluster.disable_table(&table).unwrap();
+    site.cluster.drop_table(&table).unwrap();
+}
+
+/// Returns a site whose client stops after a number of batches of writes.
+fn dying(whole: &Site, batches: u64) -> Site {
+    let cluster = DyingCluster::new(Arc::clone(whole.cluster.cluster()), batches);
+    Site { cluster: BlockingCluster::new(Arc::new(cluster)), ..whole.clone() }
+}
+
 /// Runs a step that prints, and returns its output.
 fn printed(step: impl FnOnce(&mut Vec<u8>) -> anyhow::Result<()>) -> String {
     let mut out = Vec::new();
@@ -83,8 +95,7 @@ fn interrupted_generation_resumes_and_has_the_same_rows() {
     let whole = site(&cluster, recipe);
     init(recipe, &whole, &mut Vec::new()).unwrap();
     // The progress, the six writes of the first thousand, the progress, and a part of the next.
-    let dying = DyingCluster::new(Arc::clone(cluster.cluster()), 12);
-    let dying = Site { cluster: BlockingCluster::new(Arc::new(dying)), ..whole.clone() };
+    let dying = dying(&whole, 12);
     let error = generate(recipe, &dying, LOAD, &mut |_| ()).unwrap_err();
     assert!(format!("{error:#}").contains("run gen again"), "{error:#}");
     let (load, written) = load_of(recipe, &whole).unwrap().unwrap();
@@ -108,12 +119,9 @@ fn generation_of_every_recipe_resumes_after_each_of_its_first_writes() {
     for recipe in recipes().iter().copied() {
         for batches in [1, 2, 3, 5, 8, 13, 34] {
             let directory = tempfile::tempdir().unwrap();
-            let cluster = backends::open(&directory);
-            let whole = site(&cluster, recipe);
+            let whole = site(&backends::open(&directory), recipe);
             init(recipe, &whole, &mut Vec::new()).unwrap();
-            let dying = DyingCluster::new(Arc::clone(cluster.cluster()), batches);
-            let dying = Site { cluster: BlockingCluster::new(Arc::new(dying)), ..whole.clone() };
-            let is_whole = generate(recipe, &dying, load, &mut |_| ()).is_ok();
+            let is_whole = generate(recipe, &dying(&whole, batches), load, &mut |_| ()).is_ok();
             generate(recipe, &whole, load, &mut |_| ()).unwrap();
             let verified = recipe.open(&whole, load).unwrap().verify(load.items);
             verified.unwrap_or_else(|error| {
@@ -133,9 +141,7 @@ fn load_with_a_dropped_table_is_refused_until_reset() {
     let site = site(&backends::open(&directory), recipe);
     let load = Load { seed: 1, items: 100 };
     generate(recipe, &site, load, &mut |_| ()).unwrap();
-    let table = format!("{}:minutes", site.namespace);
-    site.cluster.disable_table(&table).unwrap();
-    site.cluster.drop_table(&table).unwrap();
+    drop_table(&site, "minutes");
     for _ in 0..2 {
         let error = generate(recipe, &site, load, &mut |_| ()).unwrap_err().to_string();
         assert!(error.contains("the tables minutes") && error.contains("init --drop"), "{error}");
@@ -152,9 +158,7 @@ fn tables_that_a_question_created_are_filled() {
     let site = site(&backends::open(&directory), recipe);
     let load = Load { seed: 1, items: 100 };
     generate(recipe, &site, load, &mut |_| ()).unwrap();
-    let table = format!("{}:operations", site.namespace);
-    site.cluster.disable_table(&table).unwrap();
-    site.cluster.drop_table(&table).unwrap();
+    drop_table(&site, "operations");
     prepare(recipe, &site).unwrap();
     assert_eq!(generate(recipe, &site, load, &mut |_| ()).unwrap().written, 100);
 }
@@ -229,9 +233,7 @@ fn tables_that_were_dropped_are_filled_again() {
     let load = Load { seed: 1, items: 100 };
     for is_initialized in [false, true] {
         generate(recipe, &site, load, &mut |_| ()).unwrap();
-        let table = format!("{}:operations", site.namespace);
-        site.cluster.disable_table(&table).unwrap();
-        site.cluster.drop_table(&table).unwrap();
+        drop_table(&site, "operations");
         assert_eq!(load_of(recipe, &site).unwrap(), None);
         if is_initialized {
             init(recipe, &site, &mut Vec::new()).unwrap();

@@ -86,11 +86,8 @@ impl Scatter {
             }
             None => plan.ranges().map(Cow::Borrowed).collect(),
         };
-        let keys = if plan.is_points() && !template.raw {
-            Some(points::in_order(&plan, &ranges))
-        } else {
-            None
-        };
+        let is_points = plan.is_points() && !template.raw;
+        let keys = is_points.then(|| points::in_order(&plan, &ranges));
         let ranges: Vec<KeyRange> = match &keys {
             Some(_) => Vec::new(),
             None => ranges.into_iter().map(Cow::into_owned).collect(),

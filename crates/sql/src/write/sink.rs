@@ -66,7 +66,7 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
             self.settle().await;
             return Err(error);
         }
-        if !self.busy.is_empty() && self.busy.contains(op.row()) {
+        if self.busy.contains(op.row()) {
             self.drain().await?;
         }
         self.pending_bytes += op_bytes(&op);
