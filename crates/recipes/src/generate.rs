@@ -1,17 +1,22 @@
 //! Generated data, written in batches and resumed after an interruption.
 
 use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use halite::{BlockingTable, CheckAndMutate, DeclaredTable, Get, Put, Row, declare_tables};
+use halite::{
+    BlockingTable, CheckAndMutate, DeclaredTable, Get, Put, Row, Scan, declare_tables,
+};
 
 use crate::recipe::{Application, Load, Recipe, Site};
 use crate::schema::declared_names;
 
-/// Table with a row for each namespace: its load, the digest of its real data, and the number of
-/// written items.
+/// Table with a row for each namespace: its load, the digest of its real data, the number of written
+/// items, and the number of the run that writes them; when all are written, the tables that have
+/// rows, and after a measurement the first item that none has written.
 const LOADS: &str = "CREATE TABLE loads (
-  seed U64 FAMILY p, items U64 FAMILY p, data U64 FAMILY p, written U64 FAMILY p,
+  seed U64 FAMILY p, items U64 FAMILY p, data U64 FAMILY p, written U64 FAMILY p, run U64 FAMILY p,
+  filled STRING FAMILY p, next U64 FAMILY p,
   ROW KEY (recipe STRING)
 )";
 const NAMESPACE: &str = "recipes";
@@ -19,6 +24,9 @@ const LOADS_TABLE: &str = "loads";
 const FAMILY: &str = "p";
 /// Column of the first item that no measurement has written.
 const NEXT: &str = "next";
+/// Column of the tables that had rows when all items were written, separated by spaces.
+const FILLED: &str = "filled";
+
 /// Row of the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Progress {
@@ -26,6 +34,9 @@ struct Progress {
     /// Digest of the real data.
     data: u64,
     written: u64,
+    /// Number of the call that writes the items. A later call takes over, and the earlier one ends
+    /// with an error at its next batch, so that only the last one decides what is complete.
+    run: u64,
 }
 
 /// Result of [`generate`].
@@ -39,12 +50,13 @@ pub struct Generated {
 
 /// Writes the items of a load that have not been written, and calls `progress` with the number of
 /// written ones after each batch. A call after an interruption repeats at most one batch, and
-/// completes at the end what was interrupted. Tables that were all dropped since are filled from
-/// the beginning.
+/// completes at the end what was interrupted; an earlier call that is still in progress then ends
+/// with an error. Tables that were all dropped or emptied since are filled from the beginning.
 ///
 /// # Errors
-/// A namespace that contains the items of another load or of another file, or only some of its
-/// tables; tables that another program fills or drops during the call; errors of the cluster.
+/// A namespace that contains the items of another load or of another file, or rows of which no load
+/// is recorded; tables some of which were dropped or emptied, before or during the call; errors of
+/// the cluster.
 pub fn generate(
     recipe: &dyn Recipe,
     site: &Site,
@@ -56,15 +68,27 @@ pub fn generate(
     let table = loads_table(site)?;
     let about = recipe.about();
     let found = read(&table, &site.namespace)?;
-    if let Some(there) = &found {
-        check_load(recipe, site, load, there)?;
+    match &found {
+        Some(there) => check_load(recipe, site, load, there)?,
+        None => ensure_empty(recipe, site)?,
     }
-    let mut reached = found.unwrap_or(Progress { load, data: recipe.data_digest(), written: 0 });
-    if found.is_none() {
-        advance(recipe, site, &table, None, reached)?;
-    }
-    let existing = reached.written.min(load.items);
+    let existing = found.as_ref().map_or(0, |there| there.written.min(load.items));
     let is_resumed = found.is_some() && existing < load.items;
+    let mut reached = match found {
+        Some(there) if !is_resumed => there,
+        // From here on an earlier call that is not finished writes at most its batch.
+        Some(there) => {
+            let mine = Progress { run: new_run(), ..there };
+            advance(recipe, site, &table, Some(there), mine, None)?;
+            mine
+        }
+        None => {
+            let (data, run) = (recipe.data_digest(), new_run());
+            let first = Progress { load, data, written: 0, run };
+            advance(recipe, site, &table, None, first, None)?;
+            first
+        }
+    };
     progress(existing);
     while reached.written < load.items {
         let next = reached.written;
@@ -72,41 +96,133 @@ pub fn generate(
         application
             .write(next..end)
             .with_context(|| format!("writing {} {next} to {end}; run gen again", about.items))?;
-        if is_resumed && end == load.items {
+        let is_last = end == load.items;
+        if is_resumed && is_last {
             // What has a first part is there to the writer, and its other parts are not written
             // again. Before it is recorded that all are written, or an end now would leave it so.
             application.repair().context("completing what was interrupted; run gen again")?;
         }
+        let filled = if is_last { Some(filled_of(recipe, site)?.join(" ")) } else { None };
         let further = Progress { written: end, ..reached };
-        advance(recipe, site, &table, Some(reached), further)?;
+        advance(recipe, site, &table, Some(reached), further, filled)?;
         reached = further;
         progress(end);
     }
     Ok(Generated { existing, written: load.items - existing })
 }
 
-/// Creates the tables that do not exist, if that loses nothing: where all of them were dropped, the
-/// load is forgotten first.
+/// Returns a number that no other call has, also none of a load that was dropped: the time.
+fn new_run() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Creates the tables that do not exist, if that loses nothing: where all of them were dropped or
+/// emptied, the load is forgotten first.
 ///
 /// # Errors
-/// Some of the tables of a load were dropped, and others were not; tables with another schema;
-/// errors of the cluster.
+/// Some of the tables of a load were dropped or emptied, and others were not; tables with another
+/// schema; errors of the cluster.
 pub fn prepare(recipe: &dyn Recipe, site: &Site) -> Result<Vec<DeclaredTable>> {
-    let tables = declared_names(recipe)?;
-    let missing = missing_of(&tables, site)?;
-    if !missing.is_empty() && recorded(site)?.is_some() {
-        ensure!(
-            missing.len() == tables.len(),
-            "the tables {} of {} were dropped, and the others have the items: start again with: \
-             halite recipe {} init --drop, and --data, --connect and --from as here",
-            missing.join(", "),
-            site.namespace,
-            recipe.about().name
-        );
-        // Before there are tables, so that no interruption leaves empty ones that count as full.
-        clear(site)?;
+    if recorded(site)?.is_some() {
+        match lost_of(recipe, site)? {
+            Lost::Nothing => {}
+            // Before there are tables, so that no interruption leaves empty ones that count as full.
+            Lost::All => clear(site)?,
+            Lost::Tables(names) => bail!(
+                "the tables {} of {} were dropped or emptied, and the others have the items: start \
+                 again with: halite recipe {} init --drop, and --data, --connect and --from as here",
+                names.join(", "),
+                site.namespace,
+                recipe.about().name
+            ),
+        }
     }
     Ok(declare_tables(&site.cluster, &site.namespace, &recipe.statements())?)
+}
+
+/// What has been dropped or emptied of the tables of a load.
+enum Lost {
+    Nothing,
+    /// Every row.
+    All,
+    /// Tables that do not exist, or had rows when the load was complete.
+    Tables(Vec<String>),
+}
+
+/// Returns what a load has lost since it was recorded. While it is not complete, a single table that
+/// was emptied is not noticed.
+fn lost_of(recipe: &dyn Recipe, site: &Site) -> Result<Lost> {
+    let row = loads_table(site)?.get(Get::new(site.namespace.clone()))?;
+    let had_rows = row.text(FAMILY, FILLED).unwrap_or_default();
+    let had_rows: Vec<&str> = had_rows.split_whitespace().collect();
+    let (mut lost, mut has_rows) = (Vec::new(), false);
+    for name in declared_names(recipe)? {
+        match state_of(&name, site)? {
+            TableState::Filled => has_rows = true,
+            TableState::Empty if !had_rows.contains(&name.as_str()) => {}
+            TableState::Empty | TableState::Missing => lost.push(name),
+        }
+    }
+    let has_written = read_progress(&row, LOADS_TABLE)?.is_some_and(|there| there.written > 0);
+    Ok(match (has_rows, lost.is_empty()) {
+        (false, false) => Lost::All,
+        (false, true) if has_written => Lost::All,
+        (_, true) => Lost::Nothing,
+        (true, false) => Lost::Tables(lost),
+    })
+}
+
+/// What a recipe finds of one of its tables.
+#[derive(PartialEq, Eq)]
+enum TableState {
+    Missing,
+    Empty,
+    Filled,
+}
+
+fn state_of(table: &str, site: &Site) -> Result<TableState> {
+    let name = format!("{}:{table}", site.namespace);
+    if !site.cluster.table_exists(&name)? {
+        return Ok(TableState::Missing);
+    }
+    let first = site.cluster.table(&name)?.scan(Scan::all().limit(1)).next().transpose()?;
+    Ok(if first.is_some() { TableState::Filled } else { TableState::Empty })
+}
+
+/// Returns the tables that have rows.
+fn filled_of(recipe: &dyn Recipe, site: &Site) -> Result<Vec<String>> {
+    let mut filled = Vec::new();
+    for name in declared_names(recipe)? {
+        if state_of(&name, site)? == TableState::Filled {
+            filled.push(name);
+        }
+    }
+    Ok(filled)
+}
+
+/// Checks that tables of which no load is recorded have no rows, which would be taken for items of
+/// the load.
+fn ensure_empty(recipe: &dyn Recipe, site: &Site) -> Result<()> {
+    let filled = filled_of(recipe, site)?;
+    ensure!(
+        filled.is_empty(),
+        "the tables {} of {} have rows, and no load of them is recorded in {NAMESPACE}:{LOADS_TABLE}: \
+         start again with: halite recipe {} init --drop, and --data, --connect and --from as here",
+        filled.join(", "),
+        site.namespace,
+        recipe.about().name
+    );
+    Ok(())
+}
+
+/// Returns the number of items in the tables: those of the load and of measurements after it.
+///
+/// # Errors
+/// Errors of the cluster.
+pub fn written_items(site: &Site, load: Load) -> Result<u64> {
+    let row = loads_table(site)?.get(Get::new(site.namespace.clone()))?;
+    Ok(row.array(FAMILY, NEXT)?.map_or(load.items, |next| load.items.max(u64::from_be_bytes(next))))
 }
 
 /// Lets a measurement write other items than those before it did.
@@ -158,28 +274,17 @@ fn check_load(recipe: &dyn Recipe, site: &Site, load: Load, there: &Progress) ->
 }
 
 /// Returns the load that the tables of a namespace contain, and how many of its items; `None`
-/// before [`generate`], and if a table has been dropped.
+/// before [`generate`], and if a table has been dropped or emptied.
 ///
 /// # Errors
 /// Items of another file than the recipe's; errors of the cluster.
 pub fn load_of(recipe: &dyn Recipe, site: &Site) -> Result<Option<(Load, u64)>> {
-    if !missing_of(&declared_names(recipe)?, site)?.is_empty() {
+    let Some(there) = recorded(site)? else { return Ok(None) };
+    if !matches!(lost_of(recipe, site)?, Lost::Nothing) {
         return Ok(None);
     }
-    let Some(there) = recorded(site)? else { return Ok(None) };
     check_load(recipe, site, there.load, &there)?;
     Ok(Some((there.load, there.written)))
-}
-
-/// Returns those of some tables of a namespace that do not exist.
-fn missing_of<'t>(tables: &'t [String], site: &Site) -> Result<Vec<&'t str>> {
-    let mut missing = Vec::new();
-    for table in tables {
-        if !site.cluster.table_exists(&format!("{}:{table}", site.namespace))? {
-            missing.push(table.as_str());
-        }
-    }
-    Ok(missing)
 }
 
 /// Returns the row of a namespace. A question creates no table.
@@ -197,38 +302,51 @@ fn loads_table(site: &Site) -> Result<BlockingTable> {
 }
 
 fn read(table: &BlockingTable, namespace: &str) -> Result<Option<Progress>> {
-    let row = table.get(Get::new(namespace.to_owned()))?;
-    let number = |row: &Row, column: &str| {
+    read_progress(&table.get(Get::new(namespace.to_owned()))?, table.name().qualifier())
+}
+
+fn read_progress(row: &Row, table: &str) -> Result<Option<Progress>> {
+    let number = |column: &str| {
         row.value(FAMILY, column)
             .and_then(|value| Some(u64::from_be_bytes(value.try_into().ok()?)))
-            .with_context(|| format!("table {}: column {column} is no U64", table.name()))
+            .with_context(|| {
+                format!(
+                    "table {NAMESPACE}:{table}: column {column} is no U64; delete the row, and start \
+                     the recipe again with init --drop"
+                )
+            })
     };
     if row.is_empty() {
         return Ok(None);
     }
-    let load = Load { seed: number(&row, "seed")?, items: number(&row, "items")? };
-    Ok(Some(Progress { load, data: number(&row, "data")?, written: number(&row, "written")? }))
+    let load = Load { seed: number("seed")?, items: number("items")? };
+    let (data, written, run) = (number("data")?, number("written")?, number("run")?);
+    Ok(Some(Progress { load, data, written, run }))
 }
 
-/// Writes the row of a namespace, if it is as it was read or written before.
+/// Writes the row of a namespace, if it is of the same run as it was read or written before.
 fn advance(
     recipe: &dyn Recipe,
     site: &Site,
     table: &BlockingTable,
     from: Option<Progress>,
     to: Progress,
+    filled: Option<String>,
 ) -> Result<()> {
     let row = site.namespace.clone();
-    let put = Put::new(row.clone())
+    let mut put = Put::new(row.clone())
         .add(FAMILY, "seed", to.load.seed.to_be_bytes())
         .add(FAMILY, "items", to.load.items.to_be_bytes())
         .add(FAMILY, "data", to.data.to_be_bytes())
-        .add(FAMILY, "written", to.written.to_be_bytes());
+        .add(FAMILY, "written", to.written.to_be_bytes())
+        .add(FAMILY, "run", to.run.to_be_bytes());
+    if let Some(filled) = filled {
+        put = put.add(FAMILY, FILLED, filled);
+    }
     let check = match from {
-        None => CheckAndMutate::if_not_exists(row, FAMILY, "written", put),
+        None => CheckAndMutate::if_not_exists(row, FAMILY, "run", put),
         Some(from) => {
-            let before = from.written.to_be_bytes().to_vec();
-            CheckAndMutate::if_equals(row, FAMILY, "written", before, put)
+            CheckAndMutate::if_equals(row, FAMILY, "run", from.run.to_be_bytes().to_vec(), put)
         }
     };
     ensure!(

@@ -36,7 +36,7 @@ pub use check::{CheckReport, CheckTarget, InProcessTarget, check, write_items};
 pub use designed::{DataFile, DesignedRecipe, NoFile};
 pub use dying_cluster::DyingCluster;
 pub use explain::{NamedQuery, explain};
-pub use generate::{Generated, begin_load, end_load, generate, load_of, prepare};
+pub use generate::{Generated, begin_load, end_load, generate, load_of, prepare, written_items};
 pub use random::Random;
 pub use recipe::{About, Application, Load, Outcome, Recipe, Site, Verified};
 pub use schema::{drop_tables, init, reset};

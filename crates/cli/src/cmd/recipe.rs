@@ -10,7 +10,7 @@ use halite::suggest::{closest_match, did_you_mean};
 use halite_recipes::{
     BenchConfig, BenchReport, Load, Recipe, Site, begin_load, check, end_load, explain,
     find_recipe, generate, init, load_of, prepare, recipes, reset, run_bench, stored_bytes,
-    write_items,
+    write_items, written_items,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -74,6 +74,10 @@ pub(crate) struct RecipeArgs {
     /// Drop the tables of the recipe before init creates them
     #[arg(long)]
     drop: bool,
+    /// Command that kills the server and starts it again in the middle of a check, for a server on
+    /// this machine; it ends when the server answers. The writer is killed after it
+    #[arg(long, value_name = "COMMAND", requires = "connect")]
+    crash: Option<String>,
     /// Last item of the writer that a check kills
     #[arg(long, value_name = "N", hide = true, default_value_t = 0)]
     until: u64,
@@ -263,7 +267,7 @@ impl RecipeArgs {
             seed: self.seed.unwrap_or(DEFAULT_SEED),
             items: self.scale.unwrap_or(CHECK_ITEMS),
         };
-        let mut target = KilledWriter::new(&self.backend, self.from.as_deref());
+        let mut target = KilledWriter::new(&self.backend, self.from.as_deref(), self.crash.as_deref());
         let report = check(recipe, load, &mut target);
         target.close()?;
         let (report, items) = (report?, recipe.about().items);
@@ -271,7 +275,8 @@ impl RecipeArgs {
         let mut out = std::io::stdout();
         writeln!(
             out,
-            "writer killed (SIGKILL) after {} acknowledged {items}; {} cells repaired",
+            "{}writer killed (SIGKILL) after {} acknowledged {items}; {} cells repaired",
+            if self.crash.is_some() { "server killed and started again, and " } else { "" },
             grouped(report.acknowledged),
             grouped(report.repaired)
         )?;
@@ -360,14 +365,14 @@ fn print_size(
     if backend.store().is_none() {
         return Ok(());
     }
-    let bytes = stored_bytes(site)?;
+    let (bytes, items) = (stored_bytes(site)?, written_items(site, load)?);
     #[expect(clippy::cast_precision_loss, reason = "it is rounded to one decimal")]
-    let each = bytes as f64 / load.items as f64;
+    let each = bytes as f64 / items as f64;
     writeln!(
         std::io::stdout(),
         "{} in store files, {each:.1} bytes for each of {} {}",
         size(bytes),
-        grouped(load.items),
+        grouped(items),
         recipe.about().items
     )?;
     Ok(())

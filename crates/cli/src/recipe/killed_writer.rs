@@ -1,5 +1,5 @@
 //! Writer of a check as a child process that is killed with SIGKILL: with an embedded store the
-//! store is killed, with a cluster its client.
+//! store is killed, with a cluster its client. A command can kill the server of a cluster too.
 
 use std::io::{BufRead as _, BufReader};
 use std::ops::Range;
@@ -17,12 +17,18 @@ pub(crate) struct KilledWriter<'a> {
     args: &'a BackendArgs,
     /// File of real data.
     data: Option<&'a Path>,
+    /// Command that kills the server and starts it again while the writer writes.
+    crash: Option<&'a str>,
     opened: Option<Backend>,
 }
 
 impl<'a> KilledWriter<'a> {
-    pub(crate) fn new(args: &'a BackendArgs, data: Option<&'a Path>) -> Self {
-        Self { args, data, opened: None }
+    pub(crate) fn new(
+        args: &'a BackendArgs,
+        data: Option<&'a Path>,
+        crash: Option<&'a str>,
+    ) -> Self {
+        Self { args, data, crash, opened: None }
     }
 
     /// Closes the store if it is open.
@@ -33,6 +39,23 @@ impl<'a> KilledWriter<'a> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Kills the server and starts it again, by the command of the caller.
+    fn crash(&self) -> anyhow::Result<()> {
+        let Some(command) = self.crash else { return Ok(()) };
+        let status = Command::new("sh")
+            .args(["-c", command])
+            .stdin(Stdio::null())
+            .status()
+            .context("starting sh for --crash")?;
+        if !status.success() {
+            bail!(
+                "the command of --crash ended with {status}; it must kill the server, start it \
+                 again, and succeed when it answers: {command}"
+            );
+        }
+        Ok(())
     }
 
     fn command(&self, recipe: &dyn Recipe, load: Load, until: u64) -> anyhow::Result<Command> {
@@ -82,9 +105,11 @@ impl CheckTarget for KilledWriter<'_> {
         for line in BufReader::new(output).lines() {
             acknowledged = line?.trim().parse().context("output of the writer")?;
             if acknowledged >= kill_at && !is_killed {
+                let crashed = self.crash();
                 // The writer is in one of the next items by now, or waits after the last one.
                 writer.kill().context("killing the writer")?;
                 is_killed = true;
+                crashed?;
             }
         }
         let status = writer.wait().context("waiting for the writer")?;

@@ -320,3 +320,62 @@ fn wrong_scales_and_files_are_refused() {
     }
     assert!(succeed(&target, &["gen", "--scale", "100"]).contains("100 were there"));
 }
+
+/// Processes of servers that a command of a check starts: the test ends them.
+struct Restarted(PathBuf);
+
+impl Drop for Restarted {
+    fn drop(&mut self) {
+        let pids = std::fs::read_to_string(&self.0).unwrap_or_default();
+        for pid in pids.lines().filter_map(|line| line.parse().ok()) {
+            if let Some(pid) = rustix::process::Pid::from_raw(pid) {
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+}
+
+#[test]
+fn checks_are_correct_when_the_server_is_killed_in_the_middle() {
+    let folder = tempfile::tempdir().unwrap();
+    let site = Site::start(folder.path());
+    let pids = folder.path().join("pids");
+    let _restarted = Restarted(pids.clone());
+    std::fs::write(&pids, format!("{}\n", site.server.id())).unwrap();
+    let ports: String = ["master", "regionserver", "zookeeper", "http"]
+        .map(|of| format!("--{of}-port {} ", site.server.address(of).port()))
+        .concat();
+    let (program, path) = (halite(), folder.path().display());
+    let script = folder.path().join("crash.sh");
+    let text = format!(
+        "kill -9 $(tail -n 1 {pids})\n\
+         # The store and the ports are those of the killed server until it has ended.\n\
+         for attempt in $(seq 100); do\n\
+             {program} serve --data {path}/data --wal-sync flush {ports} > {path}/log 2>&1 &\n\
+             until grep -q ^ready {path}/log; do kill -0 $! || continue 2; sleep 0.1; done\n\
+             echo $! >> {pids}\n\
+             exit 0\n\
+         done\n\
+         exit 1\n",
+        pids = pids.display(),
+        program = program.get_program().display(),
+    );
+    std::fs::write(&script, text).unwrap();
+    let crash = format!("sh {}", script.display());
+    let uri = format!("zk://{}", site.server.address("zookeeper"));
+    let check = |recipe: &str, crash: &str| {
+        let arguments = ["recipe", recipe, "check", "--scale", "400", "--connect", &uri];
+        output(halite().args(arguments).args(["--crash", crash]))
+    };
+    for recipe in ["messages", "files", "wide-user"] {
+        let ended = check(recipe, &crash);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (out, error) = (text(&ended.stdout), text(&ended.stderr));
+        assert!(ended.status.success(), "{out}{error}");
+        assert!(out.contains("server killed and started again, and writer killed"), "{out}");
+    }
+    let ended = check("wide-user", "exit 3");
+    let error = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(!ended.status.success() && error.contains("the command of --crash ended"), "{error}");
+    assert_eq!(std::fs::read_to_string(&pids).unwrap().lines().count(), 4);
+}

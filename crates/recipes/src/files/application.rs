@@ -10,7 +10,7 @@ use files::{Entry, Kind, Node, ROOT};
 
 use super::design::{Design, List};
 use super::generator::{Generator, Item, TREE};
-use super::verify::{oracle, verify};
+use super::verify::{oracle, verify, verify_absent};
 use super::{contention, load};
 use crate::bench::Part;
 use crate::explain::NamedQuery;
@@ -159,7 +159,10 @@ impl Application for FilesApplication {
     }
 
     fn verify(&self, written: u64) -> Result<Verified> {
-        verify(&*self.design, &oracle(&*self.design, &self.generator, written)?)
+        let oracle = oracle(&*self.design, &self.generator, written)?;
+        let mut verified = verify(&*self.design, &oracle)?;
+        verified += verify_absent(&*self.design, &self.generator, &oracle, written)?;
+        Ok(verified)
     }
 
     fn verify_while_writing(&self, items: Range<u64>) -> Result<Verified> {

@@ -67,6 +67,30 @@ pub(super) fn verify(design: &dyn Design, oracle: &Oracle) -> Result<Verified> {
     Ok(verified)
 }
 
+/// Checks that what was removed, and what could not be created because its name was taken, is neither
+/// a node nor in a list of its user.
+pub(super) fn verify_absent(
+    design: &dyn Design,
+    generator: &Generator,
+    oracle: &Oracle,
+    written: u64,
+) -> Result<Verified> {
+    let mut verified = Verified::default();
+    // An item creates the node with the number after its own; the last item may be in progress.
+    for id in (1..=written + 1).filter(|id| oracle.node(*id).is_none()) {
+        let found = design.node(id)?;
+        ensure!(found.is_none(), "node {id}: it is {found:?}, and should not be there");
+        verified.add(0, 0);
+    }
+    let lists = oracle.lists();
+    for owner in (0..generator.users()).map(|rank| List::Owner(generator.user(rank))) {
+        if !lists.contains_key(&owner) {
+            verify_list(design, &owner, &[], &mut verified)?;
+        }
+    }
+    Ok(verified)
+}
+
 fn verify_list(
     design: &dyn Design,
     list: &List,

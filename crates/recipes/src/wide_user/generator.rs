@@ -1,4 +1,4 @@
-//! Generated orders: a few users have most of them, and some arrive twice.
+//! Generated orders: a few users have most of them, some arrive twice, and some after a later one.
 
 use std::collections::BTreeMap;
 
@@ -34,9 +34,13 @@ impl Generator {
         format!("user_{rank}")
     }
 
-    /// Returns the number of the order that an item is: itself, or the one before, which is
-    /// delivered a second time, because its first reply was lost.
+    /// Returns the number of the order that an item is: itself; the one before, which is delivered a
+    /// second time, because its first reply was lost; or its neighbor, as two of them change places.
     fn order_of(&self, number: u64) -> u64 {
+        let pair = number / 2;
+        if Random::new(self.load.seed, 4, pair).one_in(8) {
+            return number ^ 1;
+        }
         let is_repeated = number > 0 && Random::new(self.load.seed, 1, number).one_in(50);
         number - u64::from(is_repeated)
     }
@@ -66,9 +70,9 @@ impl Generator {
     }
 }
 
-/// Adds an order to a user of the model.
+/// Adds an order to a user of the model, who refuses one that is not newer than all others.
 pub(super) fn apply(user: &mut User, order: Order) {
-    if user.last_orders.iter().any(|other| other.id == order.id) {
+    if user.last_orders.first().is_some_and(|newest| newest.id >= order.id) {
         return;
     }
     user.order_count += 1;
@@ -84,9 +88,14 @@ mod tests {
     fn items_contain_what_a_check_needs() {
         let generator = Generator::new(Load { seed: 1, items: 1_000 });
         let twice = (1..1_000).filter(|&n| generator.item(n).1 == generator.item(n - 1).1).count();
+        let is_late = |n: &u64| {
+            let ((user, order), (next_user, next)) = (generator.item(*n), generator.item(n + 1));
+            user == next_user && next.id < order.id
+        };
+        let late = (0..1_000).filter(is_late).count();
         let users = generator.model(1_000);
         let full = users.values().filter(|user| user.order_count > u64::from(RING_ORDERS)).count();
         let few = users.values().filter(|user| user.order_count < u64::from(RING_ORDERS)).count();
-        assert!(twice > 5 && full > 5 && few > 5, "{twice} {full} {few}");
+        assert!(twice > 5 && late > 3 && full > 5 && few > 5, "{twice} {late} {full} {few}");
     }
 }

@@ -75,6 +75,8 @@ enum Mistake {
     MovesTogether,
     /// A page is read by skipping the entries before it.
     Offset,
+    /// A removed file is in no list, and its node remains.
+    KeepsNodes,
 }
 
 struct Naive {
@@ -118,7 +120,10 @@ impl Naive {
 
     /// Writes an entry with the key of the tutorial, `parentDirId + childDirId`.
     fn enter(&self, node: &Node) -> Result<()> {
-        let key = format!("{}{}", node.parent, node.name);
+        self.enter_at(format!("{}{}", node.parent, node.name), node)
+    }
+
+    fn enter_at(&self, key: String, node: &Node) -> Result<()> {
         let kind = if node.kind == Kind::File { "f" } else { "d" };
         let put = Put::new(key)
             .add("e", "p", node.parent.to_be_bytes())
@@ -193,11 +198,22 @@ impl Design for Naive {
     }
 
     fn remove(&self, id: u64) -> Result<bool> {
+        let node = self.right.node(id)?;
+        if let Some(node) = node.filter(|_| self.mistake == Mistake::KeepsNodes) {
+            self.enter_at(format!("node {id}"), &node)?;
+        }
         Ok(self.right.remove(id)?)
     }
 
     fn node(&self, id: u64) -> Result<Option<Node>> {
         let node = self.right.node(id)?;
+        if node.is_none() && self.mistake == Mistake::KeepsNodes {
+            let row = self.table.get(halite::Get::new(format!("node {id}")))?;
+            let kept = (!row.is_empty()).then(|| entry(&row));
+            return Ok(kept.map(|Entry { parent, name, id, kind, size }| {
+                Node { id, parent, name, kind, owner: String::new(), size, version: 0 }
+            }));
+        }
         if self.mistake != Mistake::MovesTogether {
             return Ok(node);
         }
@@ -278,4 +294,10 @@ fn p04_directories_moved_into_each_other_fail_check() {
 fn p04_pages_by_offset_fail_check() {
     let why = failure(|site| Naive::open(site, Mistake::Offset), 500).unwrap();
     assert!(why.contains("a page of ") && why.contains("examined"), "{why}");
+}
+
+#[test]
+fn p04_nodes_of_removed_files_fail_check() {
+    let why = failure(|site| Naive::open(site, Mistake::KeepsNodes), 500).unwrap();
+    assert!(why.contains("and should not be there"), "{why}");
 }

@@ -8,6 +8,7 @@ use halite::{BlockingCluster, FamilyDescriptor, TableDescriptor, TableName};
 use halite_recipes::{
     BenchConfig, DyingCluster, Load, OperationReport, Recipe, Site, begin_load, end_load, explain,
     find_recipe, generate, init, load_of, prepare, recipes, reset, run_bench, stored_bytes,
+    written_items,
 };
 
 use crate::backends;
@@ -149,6 +150,78 @@ fn load_with_a_dropped_table_is_refused_until_reset() {
     }
     reset(recipe, &site).unwrap();
     assert_eq!(generate(recipe, &site, load, &mut |_| ()).unwrap().written, 100);
+}
+
+#[test]
+fn load_with_emptied_tables_does_not_count_as_complete() {
+    let recipe = find_recipe("analytics").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: 100 };
+    let empty = |name: &str| {
+        let table: TableName = format!("{}:{name}", site.namespace).parse().unwrap();
+        site.cluster.disable_table(&table).unwrap();
+        site.cluster.truncate_table(&table, true).unwrap();
+    };
+    generate(recipe, &site, load, &mut |_| ()).unwrap();
+    empty("minutes");
+    assert_eq!(load_of(recipe, &site).unwrap(), None);
+    let error = generate(recipe, &site, load, &mut |_| ()).unwrap_err().to_string();
+    assert!(error.contains("the tables minutes") && error.contains("init --drop"), "{error}");
+
+    for name in ["user_days", "hours", "days"] {
+        empty(name);
+    }
+    assert_eq!(load_of(recipe, &site).unwrap(), None);
+    assert_eq!(generate(recipe, &site, load, &mut |_| ()).unwrap().written, 100);
+    recipe.open(&site, load).unwrap().verify(100).unwrap();
+}
+
+#[test]
+fn rows_of_no_recorded_load_are_not_mixed_with_items() {
+    let recipe = find_recipe("messages").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: 100 };
+    generate(recipe, &site, load, &mut |_| ()).unwrap();
+    drop_table(&Site { namespace: "recipes".to_owned(), ..site.clone() }, "loads");
+    let error = generate(recipe, &site, load, &mut |_| ()).unwrap_err().to_string();
+    assert!(error.contains("no load of them is recorded"), "{error}");
+    assert!(error.contains("inbox, outbox, convo") && error.contains("init --drop"), "{error}");
+}
+
+/// A second program that is stopped inside an item has taken over: the first one would find that the
+/// item is there, and record that all are complete.
+#[test]
+fn items_of_a_second_program_that_was_stopped_are_completed() {
+    let recipe = find_recipe("analytics").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: recipe.about().batch_items * 2 };
+    let first = generate(recipe, &site, load, &mut |written| {
+        if written > 0 && written < load.items {
+            // The progress, and the events without their aggregates.
+            generate(recipe, &dying(&site, 2), load, &mut |_| ()).unwrap_err();
+        }
+    });
+    let error = first.unwrap_err().to_string();
+    assert!(error.contains("another program") && error.contains("run gen again"), "{error}");
+    generate(recipe, &site, load, &mut |_| ()).unwrap();
+    recipe.open(&site, load).unwrap().verify(load.items).unwrap();
+}
+
+#[test]
+fn items_of_measurements_count_in_those_that_are_stored() {
+    let recipe = find_recipe("user-ops").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: 100 };
+    generate(recipe, &site, load, &mut |_| ()).unwrap();
+    assert_eq!(written_items(&site, load).unwrap(), 100);
+    let application = recipe.open(&site, load).unwrap();
+    application.next_item().store(140, Ordering::Relaxed);
+    end_load(&*application, &site).unwrap();
+    assert_eq!(written_items(&site, load).unwrap(), 140);
 }
 
 #[test]

@@ -39,6 +39,8 @@ enum Mistake {
     NoCondition,
     /// The number of orders is written after the order.
     TwoWrites,
+    /// An order is refused if the newest one is the same, and not if it is a later one.
+    Late,
     /// Orders are appended to one cell, which grows; one that is delivered twice is there twice.
     Append,
 }
@@ -121,7 +123,8 @@ impl Design for Naive {
             return Ok(true);
         }
         let current = user(&self.table.get(Get::new(row.clone()))?);
-        if current.last_orders.first().is_some_and(|newest| newest.id >= order.id) {
+        let newest = current.last_orders.first().map_or(0, |newest| newest.id);
+        if newest == order.id || newest > order.id && self.mistake != Mistake::Late {
             return Ok(false);
         }
         if self.mistake == Mistake::NoCondition && name == CONTENDED {
@@ -167,5 +170,11 @@ fn f7_ring_of_two_writes_fails_check() {
 #[test]
 fn e05_appended_orders_fail_check() {
     let why = failure(|site| Naive::open(site, Mistake::Append), 100);
+    assert!(why.contains("orders, the last"), "{why}");
+}
+
+#[test]
+fn f7_ring_that_takes_late_orders_fails_check() {
+    let why = failure(|site| Naive::open(site, Mistake::Late), 100);
     assert!(why.contains("orders, the last"), "{why}");
 }
