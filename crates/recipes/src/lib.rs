@@ -31,7 +31,9 @@ pub mod timeseries;
 pub mod user_ops;
 pub mod wide_user;
 
-pub use bench::{BenchConfig, BenchReport, OperationReport, Part, run_bench, stored_bytes};
+pub use bench::{
+    BenchConfig, BenchReport, OperationReport, Part, Silence, run_bench, stored_bytes,
+};
 pub use check::{CheckReport, CheckTarget, InProcessTarget, check, write_items};
 pub use designed::{DataFile, DesignedRecipe, NoFile};
 pub use dying_cluster::DyingCluster;

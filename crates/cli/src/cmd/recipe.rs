@@ -3,14 +3,15 @@
 use std::io::{Read as _, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use halite::suggest::{closest_match, did_you_mean};
 use halite_recipes::{
-    BenchConfig, BenchReport, Load, Recipe, Site, begin_load, check, end_load, explain,
-    find_recipe, generate, init, load_of, prepare, recipes, reset, run_bench, stored_bytes,
-    write_items,
+    Application, BenchConfig, BenchReport, Load, Recipe, Silence, Site, begin_load, check,
+    end_load, explain, find_recipe, generate, init, load_of, prepare, recipes, reset, run_bench,
+    stored_bytes, write_items,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -23,6 +24,9 @@ use crate::wrong_arguments::WrongArguments;
 /// Number of items of a check if none is specified.
 const CHECK_ITEMS: u64 = 2_000;
 const DEFAULT_SEED: u64 = 1;
+/// Time without a successful operation after which a load is stopped. A client with HBase's
+/// defaults waits about two minutes for a server that is gone.
+const MAX_SILENCE: Duration = Duration::from_secs(12);
 
 /// Run a recipe: an application with its schema, data, queries, load and check
 ///
@@ -188,12 +192,13 @@ impl RecipeArgs {
 
     fn bench(&self, recipe: &dyn Recipe, site: &Site, backend: &Backend) -> anyhow::Result<()> {
         let load = existing_load(recipe, site)?;
-        let application = recipe.open(site, load)?;
+        let application: Arc<dyn Application> = recipe.open(site, load)?.into();
         let config = BenchConfig {
             rate: self.rate.unwrap_or(recipe.about().default_rate),
             duration: Duration::from_millis(self.duration),
             threads: usize::try_from(self.threads)?,
             writes: self.writes,
+            max_silence: MAX_SILENCE,
         };
         let mut out = std::io::stdout();
         if !self.json {
@@ -202,10 +207,14 @@ impl RecipeArgs {
         }
         begin_load(&*application, site)?;
         let before = self.server_processor(backend)?;
-        let report = run_bench(recipe, &*application, site, config)?;
-        let after = self.server_processor(backend)?;
+        let report = run_bench(recipe, &application, site, config, &mut report_silence)?;
         // A server that failed may be gone, and what was measured is printed all the same.
-        if report.errors() == 0 {
+        let is_whole = report.errors() == 0 && !report.is_stopped();
+        let after = match self.server_processor(backend) {
+            Err(_) if !is_whole => None,
+            after => after?,
+        };
+        if is_whole {
             end_load(&*application, site)?;
         }
         let server_processor =
@@ -316,7 +325,20 @@ fn list() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails if operations of a load failed, after their measurements were printed.
+/// Reports that no operation succeeds.
+fn report_silence(silence: Silence) {
+    let Silence { lasts, waiting, failed, limit } = silence;
+    // Standard error may be closed; the load continues.
+    let _ = writeln!(
+        std::io::stderr(),
+        "halite: no operation has succeeded for {:.1} s: {waiting} in progress, {failed} failed; \
+         the load is stopped after {} s of that",
+        lasts.as_secs_f64(),
+        limit.as_secs_f64()
+    );
+}
+
+/// Fails if operations of a load failed or did not end, after their measurements were printed.
 fn check_errors(report: &BenchReport) -> anyhow::Result<()> {
     if report.errors() > 0 {
         bail!(
@@ -324,6 +346,13 @@ fn check_errors(report: &BenchReport) -> anyhow::Result<()> {
             grouped(report.errors()),
             grouped(report.errors() + report.succeeded()),
             report.first_error().unwrap_or_default()
+        );
+    }
+    if let Some(Silence { lasts, waiting, .. }) = report.silence() {
+        bail!(
+            "no operation succeeded for {:.1} s, and {waiting} were in progress: check the store or \
+             its servers, and run bench again",
+            lasts.as_secs_f64()
         );
     }
     Ok(())

@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use super::BenchConfig;
 use super::measured::Measured;
+use super::silence::Silence;
 
 /// Measurements of one kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +41,7 @@ pub struct BenchReport {
     pub(super) took: Duration,
     pub(super) errors: u64,
     pub(super) is_stopped: bool,
+    pub(super) silence: Option<Silence>,
     pub(super) first_error: Option<String>,
     /// Ranges that each query reads.
     pub(super) fan_outs: Vec<(&'static str, usize)>,
@@ -56,9 +58,16 @@ impl BenchReport {
         self.errors
     }
 
-    /// Returns `true` if the load was stopped, because operations failed one after the other.
+    /// Returns `true` if the load was stopped, because operations failed one after the other or
+    /// did not end.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped
+    }
+
+    /// Returns the silence that stopped the load. Operations in progress then are neither
+    /// successes nor errors.
+    pub fn silence(&self) -> Option<Silence> {
+        self.silence
     }
 
     /// Returns the rate that was reached, in operations per second.
@@ -127,11 +136,15 @@ impl BenchReport {
             writeln!(out, "first error: {error}")?;
         }
         if self.is_stopped {
-            writeln!(
-                out,
-                "the load was stopped after {:.1} s: operations failed one after the other",
-                self.took.as_secs_f64()
-            )?;
+            write!(out, "the load was stopped after {:.1} s: ", self.took.as_secs_f64())?;
+            match self.silence {
+                Some(Silence { lasts, waiting, .. }) => writeln!(
+                    out,
+                    "no operation succeeded for {:.1} s, and {waiting} were in progress",
+                    lasts.as_secs_f64()
+                )?,
+                None => writeln!(out, "operations failed one after the other")?,
+            }
             return Ok(());
         }
         if self.took > self.config.duration + self.config.duration / 20 {

@@ -6,13 +6,28 @@ use std::time::Duration;
 
 use halite::{BlockingCluster, FamilyDescriptor, TableDescriptor, TableName};
 use halite_recipes::{
-    BenchConfig, DyingCluster, Load, OperationReport, Recipe, Site, begin_load, end_load, explain,
-    find_recipe, generate, init, load_of, prepare, recipes, reset, run_bench, stored_bytes,
+    Application, BenchConfig, BenchReport, DyingCluster, Load, OperationReport, Recipe, Site,
+    begin_load, end_load, explain, find_recipe, generate, init, load_of, prepare, recipes, reset,
+    run_bench, stored_bytes,
 };
 
 use crate::backends;
+use crate::stuck_cluster::StuckCluster;
 
 const LOAD: Load = Load { seed: 3, items: 2_500 };
+
+/// Time without a success after which a measurement is stopped: more than any operation takes.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// Runs a load that is not stopped.
+fn bench(
+    recipe: &dyn Recipe,
+    application: &Arc<dyn Application>,
+    site: &Site,
+    config: BenchConfig,
+) -> BenchReport {
+    run_bench(recipe, application, site, config, &mut |silence| panic!("{silence:?}")).unwrap()
+}
 
 fn site(cluster: &BlockingCluster, recipe: &dyn Recipe) -> Site {
     Site { cluster: cluster.clone(), namespace: recipe.about().namespace.to_owned() }
@@ -55,7 +70,7 @@ fn every_recipe_runs_all_steps() {
         let expected = (0..LOAD.items).step_by(batch).chain([LOAD.items]);
         assert_eq!(calls, expected.collect::<Vec<_>>());
 
-        let application = recipe.open(&site, LOAD).unwrap();
+        let application: Arc<dyn Application> = recipe.open(&site, LOAD).unwrap().into();
         application.verify(LOAD.items).unwrap();
         let answers = printed(|out| application.answer(out));
         assert!(answers.lines().count() > 10, "{answers}");
@@ -69,8 +84,9 @@ fn every_recipe_runs_all_steps() {
             duration: Duration::from_millis(300),
             threads: 4,
             writes: None,
+            max_silence: PATIENCE,
         };
-        let report = run_bench(recipe, &*application, &site, config).unwrap();
+        let report = bench(recipe, &application, &site, config);
         assert_eq!((report.succeeded(), report.errors()), (600, 0));
         let text = printed(|out| report.write(out));
         let is_named = |name: &&str| text.contains(*name);
@@ -78,9 +94,9 @@ fn every_recipe_runs_all_steps() {
         assert!(stored_bytes(&site).unwrap() > LOAD.items);
 
         let reads = BenchConfig { writes: Some(0), ..config };
-        let reads = run_bench(recipe, &*application, &site, reads).unwrap().operations();
+        let reads = bench(recipe, &application, &site, reads).operations();
         let writes = BenchConfig { writes: Some(100), ..config };
-        let writes = run_bench(recipe, &*application, &site, writes).unwrap().operations();
+        let writes = bench(recipe, &application, &site, writes).operations();
         assert!(!reads.is_empty() && !writes.is_empty(), "{reads:?} {writes:?}");
         let is_both = |one: &&OperationReport| writes.iter().any(|other| other.name == one.name);
         assert_eq!(reads.iter().find(is_both), None);
@@ -172,17 +188,50 @@ fn measurements_write_other_items_each_time() {
     generate(recipe, &site, load, &mut |_| ()).unwrap();
     let mut first = load.items;
     for _ in 0..2 {
-        let application = recipe.open(&site, load).unwrap();
+        let application: Arc<dyn Application> = recipe.open(&site, load).unwrap().into();
         begin_load(&*application, &site).unwrap();
         assert_eq!(application.next_item().load(Ordering::Relaxed), first);
         let duration = Duration::from_millis(50);
-        let config = BenchConfig { rate: 100, duration, threads: 1, writes: Some(100) };
-        run_bench(recipe, &*application, &site, config).unwrap();
+        let (writes, max_silence) = (Some(100), PATIENCE);
+        let config = BenchConfig { rate: 100, duration, threads: 1, writes, max_silence };
+        bench(recipe, &application, &site, config);
         end_load(&*application, &site).unwrap();
         let next = application.next_item().load(Ordering::Relaxed);
         assert!(next > first, "{next}");
         first = next;
     }
+}
+
+#[test]
+fn load_ends_while_its_operations_do_not() {
+    let recipe = find_recipe("user-ops").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let whole = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: 100 };
+    generate(recipe, &whole, load, &mut |_| ()).unwrap();
+    // Some writes are done, and the following ones wait until the end of the test.
+    let stuck = StuckCluster::new(Arc::clone(whole.cluster.cluster()), 20);
+    let release = stuck.release_on_drop();
+    let site = Site { cluster: BlockingCluster::new(Arc::new(stuck)), ..whole };
+    let application: Arc<dyn Application> = recipe.open(&site, load).unwrap().into();
+    let config = BenchConfig {
+        rate: 500,
+        duration: Duration::from_hours(1),
+        threads: 4,
+        writes: Some(100),
+        max_silence: Duration::from_millis(600),
+    };
+    let mut silences = Vec::new();
+    let report = run_bench(recipe, &application, &site, config, &mut |silence| {
+        silences.push((silence.waiting, silence.failed, silence.limit));
+    });
+    let report = report.unwrap();
+    assert_eq!(silences, [(4, 0, config.max_silence)]);
+    assert_eq!((report.succeeded(), report.errors(), report.is_stopped()), (20, 0, true));
+    assert_eq!(report.silence().map(|silence| silence.waiting), Some(4));
+    let text = printed(|out| report.write(out));
+    assert!(text.contains("s, and 4 were in progress"), "{text}");
+    drop(release);
 }
 
 #[test]

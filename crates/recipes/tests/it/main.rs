@@ -14,6 +14,7 @@ mod messages;
 mod monitor;
 mod naive_messages;
 mod naive_timeseries;
+mod stuck_cluster;
 mod tables;
 mod timeseries;
 mod user_ops;
