@@ -15,8 +15,8 @@ use halite::{
 /// Options that select the backend.
 #[derive(clap::Args)]
 pub(crate) struct BackendArgs {
-    /// Directory of the store; `shell`, `demo` and `traffic` create it if it does not exist, other
-    /// commands do not
+    /// Directory of the store; `shell`, `demo`, `traffic` and the steps of `recipe` that write
+    /// create it if it does not exist, other commands do not
     #[arg(long, value_name = "DIR", default_value = "halite-data", env = "HALITE_DATA")]
     data: PathBuf,
     /// HBase cluster or Halite server to work on instead: zk://HOST:PORT,...[/ZNODE],
@@ -58,6 +58,11 @@ impl BackendArgs {
             must_be_store(&self.data)?;
         }
         self.open()
+    }
+
+    /// Returns `true` if there is a store in the directory, and for a cluster.
+    pub(crate) fn exists(&self) -> bool {
+        self.connect.is_some() || is_store(&self.data)
     }
 
     /// Returns the directory of the store, or `None` for a cluster.
@@ -142,9 +147,13 @@ fn is_address(text: &str) -> bool {
     text.contains("://") || text.starts_with("site:")
 }
 
+fn is_store(directory: &Path) -> bool {
+    directory.join("halite").is_dir()
+}
+
 /// Rejects a directory without a store, because opening would create one in it.
 fn must_be_store(directory: &Path) -> anyhow::Result<()> {
-    if directory.join("halite").is_dir() {
+    if is_store(directory) {
         return Ok(());
     }
     let state = if directory.is_dir() { "the directory holds none" } else { "no such directory" };

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use halite::{BlockingTable, CheckAndMutate, DeclaredTable, Get, Put, Row, declare_tables};
 
 use crate::recipe::{Application, Load, Recipe, Site};
-use crate::schema::declared_names;
+use crate::schema::{declared_names, missing_tables};
 
 /// Table with a row for each namespace: its load, the digest of its real data, and the number of
 /// written items.
@@ -92,11 +92,10 @@ pub fn generate(
 /// Some of the tables of a load were dropped, and others were not; tables with another schema;
 /// errors of the cluster.
 pub fn prepare(recipe: &dyn Recipe, site: &Site) -> Result<Vec<DeclaredTable>> {
-    let tables = declared_names(recipe)?;
-    let missing = missing_of(&tables, site)?;
+    let missing = missing_tables(recipe, site)?;
     if !missing.is_empty() && recorded(site)?.is_some() {
         ensure!(
-            missing.len() == tables.len(),
+            missing.len() == declared_names(recipe)?.len(),
             "the tables {} of {} were dropped, and the others have the items: start again with: \
              halite recipe {} init --drop, and --data, --connect and --from as here",
             missing.join(", "),
@@ -163,23 +162,12 @@ fn check_load(recipe: &dyn Recipe, site: &Site, load: Load, there: &Progress) ->
 /// # Errors
 /// Items of another file than the recipe's; errors of the cluster.
 pub fn load_of(recipe: &dyn Recipe, site: &Site) -> Result<Option<(Load, u64)>> {
-    if !missing_of(&declared_names(recipe)?, site)?.is_empty() {
+    if !missing_tables(recipe, site)?.is_empty() {
         return Ok(None);
     }
     let Some(there) = recorded(site)? else { return Ok(None) };
     check_load(recipe, site, there.load, &there)?;
     Ok(Some((there.load, there.written)))
-}
-
-/// Returns those of some tables of a namespace that do not exist.
-fn missing_of<'t>(tables: &'t [String], site: &Site) -> Result<Vec<&'t str>> {
-    let mut missing = Vec::new();
-    for table in tables {
-        if !site.cluster.table_exists(&format!("{}:{table}", site.namespace))? {
-            missing.push(table.as_str());
-        }
-    }
-    Ok(missing)
 }
 
 /// Returns the row of a namespace. A question creates no table.

@@ -41,7 +41,7 @@ pub use explain::{NamedQuery, explain};
 pub use generate::{Generated, begin_load, end_load, generate, load_of, prepare};
 pub use random::Random;
 pub use recipe::{About, Application, Load, Outcome, Recipe, Site, Verified};
-pub use schema::{drop_tables, init, reset};
+pub use schema::{drop_tables, init, missing_tables, reset};
 
 static RECIPES: &[&dyn Recipe] = &[
     &timeseries::TIMESERIES,

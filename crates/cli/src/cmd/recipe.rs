@@ -10,13 +10,15 @@ use anyhow::{Context as _, bail};
 use halite::suggest::{closest_match, did_you_mean};
 use halite_recipes::{
     Application, BenchConfig, BenchReport, Load, Recipe, Silence, Site, begin_load, check,
-    end_load, explain, find_recipe, generate, init, load_of, prepare, recipes, reset, run_bench,
-    stored_bytes, write_items,
+    end_load, explain, find_recipe, generate, init, load_of, missing_tables, recipes, reset,
+    run_bench, stored_bytes, write_items,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::backend::{Backend, BackendArgs};
-use crate::recipe::{BenchContext, KilledWriter, micros_per_operation, processor_time};
+use crate::recipe::{
+    BenchContext, KilledWriter, explain_declared, micros_per_operation, processor_time,
+};
 use crate::text_table::{TextTable, grouped, size};
 use crate::units::parse_duration;
 use crate::wrong_arguments::WrongArguments;
@@ -123,8 +125,21 @@ impl RecipeArgs {
         };
         let data = self.from.as_ref().map(|path| recipe.with_data(path)).transpose()?;
         let recipe = data.as_deref().unwrap_or(recipe);
-        if step == Step::Check {
-            return self.check(recipe).map(|()| ExitCode::SUCCESS);
+        match step {
+            Step::Check => return self.check(recipe).map(|()| ExitCode::SUCCESS),
+            Step::Explain if !self.backend.exists() => {
+                let mut out = std::io::stdout();
+                explain_declared(recipe, self.load(recipe), &self.backend.name(), &mut out)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            // To open it would create it.
+            Step::Run | Step::Bench if !self.backend.exists() => bail!(
+                "there is no store {}: run gen first, or specify with --data or --connect the one \
+                 that has the {}",
+                self.backend.name(),
+                recipe.about().items
+            ),
+            _ => {}
         }
         let backend = self.backend.open()?;
         let done = self.execute(step, recipe, &backend);
@@ -149,7 +164,9 @@ impl RecipeArgs {
             Step::Explain => {
                 let load =
                     load_of(recipe, &site)?.map_or_else(|| self.load(recipe), |(load, _)| load);
-                prepare(recipe, &site)?;
+                if !missing_tables(recipe, &site)?.is_empty() {
+                    return explain_declared(recipe, load, &self.backend.name(), &mut out);
+                }
                 explain(&*recipe.open(&site, load)?, &site, &mut out)
             }
             Step::Bench => self.bench(recipe, &site, backend),

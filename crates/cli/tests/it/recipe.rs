@@ -51,6 +51,41 @@ fn steps_run_one_after_the_other() {
 }
 
 #[test]
+fn reading_steps_create_neither_stores_nor_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("none");
+    for recipe in halite_recipes::recipes() {
+        let name = recipe.about().name;
+        let (code, out, error) = step(data.to_str().unwrap(), &[name, "explain"]);
+        assert_eq!(code, Some(0), "{name}: {error}");
+        assert!(out.contains("not all tables of namespace ") && out.contains(" init creates:"));
+        assert!(out.contains("halite key scan") && out.contains("regions  "), "{name}: {out}");
+        for reads in ["run", "bench"] {
+            let (code, _, error) = step(data.to_str().unwrap(), &[name, reads]);
+            assert!(code == Some(1) && error.contains("run gen first"), "{name} {reads}: {error}");
+        }
+        assert!(!data.exists(), "{name}");
+    }
+
+    let data = folder.path().join("empty");
+    halite::open(&data).unwrap().close().unwrap();
+    let declared = step(data.to_str().unwrap(), &["analytics", "explain"]).1;
+    for reads in ["run", "bench"] {
+        let (code, _, error) = step(data.to_str().unwrap(), &["analytics", reads]);
+        assert!(code == Some(1) && error.contains("run gen first"), "{error}");
+    }
+    let store = halite::open(&data).unwrap();
+    assert!(store.list_tables().unwrap().is_empty());
+    assert!(store.list_namespaces().unwrap().iter().all(|(name, _)| name != "analytics"));
+    store.close().unwrap();
+
+    // The plans are those of the tables that init creates.
+    assert_eq!(step(data.to_str().unwrap(), &["analytics", "init"]).0, Some(0));
+    let (_, plans, _) = step(data.to_str().unwrap(), &["analytics", "explain"]);
+    assert_eq!(declared.split_once(" init creates:\n\n").unwrap().1, plans);
+}
+
+#[test]
 fn p02_check_kills_its_writer_and_drops_its_tables() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().to_str().unwrap();
