@@ -26,6 +26,8 @@ use crate::wrong_arguments::WrongArguments;
 /// Number of items of a check if none is specified.
 const CHECK_ITEMS: u64 = 2_000;
 const DEFAULT_SEED: u64 = 1;
+const DEFAULT_DURATION: Duration = Duration::from_secs(30);
+const DEFAULT_THREADS: u64 = 256;
 /// Time without a successful operation after which a load is stopped. A client with HBase's
 /// defaults waits about two minutes for a server that is gone.
 const MAX_SILENCE: Duration = Duration::from_secs(12);
@@ -44,24 +46,24 @@ pub(crate) struct RecipeArgs {
     /// Step
     #[arg(value_enum, value_name = "STEP")]
     step: Option<Step>,
-    /// Number of items that gen writes, or that a check compares [default: that of the recipe; of a
-    /// check 2000]
+    /// Number of items that gen writes, or that a check compares; other steps fail if the tables have
+    /// another number [default: that of the recipe; of a check 2000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=10_000_000_000))]
     scale: Option<u64>,
-    /// Random seed; equal seeds give equal items [default: 1]
+    /// Random seed of gen and check; equal seeds give equal items. Other steps fail if the tables
+    /// have items of another one [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Operations per second of bench [default: that of the recipe]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     rate: Option<u64>,
-    /// Duration of bench, as in 90s or 10min
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
-    duration: u64,
+    /// Duration of bench, as in 90s or 10min [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    duration: Option<u64>,
     /// Operations of bench in progress at the same time; with few, reads wait for writes that wait
-    /// for the disk
-    #[arg(long, value_name = "N", default_value_t = 256,
-          value_parser = clap::value_parser!(u64).range(1..=4096))]
-    threads: u64,
+    /// for the disk [default: 256]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    threads: Option<u64>,
     /// Share of bench's operations that write, in percent [default: that of the recipe]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     writes: Option<u8>,
@@ -81,8 +83,8 @@ pub(crate) struct RecipeArgs {
     #[arg(long)]
     drop: bool,
     /// Last item of the writer that a check kills
-    #[arg(long, value_name = "N", hide = true, default_value_t = 0)]
-    until: u64,
+    #[arg(long, value_name = "N", hide = true)]
+    until: Option<u64>,
     #[command(flatten)]
     backend: BackendArgs,
 }
@@ -109,6 +111,10 @@ enum Step {
 impl RecipeArgs {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         if self.name == "list" {
+            if self.step.is_some() {
+                let error = anyhow::anyhow!("list has no steps; name a recipe instead of it");
+                return Err(WrongArguments(error).into());
+            }
             return list().map(|()| ExitCode::SUCCESS);
         }
         let Some(recipe) = find_recipe(&self.name) else {
@@ -123,6 +129,7 @@ impl RecipeArgs {
             ))
             .into());
         };
+        self.refuse_unused(step)?;
         let data = self.from.as_ref().map(|path| recipe.with_data(path)).transpose()?;
         let recipe = data.as_deref().unwrap_or(recipe);
         match step {
@@ -158,12 +165,13 @@ impl RecipeArgs {
             Step::Init => self.init(recipe, &site),
             Step::Gen => self.generate(recipe, &site, backend),
             Step::Run => {
-                let load = existing_load(recipe, &site)?;
+                let load = self.existing_load(recipe, &site)?;
                 recipe.open(&site, load)?.answer(&mut out)
             }
             Step::Explain => {
-                let load =
-                    load_of(recipe, &site)?.map_or_else(|| self.load(recipe), |(load, _)| load);
+                let there = load_of(recipe, &site)?.map(|(load, _)| load);
+                there.map_or(Ok(()), |there| self.check_given(recipe, there))?;
+                let load = there.unwrap_or_else(|| self.load(recipe));
                 if !missing_tables(recipe, &site)?.is_empty() {
                     return explain_declared(recipe, load, &self.backend.name(), &mut out);
                 }
@@ -175,11 +183,78 @@ impl RecipeArgs {
         }
     }
 
+    /// Refuses options without an effect on a step.
+    fn refuse_unused(&self, step: Step) -> Result<(), WrongArguments> {
+        use Step::{Bench, Check, Explain, Gen, Init, Run, Writer};
+        let with_items: &[Step] = &[Gen, Run, Bench, Check, Explain, Writer];
+        let all: &[Step] = &[Init, Gen, Run, Bench, Check, Explain, Writer];
+        let options: [(&str, bool, &[Step]); 11] = [
+            ("--scale", self.scale.is_some(), with_items),
+            ("--seed", self.seed.is_some(), with_items),
+            ("--rate", self.rate.is_some(), &[Bench]),
+            ("--duration", self.duration.is_some(), &[Bench]),
+            ("--threads", self.threads.is_some(), &[Bench]),
+            ("--writes", self.writes.is_some(), &[Bench]),
+            ("--json", self.json, &[Bench]),
+            ("--server-pid", self.server_pid.is_some(), &[Bench]),
+            ("--from", self.from.is_some(), all),
+            ("--drop", self.drop, &[Init]),
+            ("--until", self.until.is_some(), &[Writer]),
+        ];
+        match options.iter().find(|(_, is_given, steps)| *is_given && !steps.contains(&step)) {
+            Some((option, _, steps)) => Err(WrongArguments(anyhow::anyhow!(
+                "{option} has no effect on {}, only on {}; leave it out",
+                names(&[step]),
+                names(steps)
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that the items of the tables are those of the command line.
+    fn check_given(&self, recipe: &dyn Recipe, there: Load) -> anyhow::Result<()> {
+        let is_other = |given: Option<u64>, there| given.is_some_and(|given| given != there);
+        if is_other(self.scale, there.items) || is_other(self.seed, there.seed) {
+            let about = recipe.about();
+            bail!(
+                "the tables of {} contain {} {} of seed {}; leave out --scale and --seed, or start \
+                 again with: halite recipe {} init --drop",
+                about.namespace,
+                there.items,
+                about.items,
+                there.seed,
+                about.name
+            );
+        }
+        Ok(())
+    }
+
     fn load(&self, recipe: &dyn Recipe) -> Load {
         Load {
             seed: self.seed.unwrap_or(DEFAULT_SEED),
             items: self.scale.unwrap_or(recipe.default_items()),
         }
+    }
+
+    /// Returns the load of generated tables. Reports tables that are filled in part.
+    fn existing_load(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<Load> {
+        let about = recipe.about();
+        let Some((load, written)) = load_of(recipe, site)? else {
+            bail!("namespace {} has no generated {}: run gen first", site.namespace, about.items);
+        };
+        self.check_given(recipe, load)?;
+        if written < load.items {
+            bail!(
+                "namespace {} has {} of {} {}: run gen again with --scale {} --seed {} to resume",
+                site.namespace,
+                grouped(written),
+                grouped(load.items),
+                about.items,
+                load.items,
+                load.seed
+            );
+        }
+        Ok(load)
     }
 
     fn init(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
@@ -208,12 +283,12 @@ impl RecipeArgs {
     }
 
     fn bench(&self, recipe: &dyn Recipe, site: &Site, backend: &Backend) -> anyhow::Result<()> {
-        let load = existing_load(recipe, site)?;
+        let load = self.existing_load(recipe, site)?;
         let application: Arc<dyn Application> = recipe.open(site, load)?.into();
         let config = BenchConfig {
             rate: self.rate.unwrap_or(recipe.about().default_rate),
-            duration: Duration::from_millis(self.duration),
-            threads: usize::try_from(self.threads)?,
+            duration: self.duration.map_or(DEFAULT_DURATION, Duration::from_millis),
+            threads: usize::try_from(self.threads.unwrap_or(DEFAULT_THREADS))?,
             writes: self.writes,
             max_silence: MAX_SILENCE,
         };
@@ -319,13 +394,20 @@ impl RecipeArgs {
     fn write_until_killed(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
         let site = Site { namespace: format!("{}_check", site.namespace), ..site.clone() };
         let mut out = std::io::stdout().lock();
-        write_items(recipe, &site, self.load(recipe), 0..self.until, &mut |acknowledged| {
+        write_items(recipe, &site, self.load(recipe), 0..self.until.unwrap_or(0), &mut |acknowledged| {
             writeln!(out, "{acknowledged}")?;
             Ok(out.flush()?)
         })?;
         std::io::stdin().read_to_end(&mut Vec::new())?;
         Ok(())
     }
+}
+
+/// Returns the names of steps, but for those that only this program uses.
+fn names(steps: &[Step]) -> String {
+    let values = steps.iter().filter_map(clap::ValueEnum::to_possible_value);
+    let names = values.filter(|value| !value.is_hide_set()).map(|value| value.get_name().to_owned());
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn list() -> anyhow::Result<()> {
@@ -373,26 +455,6 @@ fn check_errors(report: &BenchReport) -> anyhow::Result<()> {
         );
     }
     Ok(())
-}
-
-/// Returns the load of generated tables. Reports tables that are filled in part.
-fn existing_load(recipe: &dyn Recipe, site: &Site) -> anyhow::Result<Load> {
-    let about = recipe.about();
-    let Some((load, written)) = load_of(recipe, site)? else {
-        bail!("namespace {} has no generated {}: run gen first", site.namespace, about.items);
-    };
-    if written < load.items {
-        bail!(
-            "namespace {} has {} of {} {}: run gen again with --scale {} --seed {} to resume",
-            site.namespace,
-            grouped(written),
-            grouped(load.items),
-            about.items,
-            load.items,
-            load.seed
-        );
-    }
-    Ok(load)
 }
 
 /// Prints the bytes of the tables in store files, and those of an item. Clusters report whole

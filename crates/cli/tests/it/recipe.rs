@@ -111,6 +111,60 @@ fn unknown_recipes_and_missing_steps_are_refused() {
 }
 
 #[test]
+fn options_without_an_effect_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("none");
+    let data = data.to_str().unwrap();
+    for (arguments, expected) in [
+        (&["init", "--scale", "100"][..], "--scale has no effect on init"),
+        (&["init", "--seed", "2"], "--seed has no effect on init"),
+        (&["gen", "--drop"], "--drop has no effect on gen, only on init"),
+        (&["gen", "--json"], "--json has no effect on gen, only on bench"),
+        (&["run", "--json"], "--json has no effect on run"),
+        (&["explain", "--json"], "--json has no effect on explain"),
+        (&["check", "--json"], "--json has no effect on check"),
+        (&["check", "--drop"], "--drop has no effect on check"),
+        (&["run", "--rate", "5"], "--rate has no effect on run"),
+        (&["gen", "--duration", "5s"], "--duration has no effect on gen"),
+        (&["gen", "--threads", "5"], "--threads has no effect on gen"),
+        (&["explain", "--writes", "5"], "--writes has no effect on explain"),
+        (&["gen", "--connect", "zk://127.0.0.1:1"], "leave out one of them"),
+    ] {
+        let (code, _, error) = step(data, &[&["user-ops"], arguments].concat());
+        assert!(code == Some(2) && error.contains(expected), "{arguments:?}: {error}");
+    }
+    let (code, _, error) = step(data, &["list", "gen"]);
+    assert!(code == Some(2) && error.contains("list has no steps"), "{error}");
+    assert!(!std::path::Path::new(data).exists());
+}
+
+#[test]
+fn other_items_than_those_of_the_tables_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    assert_eq!(step(data, &["user-ops", "gen", "--scale", "500"]).0, Some(0));
+    for reads in ["run", "explain", "bench"] {
+        for other in [["--scale", "400"], ["--seed", "2"]] {
+            let (code, _, error) = step(data, &[&["user-ops", reads][..], &other].concat());
+            let expected = "contain 500 operations of seed 1; leave out --scale and --seed";
+            assert!(code == Some(1) && error.contains(expected), "{reads}: {error}");
+        }
+    }
+    let same = ["user-ops", "run", "--scale", "500", "--seed", "1"];
+    assert_eq!(step(data, &same).0, Some(0));
+}
+
+#[test]
+fn option_of_the_command_line_comes_before_a_variable() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let mut shell = halite();
+    shell.args(["shell", "-n", "--data", data]).env("HALITE_CONNECT", "zk://127.0.0.1:1");
+    let ran = crate::program::output_of(&mut shell, "list\n");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
 fn tables_of_recipes_have_no_lint_warnings() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
