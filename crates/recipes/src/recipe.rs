@@ -32,7 +32,7 @@ pub struct About {
     /// Items that are written before it is recorded that they are: all of them are repeated after
     /// an interruption. 1 where the effect of an item depends on those before it.
     pub batch_items: u64,
-    /// Names of the operations of a measurement. Those that read have the name of a query.
+    /// Names of the operations of a measurement.
     pub operations: &'static [&'static str],
 }
 
@@ -70,8 +70,6 @@ pub struct Outcome {
     pub operation: usize,
     /// Rows, or points, that were returned or written.
     pub returned: u64,
-    /// Rows that the tables returned for a read, including those that were not needed.
-    pub examined: u64,
 }
 
 /// Result of a comparison with the model.
@@ -133,6 +131,14 @@ pub trait Application: Send + Sync {
     /// Returns the number of the item that the next write of a measurement has: at first that after
     /// the load.
     fn next_item(&self) -> &AtomicU64;
+
+    /// Reads what all operations of a measurement need, before it begins.
+    ///
+    /// # Errors
+    /// Errors of the cluster.
+    fn begin_operations(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Executes one operation of a measurement, of a part of them. `number` determines it, except
     /// that writes continue after the last item.

@@ -284,7 +284,7 @@ impl RecipeArgs {
 
     fn bench(&self, recipe: &dyn Recipe, site: &Site, backend: &Backend) -> anyhow::Result<()> {
         let load = self.existing_load(recipe, site)?;
-        let application: Arc<dyn Application> = recipe.open(site, load)?.into();
+        let application: Arc<dyn Application> = recipe.open(&site.metered(), load)?.into();
         let config = BenchConfig {
             rate: self.rate.unwrap_or(recipe.about().default_rate),
             duration: self.duration.map_or(DEFAULT_DURATION, Duration::from_millis),
@@ -299,7 +299,7 @@ impl RecipeArgs {
         }
         begin_load(&*application, site)?;
         let before = self.server_processor(backend)?;
-        let report = run_bench(recipe, &application, site, config, &mut report_silence)?;
+        let report = run_bench(recipe, &application, config, &mut report_silence)?;
         // A server that failed may be gone, and what was measured is printed all the same.
         let is_whole = report.errors() == 0 && !report.is_stopped();
         let after = match self.server_processor(backend) {

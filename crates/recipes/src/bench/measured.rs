@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use hdrhistogram::Histogram;
 
+use super::metered_cluster::Reads;
 use crate::recipe::Outcome;
 
 /// Significant digits of a latency in the histogram.
@@ -16,17 +17,19 @@ pub(crate) struct Measured {
     /// Latencies in nanoseconds since the operation was due.
     pub(crate) latencies: Histogram<u64>,
     pub(crate) returned: u64,
-    pub(crate) examined: u64,
+    /// Gets and scans, and the rows that tables returned for them.
+    pub(crate) reads: Reads,
 }
 
 impl Measured {
     pub(crate) fn new() -> Result<Self> {
-        Ok(Self { latencies: Histogram::new(DIGITS)?, returned: 0, examined: 0 })
+        let latencies = Histogram::new(DIGITS)?;
+        Ok(Self { latencies, returned: 0, reads: Reads::default() })
     }
 
-    pub(crate) fn record(&mut self, outcome: &Outcome, since_due: Duration) {
+    pub(crate) fn record(&mut self, outcome: &Outcome, reads: Reads, since_due: Duration) {
         self.returned += outcome.returned;
-        self.examined += outcome.examined;
+        self.reads += reads;
         self.record_latency(since_due);
     }
 
@@ -37,7 +40,7 @@ impl Measured {
 
     pub(crate) fn add(&mut self, other: &Self) -> Result<()> {
         self.returned += other.returned;
-        self.examined += other.examined;
+        self.reads += other.reads;
         Ok(self.latencies.add(&other.latencies)?)
     }
 

@@ -2,6 +2,7 @@
 //! whether earlier ones are done or not, so that a slow store cannot hide by being asked less.
 
 mod measured;
+mod metered_cluster;
 mod part;
 mod report;
 mod run;

@@ -26,10 +26,10 @@ pub struct OperationReport {
     pub p999_ms: f64,
     /// Mean number of rows of an answer.
     pub rows: f64,
-    /// Rows that the tables returned for each row of an answer; `None` if they are not counted.
+    /// Rows that the tables returned for each row of an answer; `None` without any.
     pub examined: Option<f64>,
-    /// Ranges of the query; `None` if it is not one query.
-    pub fan_out: Option<usize>,
+    /// Mean number of gets, each of a batch, and of scanned ranges; `None` without any.
+    pub fan_out: Option<f64>,
 }
 
 /// Measurements of a load.
@@ -43,8 +43,6 @@ pub struct BenchReport {
     pub(super) is_stopped: bool,
     pub(super) silence: Option<Silence>,
     pub(super) first_error: Option<String>,
-    /// Ranges that each query reads.
-    pub(super) fan_outs: Vec<(&'static str, usize)>,
 }
 
 impl BenchReport {
@@ -97,9 +95,9 @@ impl BenchReport {
             p99_ms: one.milliseconds(0.99),
             p999_ms: one.milliseconds(0.999),
             rows: mean(one.returned, count),
-            examined: (one.examined > 0 && one.returned > 0)
-                .then(|| mean(one.examined, one.returned)),
-            fan_out: self.fan_outs.iter().find(|(query, _)| *query == name).map(|found| found.1),
+            examined: (one.reads.rows > 0 && one.returned > 0)
+                .then(|| mean(one.reads.rows, one.returned)),
+            fan_out: (one.reads.requests > 0).then(|| mean(one.reads.requests, count)),
         }
     }
 
@@ -163,8 +161,10 @@ impl BenchReport {
 impl OperationReport {
     fn write(&self, out: &mut dyn Write) -> Result<()> {
         let Self { name, count, per_second, p50_ms, p99_ms, p999_ms, rows, .. } = self;
-        let examined = self.examined.map_or_else(|| "-".to_owned(), |each| format!("{each:.2}"));
-        let fan_out = self.fan_out.map_or_else(|| "-".to_owned(), |ranges| ranges.to_string());
+        let decimals = |number: Option<f64>| {
+            number.map_or_else(|| "-".to_owned(), |number| format!("{number:.2}"))
+        };
+        let (examined, fan_out) = (decimals(self.examined), decimals(self.fan_out));
         writeln!(
             out,
             "{name:<14}{count:>9}{per_second:>9.0}{p50_ms:>9.2}{p99_ms:>9.2}{p999_ms:>10.2}\

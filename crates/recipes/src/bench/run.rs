@@ -9,10 +9,11 @@ use anyhow::{Context as _, Result, bail};
 
 use super::BenchConfig;
 use super::measured::Measured;
+use super::metered_cluster::take_reads;
 use super::part::Part;
 use super::report::BenchReport;
 use super::silence::{Alarm, Observed, Silence, SilenceWatch};
-use crate::recipe::{About, Application, Recipe, Site};
+use crate::recipe::{About, Application, Recipe};
 
 /// Operations that are due within this time are executed at once.
 const SLACK: Duration = Duration::from_micros(200);
@@ -46,20 +47,21 @@ struct OpenLoop {
 /// do not end, as without a server, is stopped: each of them may wait for minutes. `on_silence` is
 /// called before that. Threads that are in a call then are left to it; they end after it.
 ///
+/// What operations read is counted if the application was opened on [`Site::metered`].
+///
+/// [`Site::metered`]: crate::Site::metered
+///
 /// # Errors
-/// Every operation failed, or an error of the cluster before the measurement.
+/// Every operation failed, a thread could not be started, or as
+/// [`Application::begin_operations`].
 pub fn run_bench(
     recipe: &dyn Recipe,
     application: &Arc<dyn Application>,
-    site: &Site,
     config: BenchConfig,
     on_silence: &mut dyn FnMut(Silence),
 ) -> Result<BenchReport> {
     let about = recipe.about();
-    let mut fan_outs = Vec::new();
-    for query in application.queries() {
-        fan_outs.push((query.name, query.plan(site)?.fan_out()));
-    }
+    application.begin_operations()?;
     let bench = Arc::new(OpenLoop::new(about, Arc::clone(application), config)?);
     let silence = bench.execute(on_silence)?;
     let took = bench.start.elapsed();
@@ -78,7 +80,6 @@ pub fn run_bench(
         is_stopped: bench.is_stopped(),
         silence,
         first_error,
-        fan_outs,
     })
 }
 
@@ -196,6 +197,7 @@ impl OpenLoop {
 
     /// Executes one operation and records its measurements.
     fn operate(&self, thread: usize, number: u64, due: Duration) -> Result<()> {
+        take_reads();
         match self.application.operate(number, Part::of(number, self.config.writes)) {
             Ok(outcome) => {
                 self.failures.store(0, Ordering::Relaxed);
@@ -206,7 +208,7 @@ impl OpenLoop {
                 measured
                     .get_mut(outcome.operation)
                     .context("an operation has no name")?
-                    .record(&outcome, since_due);
+                    .record(&outcome, take_reads(), since_due);
             }
             Err(error) => self.record_failure(&error),
         }

@@ -27,14 +27,14 @@ pub(super) fn operate(
     let FeaturesApplication { design, generator, next_item } = application;
     let mut random = Random::new(generator.load.seed, OPERATIONS, number);
     let (users, products) = (generator.users(), generator.products());
-    let outcome = |operation, returned, examined| Outcome { operation, returned, examined };
+    let outcome = |operation, returned| Outcome { operation, returned };
     match part.draw(&mut random, 100, 30..99) {
         0..30 => {
             let item = next_item.fetch_add(1, Ordering::Relaxed);
             if let Item::Behavior(behavior) = generator.item(item) {
                 design.record(&[behavior])?;
             }
-            Ok(outcome(0, 1, 0))
+            Ok(outcome(0, 1))
         }
         30..80 => {
             // Any items: a recommender chooses them by other means.
@@ -43,11 +43,11 @@ pub(super) fn operate(
             let step = products / ranked;
             let items: Vec<u64> = (0..ranked).map(|n| (first + n * step) % products).collect();
             let ranking = design.ranking(random.zipf(users), &items)?;
-            Ok(outcome(1, ranking.items.len() as u64 + 1, ranking.items.len() as u64 + 1))
+            Ok(outcome(1, ranking.items.len() as u64 + 1))
         }
         80..99 => {
             let recent = design.recent(random.zipf(users), RECENT)?;
-            Ok(outcome(2, recent.items.len() as u64, recent.examined))
+            Ok(outcome(2, recent.items.len() as u64))
         }
         _ => {
             // Vectors of the next version, which no reader uses yet.
@@ -57,7 +57,7 @@ pub(super) fn operate(
             let vectors: Vec<_> =
                 (0..BATCH_VECTORS).map(|n| generator.vector(entity(n), version)).collect();
             design.write_vectors(version, &vectors)?;
-            Ok(outcome(3, BATCH_VECTORS, 0))
+            Ok(outcome(3, BATCH_VECTORS))
         }
     }
 }

@@ -21,23 +21,23 @@ const OPERATIONS: u64 = 10;
 pub(super) fn operate(application: &FeedApplication, number: u64, part: Part) -> Result<Outcome> {
     let FeedApplication { design, generator, next_item } = application;
     let mut random = Random::new(generator.load.seed, OPERATIONS, number);
-    let outcome = |operation, returned, examined| Outcome { operation, returned, examined };
+    let outcome = |operation, returned| Outcome { operation, returned };
     match part.draw(&mut random, 100, 30..100) {
         0..30 => {
             let number = next_item.fetch_add(1, Ordering::Relaxed);
             if let Item::Publish(post) = generator.item(number) {
-                return Ok(outcome(1, design.publish(&post)?, 0));
+                return Ok(outcome(1, design.publish(&post)?));
             }
             application.write(number..number + 1)?;
-            Ok(outcome(0, 1, 0))
+            Ok(outcome(0, 1))
         }
         30..90 => {
             let page = design.page(random.below(generator.users()), PAGE_POSTS, None)?;
-            Ok(outcome(2, page.posts.len() as u64, page.examined))
+            Ok(outcome(2, page.posts.len() as u64))
         }
         _ => {
             design.likes(random.below(generator.load.items))?;
-            Ok(outcome(3, 1, 0))
+            Ok(outcome(3, 1))
         }
     }
 }

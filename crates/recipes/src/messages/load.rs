@@ -48,7 +48,7 @@ fn send(application: &MessagesApplication) -> Result<Outcome> {
         // Its message may be in progress in another thread; then there is nothing to edit yet.
         Item::Edit(edit) => application.design.edit(&[edit]).map(drop)?,
     }
-    Ok(Outcome { operation: 0, returned: 1, examined: 0 })
+    Ok(Outcome { operation: 0, returned: 1 })
 }
 
 /// Reads the first pages of a list.
@@ -58,7 +58,6 @@ fn read(application: &MessagesApplication, list: &List, pages: usize) -> Result<
     for _ in 0..pages {
         let page = application.design.page(list, ALL_TIMES, PAGE_MESSAGES, &position)?;
         outcome.returned += page.items.len() as u64;
-        outcome.examined += page.examined;
         position = position.after(&page);
         if position.after.is_none() {
             break;

@@ -114,7 +114,7 @@ impl Application for MonitorApplication {
         if kind < 90 {
             let first = self.next_item.fetch_add(BATCH_SAMPLES, Ordering::Relaxed);
             self.write(first..first + BATCH_SAMPLES)?;
-            return Ok(Outcome { operation: 0, returned: BATCH_SAMPLES, examined: 0 });
+            return Ok(Outcome { operation: 0, returned: BATCH_SAMPLES });
         }
         let hour = self.last_hour(self.next_item.load(Ordering::Relaxed));
         let metric = self.generator.metric(random.below(self.generator.metrics()));
@@ -126,8 +126,7 @@ impl Application for MonitorApplication {
             96..98 => (2, self.design.metric(&metric, hour)?),
             _ => (3, self.design.metric_by_host(&metric, hour)?),
         };
-        let (returned, examined) = (found.samples.len() as u64, found.examined);
-        Ok(Outcome { operation, returned, examined })
+        Ok(Outcome { operation, returned: found.samples.len() as u64 })
     }
 
     fn repair(&self) -> Result<u64> {

@@ -28,7 +28,7 @@ pub(super) fn operate(
     if kind < 970 {
         let first = application.next_item.fetch_add(BATCH_READINGS, Ordering::Relaxed);
         application.write(first..first + BATCH_READINGS)?;
-        return Ok(Outcome { operation: 0, returned: BATCH_READINGS, examined: 0 });
+        return Ok(Outcome { operation: 0, returned: BATCH_READINGS });
     }
     let device = generator.device(random.below(generator.devices()));
     let end_ms = generator.end_ms(application.next_item.load(Ordering::Relaxed));
@@ -38,10 +38,9 @@ pub(super) fn operate(
         990..996 => {
             let times = end_ms - 24 * HOUR_MS..end_ms;
             let means = application.design.averages(&device, times, HOUR_MS)?;
-            return Ok(Outcome { operation: 3, returned: means.len() as u64, examined: 0 });
+            return Ok(Outcome { operation: 3, returned: means.len() as u64 });
         }
         _ => (4, application.design.fleet(end_ms - 6 * PERIOD_MS..end_ms)?),
     };
-    let (returned, examined) = (found.readings.len() as u64, found.examined);
-    Ok(Outcome { operation, returned, examined })
+    Ok(Outcome { operation, returned: found.readings.len() as u64 })
 }

@@ -110,13 +110,13 @@ impl Application for UserOpsApplication {
         if kind < 60 {
             let item = self.next_item.fetch_add(1, Ordering::Relaxed);
             self.design.record(&[self.generator.item(item)?])?;
-            return Ok(Outcome { operation: 0, returned: 1, examined: 0 });
+            return Ok(Outcome { operation: 0, returned: 1 });
         }
         let user = self.generator.user(random.zipf(self.generator.users()));
         let day = self.generator.first_ms() + i64::try_from(random.below(60)).unwrap_or(0) * DAY_MS;
         let (operation, at_ms) = if kind < 90 { (1, ALL_TIMES) } else { (2, day..day + DAY_MS) };
         let page = self.design.page(&user, at_ms, PAGE_OPERATIONS, &Position::default())?;
-        Ok(Outcome { operation, returned: page.items.len() as u64, examined: page.examined })
+        Ok(Outcome { operation, returned: page.items.len() as u64 })
     }
 
     fn repair(&self) -> Result<u64> {

@@ -84,11 +84,11 @@ impl Application for WideUserApplication {
         let mut random = Random::new(self.load.seed, MEASUREMENT, number);
         if part.draw(&mut random, 2, 1..2) == 0 {
             self.add(self.next_item.fetch_add(1, Ordering::Relaxed))?;
-            return Ok(Outcome { operation: 0, returned: 1, examined: 0 });
+            return Ok(Outcome { operation: 0, returned: 1 });
         }
         let user = self.generator.user(random.zipf(self.generator.users()));
         let exists = self.design.page(&user)?.order_count > 0;
-        Ok(Outcome { operation: 1, returned: exists.into(), examined: exists.into() })
+        Ok(Outcome { operation: 1, returned: exists.into() })
     }
 
     fn repair(&self) -> Result<u64> {

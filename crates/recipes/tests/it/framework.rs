@@ -23,10 +23,9 @@ const PATIENCE: Duration = Duration::from_mins(5);
 fn bench(
     recipe: &dyn Recipe,
     application: &Arc<dyn Application>,
-    site: &Site,
     config: BenchConfig,
 ) -> BenchReport {
-    run_bench(recipe, application, site, config, &mut |silence| panic!("{silence:?}")).unwrap()
+    run_bench(recipe, application, config, &mut |silence| panic!("{silence:?}")).unwrap()
 }
 
 fn site(cluster: &BlockingCluster, recipe: &dyn Recipe) -> Site {
@@ -70,7 +69,7 @@ fn every_recipe_runs_all_steps() {
         let expected = (0..LOAD.items).step_by(batch).chain([LOAD.items]);
         assert_eq!(calls, expected.collect::<Vec<_>>());
 
-        let application: Arc<dyn Application> = recipe.open(&site, LOAD).unwrap().into();
+        let application: Arc<dyn Application> = recipe.open(&site.metered(), LOAD).unwrap().into();
         application.verify(LOAD.items).unwrap();
         let answers = printed(|out| application.answer(out));
         assert!(answers.lines().count() > 10, "{answers}");
@@ -86,7 +85,7 @@ fn every_recipe_runs_all_steps() {
             writes: None,
             max_silence: PATIENCE,
         };
-        let report = bench(recipe, &application, &site, config);
+        let report = bench(recipe, &application, config);
         assert_eq!((report.succeeded(), report.errors()), (600, 0));
         let text = printed(|out| report.write(out));
         let is_named = |name: &&str| text.contains(*name);
@@ -94,9 +93,9 @@ fn every_recipe_runs_all_steps() {
         assert!(stored_bytes(&site).unwrap() > LOAD.items);
 
         let reads = BenchConfig { writes: Some(0), ..config };
-        let reads = bench(recipe, &application, &site, reads).operations();
+        let reads = bench(recipe, &application, reads).operations();
         let writes = BenchConfig { writes: Some(100), ..config };
-        let writes = bench(recipe, &application, &site, writes).operations();
+        let writes = bench(recipe, &application, writes).operations();
         assert!(!reads.is_empty() && !writes.is_empty(), "{reads:?} {writes:?}");
         let is_both = |one: &&OperationReport| writes.iter().any(|other| other.name == one.name);
         assert_eq!(reads.iter().find(is_both), None);
@@ -194,7 +193,7 @@ fn measurements_write_other_items_each_time() {
         let duration = Duration::from_millis(50);
         let (writes, max_silence) = (Some(100), PATIENCE);
         let config = BenchConfig { rate: 100, duration, threads: 1, writes, max_silence };
-        bench(recipe, &application, &site, config);
+        bench(recipe, &application, config);
         end_load(&*application, &site).unwrap();
         let next = application.next_item().load(Ordering::Relaxed);
         assert!(next > first, "{next}");
@@ -232,6 +231,62 @@ fn load_ends_while_its_operations_do_not() {
     let text = printed(|out| report.write(out));
     assert!(text.contains("s, and 4 were in progress"), "{text}");
     drop(release);
+}
+
+/// Gets of a batch count as gets, and the ranges of a query that is merged from several as ranges.
+#[test]
+fn fan_out_is_the_number_of_gets_and_ranges_that_an_operation_reads() {
+    for (name, exact, above) in [
+        (
+            "analytics",
+            &[
+                ("board", 16.0),
+                ("users of day", 16.0),
+                // Two sets and three steps, of sixteen shards each.
+                ("retention", 32.0),
+                ("funnel", 48.0),
+                ("logins", 1.0),
+            ][..],
+            &[][..],
+        ),
+        // The version of the model, the user, and 250 items.
+        ("features", &[("ranking of 500", 252.0), ("recent", 1.0)], &[]),
+        // Whom the user follows, the timeline, those who are pulled, and each post.
+        ("feed", &[("likes", 8.0)], &[("page of 20", 10.0)]),
+        ("files", &[("list of 1000", 1.0), ("node", 1.0)], &[("path", 1.5)]),
+        ("messages", &[("received", 1.0), ("conversation", 1.0)], &[("two pages", 1.1)]),
+        ("monitor", &[("host", 1.0), ("metric", 16.0), ("metric by host", 16.0)], &[]),
+        ("timeseries", &[("latest", 1.0), ("day", 1.0), ("averages", 1.0)], &[("all devices", 15.9)]),
+        ("wide-user", &[("page", 1.0)], &[]),
+    ] {
+        let recipe = find_recipe(name).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let site = site(&backends::open(&directory), recipe);
+        generate(recipe, &site, LOAD, &mut |_| ()).unwrap();
+        let application: Arc<dyn Application> =
+            recipe.open(&site.metered(), LOAD).unwrap().into();
+        let config = BenchConfig {
+            rate: 2_000,
+            duration: Duration::from_millis(300),
+            threads: 4,
+            writes: Some(0),
+            max_silence: PATIENCE,
+        };
+        let operations = bench(recipe, &application, config).operations();
+        let fan_out = |name: &str| {
+            let found = operations.iter().find(|operation| operation.name == name).unwrap();
+            found.fan_out.unwrap()
+        };
+        for (operation, expected) in exact {
+            let found = fan_out(operation);
+            assert!((found - expected).abs() < 1e-9, "{name}, {operation}: {found}");
+        }
+        for (operation, least) in above {
+            let found = fan_out(operation);
+            assert!(found > *least, "{name}, {operation}: {found}");
+        }
+        assert!(operations.iter().all(|one| one.examined.is_some()), "{name}: {operations:?}");
+    }
 }
 
 #[test]
