@@ -63,13 +63,20 @@ pub struct Site {
     pub namespace: String,
 }
 
-/// Result of one operation of a measurement.
+/// Operation of a measurement, and its result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
-    /// Index in [`About::operations`].
-    pub operation: usize,
+    /// Index in [`About::operations`]; `None` before the operation is chosen.
+    pub operation: Option<usize>,
     /// Rows, or points, that were returned or written.
     pub returned: u64,
+}
+
+impl Outcome {
+    /// Records which operation is executed, so that a failure is counted as one of its kind.
+    pub fn begin(&mut self, operation: usize) {
+        self.operation = Some(operation);
+    }
 }
 
 /// Result of a comparison with the model.
@@ -140,12 +147,13 @@ pub trait Application: Send + Sync {
         Ok(())
     }
 
-    /// Executes one operation of a measurement, of a part of them. `number` determines it, except
-    /// that writes continue after the last item.
+    /// Executes one operation of a measurement, of a part of them, and records in `outcome` which
+    /// one before it calls the cluster. `number` determines it, except that writes continue after
+    /// the last item.
     ///
     /// # Errors
     /// Errors of the cluster.
-    fn operate(&self, number: u64, part: Part) -> Result<Outcome>;
+    fn operate(&self, number: u64, part: Part, outcome: &mut Outcome) -> Result<()>;
 
     /// Prints further measurements of the application, which may take a minute. Sizes are those of
     /// store files, which embedded stores report exactly.

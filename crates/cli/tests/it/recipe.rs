@@ -198,7 +198,7 @@ fn measurements_are_json_lines_with_processor_time() {
     }
     for line in operations {
         let [p50, p99] = ["p50_ms", "p99_ms"].map(|name| line[name].as_f64().unwrap());
-        assert!(0.0 < p50 && p50 <= p99, "{line}");
+        assert!(0.0 < p50 && p50 <= p99 && line["errors"] == 0, "{line}");
     }
     let counted: u64 = operations.iter().map(|line| line["count"].as_u64().unwrap()).sum();
     assert_eq!((&all["operation"], all["count"].as_u64()), (&"all".into(), Some(counted)));

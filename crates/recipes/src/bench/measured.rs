@@ -6,7 +6,6 @@ use anyhow::Result;
 use hdrhistogram::Histogram;
 
 use super::metered_cluster::Reads;
-use crate::recipe::Outcome;
 
 /// Significant digits of a latency in the histogram.
 const DIGITS: u8 = 3;
@@ -17,6 +16,8 @@ pub(crate) struct Measured {
     /// Latencies in nanoseconds since the operation was due.
     pub(crate) latencies: Histogram<u64>,
     pub(crate) returned: u64,
+    /// Operations that failed.
+    pub(crate) errors: u64,
     /// Gets and scans, and the rows that tables returned for them.
     pub(crate) reads: Reads,
 }
@@ -24,11 +25,11 @@ pub(crate) struct Measured {
 impl Measured {
     pub(crate) fn new() -> Result<Self> {
         let latencies = Histogram::new(DIGITS)?;
-        Ok(Self { latencies, returned: 0, reads: Reads::default() })
+        Ok(Self { latencies, returned: 0, errors: 0, reads: Reads::default() })
     }
 
-    pub(crate) fn record(&mut self, outcome: &Outcome, reads: Reads, since_due: Duration) {
-        self.returned += outcome.returned;
+    pub(crate) fn record(&mut self, returned: u64, reads: Reads, since_due: Duration) {
+        self.returned += returned;
         self.reads += reads;
         self.record_latency(since_due);
     }
@@ -40,6 +41,7 @@ impl Measured {
 
     pub(crate) fn add(&mut self, other: &Self) -> Result<()> {
         self.returned += other.returned;
+        self.errors += other.errors;
         self.reads += other.reads;
         Ok(self.latencies.add(&other.latencies)?)
     }

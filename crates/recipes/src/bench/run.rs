@@ -13,7 +13,7 @@ use super::metered_cluster::take_reads;
 use super::part::Part;
 use super::report::BenchReport;
 use super::silence::{Alarm, Observed, Silence, SilenceWatch};
-use crate::recipe::{About, Application, Recipe};
+use crate::recipe::{About, Application, Outcome, Recipe};
 
 /// Operations that are due within this time are executed at once.
 const SLACK: Duration = Duration::from_micros(200);
@@ -31,7 +31,6 @@ struct OpenLoop {
     /// Operations in progress.
     waiting: AtomicU64,
     succeeded: AtomicU64,
-    errors: AtomicU64,
     /// Failures since the last success.
     failures: AtomicU64,
     is_stopped: AtomicBool,
@@ -52,8 +51,8 @@ struct OpenLoop {
 /// [`Site::metered`]: crate::Site::metered
 ///
 /// # Errors
-/// Every operation failed, a thread could not be started, or as
-/// [`Application::begin_operations`].
+/// A thread could not be started, or as [`Application::begin_operations`]. Operations that fail are
+/// in the report.
 pub fn run_bench(
     recipe: &dyn Recipe,
     application: &Arc<dyn Application>,
@@ -66,20 +65,14 @@ pub fn run_bench(
     let silence = bench.execute(on_silence)?;
     let took = bench.start.elapsed();
     let measured = bench.total(about)?;
-    let errors = bench.errors.load(Ordering::Relaxed);
-    let first_error = bench.first_error.get().cloned();
-    if errors > 0 && measured.iter().all(|one| one.latencies.is_empty()) {
-        bail!("every operation failed: {}", first_error.unwrap_or_default());
-    }
     Ok(BenchReport {
         operations: about.operations,
         measured,
         config,
         took,
-        errors,
         is_stopped: bench.is_stopped(),
         silence,
-        first_error,
+        first_error: bench.first_error.get().cloned(),
     })
 }
 
@@ -97,7 +90,6 @@ impl OpenLoop {
             next: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             succeeded: AtomicU64::new(0),
-            errors: AtomicU64::new(0),
             failures: AtomicU64::new(0),
             is_stopped: AtomicBool::new(false),
             first_error: OnceLock::new(),
@@ -197,27 +189,32 @@ impl OpenLoop {
 
     /// Executes one operation and records its measurements.
     fn operate(&self, thread: usize, number: u64, due: Duration) -> Result<()> {
+        let (part, mut outcome) = (Part::of(number, self.config.writes), Outcome::default());
         take_reads();
-        match self.application.operate(number, Part::of(number, self.config.writes)) {
-            Ok(outcome) => {
+        let result = self.application.operate(number, part, &mut outcome);
+        let since_due = self.start.elapsed().saturating_sub(due);
+        match &result {
+            Ok(()) => {
                 self.failures.store(0, Ordering::Relaxed);
                 self.succeeded.fetch_add(1, Ordering::Relaxed);
-                let since_due = self.start.elapsed().saturating_sub(due);
-                let measured = self.measured.get(thread).context("a thread has no number")?;
-                let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);
-                measured
-                    .get_mut(outcome.operation)
-                    .context("an operation has no name")?
-                    .record(&outcome, take_reads(), since_due);
             }
-            Err(error) => self.record_failure(&error),
+            Err(error) => self.record_failure(error),
+        }
+        let measured = self.measured.get(thread).context("a thread has no number")?;
+        let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_kind = outcome.operation.and_then(|operation| measured.get_mut(operation));
+        let Some(of_kind) = of_kind else {
+            return result.and_then(|()| bail!("an operation has no name"));
+        };
+        match result {
+            Ok(()) => of_kind.record(outcome.returned, take_reads(), since_due),
+            Err(_) => of_kind.errors += 1,
         }
         Ok(())
     }
 
     /// Counts a failed operation. Many in a row, as of a server that is gone, stop the load.
     fn record_failure(&self, error: &anyhow::Error) {
-        self.errors.fetch_add(1, Ordering::Relaxed);
         self.first_error.get_or_init(|| format!("{error:#}"));
         let failures = 1 + self.failures.fetch_add(1, Ordering::Relaxed);
         if failures >= MAX_FAILURES * self.measured.len() as u64 {

@@ -202,6 +202,43 @@ fn measurements_write_other_items_each_time() {
 }
 
 #[test]
+fn failed_operations_are_counted_by_kind() {
+    let recipe = find_recipe("messages").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let whole = site(&backends::open(&directory), recipe);
+    generate(recipe, &whole, Load { seed: 1, items: 300 }, &mut |_| ()).unwrap();
+    // Every write fails, and reads succeed between them.
+    let application: Arc<dyn Application> =
+        recipe.open(&dying(&whole, 0), Load { seed: 1, items: 300 }).unwrap().into();
+    let config = BenchConfig {
+        rate: 1_000,
+        duration: Duration::from_millis(200),
+        threads: 1,
+        writes: None,
+        max_silence: PATIENCE,
+    };
+    let report = bench(recipe, &application, config);
+    let operations = report.operations();
+    let send = operations.iter().find(|one| one.name == "send").unwrap();
+    assert!(send.errors > 50 && (send.count, send.errors) == (0, report.errors()), "{send:?}");
+    assert!(operations.iter().all(|one| one.name == "send" || one.errors == 0), "{operations:?}");
+    let text = printed(|out| report.write(out));
+    let line = |start: &str| {
+        let found = text.lines().find(|line| line.starts_with(start)).unwrap();
+        found.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(line("operation").last().unwrap(), "errors", "{text}");
+    let errors = send.errors.to_string();
+    assert_eq!(line("send")[1..], ["0", "0", "-", "-", "-", "-", "-", "-", &errors], "{text}");
+    assert_eq!(line("received").last().unwrap(), "0", "{text}");
+
+    // What is measured is reported, also if nothing succeeds.
+    let report = bench(recipe, &application, BenchConfig { writes: Some(100), ..config });
+    assert!(report.is_stopped() && report.succeeded() == 0 && report.errors() >= 2);
+    assert_eq!(report.operations().len(), 1);
+}
+
+#[test]
 fn load_ends_while_its_operations_do_not() {
     let recipe = find_recipe("user-ops").unwrap();
     let directory = tempfile::tempdir().unwrap();
