@@ -213,7 +213,7 @@ fn failed_operations_are_counted_by_kind() {
     let config = BenchConfig {
         rate: 1_000,
         duration: Duration::from_millis(200),
-        threads: 1,
+        threads: 16,
         writes: None,
         max_silence: PATIENCE,
     };
