@@ -111,9 +111,9 @@ impl Application for FilesApplication {
         let path = self.path()?;
         writeln!(out, "{path} is {:?}", self.design.find(path)?)?;
         let found = self.design.walk(TREE)?;
-        let depth = found.entries.iter().map(|(depth, _)| depth).max().unwrap_or(&0);
-        let (nodes, size) = (found.entries.len(), found.size);
-        writeln!(out, "{nodes} nodes in {} levels, {size} bytes", depth + 1)?;
+        let depth = found.iter().map(|(depth, _)| depth).max().unwrap_or(&0);
+        let size: u64 = found.iter().map(|(_, entry)| entry.size).sum();
+        writeln!(out, "{} nodes in {} levels, {size} bytes", found.len(), depth + 1)?;
         Ok(())
     }
 
