@@ -55,7 +55,7 @@ pub fn generate(
     let application = recipe.open(site, load)?;
     let table = loads_table(site)?;
     let about = recipe.about();
-    let found = read(&table, &site.namespace)?;
+    let found = read(recipe, &table, &site.namespace)?;
     if let Some(there) = &found {
         check_load(recipe, site, load, there)?;
     }
@@ -93,7 +93,7 @@ pub fn generate(
 /// errors of the cluster.
 pub fn prepare(recipe: &dyn Recipe, site: &Site) -> Result<Vec<DeclaredTable>> {
     let missing = missing_tables(recipe, site)?;
-    if !missing.is_empty() && recorded(site)?.is_some() {
+    if !missing.is_empty() && recorded(recipe, site)?.is_some() {
         ensure!(
             missing.len() == declared_names(recipe)?.len(),
             "the tables {} of {} were dropped, and the others have the items: start again with: \
@@ -114,7 +114,10 @@ pub fn prepare(recipe: &dyn Recipe, site: &Site) -> Result<Vec<DeclaredTable>> {
 /// Errors of the cluster.
 pub fn begin_load(application: &dyn Application, site: &Site) -> Result<()> {
     let row = loads_table(site)?.get(Get::new(site.namespace.clone()))?;
-    if let Some(next) = row.array(FAMILY, NEXT)? {
+    let next = row.array(FAMILY, NEXT).with_context(|| {
+        format!("table {NAMESPACE}:{LOADS_TABLE}, row {}; delete that column", site.namespace)
+    })?;
+    if let Some(next) = next {
         application.next_item().fetch_max(u64::from_be_bytes(next), Ordering::Relaxed);
     }
     Ok(())
@@ -165,17 +168,17 @@ pub fn load_of(recipe: &dyn Recipe, site: &Site) -> Result<Option<(Load, u64)>> 
     if !missing_tables(recipe, site)?.is_empty() {
         return Ok(None);
     }
-    let Some(there) = recorded(site)? else { return Ok(None) };
+    let Some(there) = recorded(recipe, site)? else { return Ok(None) };
     check_load(recipe, site, there.load, &there)?;
     Ok(Some((there.load, there.written)))
 }
 
 /// Returns the row of a namespace. A question creates no table.
-fn recorded(site: &Site) -> Result<Option<Progress>> {
+fn recorded(recipe: &dyn Recipe, site: &Site) -> Result<Option<Progress>> {
     if !site.cluster.table_exists(&format!("{NAMESPACE}:{LOADS_TABLE}"))? {
         return Ok(None);
     }
-    read(&loads_table(site)?, &site.namespace)
+    read(recipe, &loads_table(site)?, &site.namespace)
 }
 
 fn loads_table(site: &Site) -> Result<BlockingTable> {
@@ -184,12 +187,19 @@ fn loads_table(site: &Site) -> Result<BlockingTable> {
     Ok(site.cluster.table(&table.name)?)
 }
 
-fn read(table: &BlockingTable, namespace: &str) -> Result<Option<Progress>> {
+fn read(recipe: &dyn Recipe, table: &BlockingTable, namespace: &str) -> Result<Option<Progress>> {
     let row = table.get(Get::new(namespace.to_owned()))?;
     let number = |row: &Row, column: &str| {
         row.value(FAMILY, column)
             .and_then(|value| Some(u64::from_be_bytes(value.try_into().ok()?)))
-            .with_context(|| format!("table {}: column {column} is no U64", table.name()))
+            .with_context(|| {
+                format!(
+                    "table {}, row {namespace}: column {column} is no U64; start again with: halite \
+                     recipe {} init --drop, and --data, --connect and --from as here",
+                    table.name(),
+                    recipe.about().name
+                )
+            })
     };
     if row.is_empty() {
         return Ok(None);

@@ -114,7 +114,7 @@ fn entry(row: &Row, EntryKey { parent, name }: EntryKey<'_>) -> Result<Entry> {
         parent,
         name: name.to_owned(),
         id: number(row, ENTRY, CHILD)?,
-        kind: Kind::from_name(row.value(ENTRY, "k"))?,
+        kind: Kind::from_row(row, ENTRY)?,
         size: number(row, ENTRY, "s")?,
     })
 }

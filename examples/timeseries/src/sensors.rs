@@ -171,7 +171,10 @@ impl Iterator for Readings {
             [Value::Text(device), Value::Signed(at_ms)] => {
                 Ok(Reading { device: device.to_string(), at_ms: *at_ms, value })
             }
-            _ => Err(Error::corrupt("a key of sensor_data has a device and a time")),
+            fields => Err(Error::corrupt(format!(
+                "{}: {fields:?} are not a device and a time; create the table with its own key",
+                SensorKey::TABLE
+            ))),
         }))
     }
 }

@@ -12,7 +12,7 @@ use halite_recipes::{
 };
 
 use crate::backends;
-use crate::stuck_cluster::StuckCluster;
+use crate::hooked_cluster::{Gate, HookedCluster};
 
 const LOAD: Load = Load { seed: 3, items: 2_500 };
 
@@ -202,6 +202,29 @@ fn measurements_write_other_items_each_time() {
 }
 
 #[test]
+fn damaged_progress_is_refused_with_what_to_do() {
+    let recipe = find_recipe("user-ops").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: 100 };
+    generate(recipe, &site, load, &mut |_| ()).unwrap();
+    let loads = site.cluster.table("recipes:loads").unwrap();
+    loads.put(halite::Put::new("user_ops").add("p", "items", "many")).unwrap();
+    for error in [load_of(recipe, &site).unwrap_err(), reload(recipe, &site, load)] {
+        let error = format!("{error:#}");
+        let expected = "table recipes:loads, row user_ops: column items is no U64; start again \
+                        with: halite recipe user-ops init --drop";
+        assert!(error.contains(expected), "{error}");
+    }
+    reset(recipe, &site).unwrap();
+    assert_eq!(generate(recipe, &site, load, &mut |_| ()).unwrap().written, 100);
+}
+
+fn reload(recipe: &dyn Recipe, site: &Site, load: Load) -> anyhow::Error {
+    generate(recipe, site, load, &mut |_| ()).unwrap_err()
+}
+
+#[test]
 fn failed_operations_are_counted_by_kind() {
     let recipe = find_recipe("messages").unwrap();
     let directory = tempfile::tempdir().unwrap();
@@ -246,8 +269,9 @@ fn load_ends_while_its_operations_do_not() {
     let load = Load { seed: 1, items: 100 };
     generate(recipe, &whole, load, &mut |_| ()).unwrap();
     // Some writes are done, and the following ones wait until the end of the test.
-    let stuck = StuckCluster::new(Arc::clone(whole.cluster.cluster()), 20);
-    let release = stuck.release_on_drop();
+    let gate = Gate::new(20);
+    let release = gate.release_on_drop();
+    let stuck = HookedCluster::new(whole.cluster.cluster(), gate);
     let site = Site { cluster: BlockingCluster::new(Arc::new(stuck)), ..whole };
     let application: Arc<dyn Application> = recipe.open(&site, load).unwrap().into();
     let config = BenchConfig {
