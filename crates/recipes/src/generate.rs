@@ -43,14 +43,16 @@ pub struct Generated {
 /// the beginning.
 ///
 /// # Errors
-/// A namespace that contains the items of another load or of another file, or only some of its
-/// tables; tables that another program fills or drops during the call; errors of the cluster.
+/// More items than a file has; a namespace that contains the items of another load or of another
+/// file, or only some of its tables; tables that another program fills or drops during the call;
+/// errors of the cluster.
 pub fn generate(
     recipe: &dyn Recipe,
     site: &Site,
     load: Load,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Generated> {
+    check_items(recipe, load)?;
     prepare(recipe, site)?;
     let application = recipe.open(site, load)?;
     let table = loads_table(site)?;
@@ -83,6 +85,19 @@ pub fn generate(
         progress(end);
     }
     Ok(Generated { existing, written: load.items - existing })
+}
+
+/// Checks that a file has the items of a load: measurements repeat its items when they are all
+/// written, and a load does not.
+pub(crate) fn check_items(recipe: &dyn Recipe, load: Load) -> Result<()> {
+    let (items, about) = (recipe.file_items().unwrap_or(u64::MAX), recipe.about());
+    ensure!(
+        load.items <= items,
+        "the file has {items} {}, fewer than --scale {}; use --scale {items} or leave it out",
+        about.items,
+        load.items
+    );
+    Ok(())
 }
 
 /// Creates the tables that do not exist, if that loses nothing: where all of them were dropped, the

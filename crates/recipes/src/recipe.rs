@@ -105,6 +105,10 @@ pub trait Recipe: Send + Sync {
     /// A recipe without a format of real data; a file that cannot be read.
     fn with_data(&self, path: &Path) -> Result<Box<dyn Recipe>>;
 
+    /// Returns the number of items of the real data; `None` for generated items, of which there are
+    /// any number.
+    fn file_items(&self) -> Option<u64>;
+
     /// Returns a digest of the real data; 0 for generated items.
     fn data_digest(&self) -> u64;
 

@@ -47,7 +47,8 @@ pub(crate) struct RecipeArgs {
     #[arg(value_enum, value_name = "STEP")]
     step: Option<Step>,
     /// Number of items that gen writes, or that a check compares; other steps fail if the tables have
-    /// another number [default: that of the recipe; of a check 2000]
+    /// another number. A file has at most its own [default: that of the recipe or file; of a check
+    /// 2000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=10_000_000_000))]
     scale: Option<u64>,
     /// Random seed of gen and check; equal seeds give equal items. Other steps fail if the tables
@@ -362,7 +363,9 @@ impl RecipeArgs {
     fn check(&self, recipe: &dyn Recipe) -> anyhow::Result<()> {
         let load = Load {
             seed: self.seed.unwrap_or(DEFAULT_SEED),
-            items: self.scale.unwrap_or(CHECK_ITEMS),
+            items: self.scale.unwrap_or_else(|| {
+                recipe.file_items().map_or(CHECK_ITEMS, |items| items.min(CHECK_ITEMS))
+            }),
         };
         let mut target = KilledWriter::new(&self.backend, self.from.as_deref());
         let report = check(recipe, load, &mut target);

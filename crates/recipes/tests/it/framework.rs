@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use halite::{BlockingCluster, FamilyDescriptor, TableDescriptor, TableName};
 use halite_recipes::{
-    Application, BenchConfig, BenchReport, DyingCluster, Load, OperationReport, Recipe, Site,
+    Application, BenchConfig, BenchReport, DyingCluster, InProcessTarget, Load, OperationReport, Recipe, Site,
     begin_load, end_load, explain, find_recipe, generate, init, load_of, prepare, recipes, reset,
     run_bench, stored_bytes,
 };
@@ -428,6 +428,28 @@ fn another_file_with_as_many_rows_is_refused() {
     assert_eq!(filled("59.37").unwrap().existing, 8);
     let error = filled("59.38").unwrap_err().to_string();
     assert!(error.contains("of another file") && error.contains("init --drop"), "{error}");
+}
+
+#[test]
+fn more_items_than_a_file_has_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("weather.csv");
+    let text = "origin,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib,\
+                time_hour\n\
+                EWR,39.02,26.06,59.37,270,10.35,NA,0,1012,10,2013-01-01T06:00:00Z\n";
+    std::fs::write(&path, text).unwrap();
+    let recipe = find_recipe("timeseries").unwrap().with_data(&path).unwrap();
+    assert_eq!((recipe.file_items(), recipe.default_items()), (Some(8), 8));
+    let site = site(&backends::open(&directory), &*recipe);
+    let load = Load { seed: 1, items: 9 };
+    let expected = "the file has 8 readings, fewer than --scale 9; use --scale 8 or leave it out";
+    let error = generate(&*recipe, &site, load, &mut |_| ()).unwrap_err().to_string();
+    assert_eq!(error, expected);
+    assert!(site.cluster.list_tables().unwrap().is_empty(), "it was refused before it created any");
+    let open = || Ok(site.cluster.clone());
+    let checked = halite_recipes::check(&*recipe, load, &mut InProcessTarget::new(open, 1));
+    assert_eq!(checked.unwrap_err().to_string(), expected);
+    assert_eq!(generate(&*recipe, &site, Load { items: 8, ..load }, &mut |_| ()).unwrap().written, 8);
 }
 
 #[test]
