@@ -59,8 +59,7 @@ impl FromArgMatches for BackendArgs {
                  out one of them\n",
             ));
         }
-        let BackendFlags { data, connect, wal_recovery } =
-            BackendFlags::from_arg_matches(matches)?;
+        let BackendFlags { data, connect, wal_recovery } = BackendFlags::from_arg_matches(matches)?;
         Ok(Self { data, connect: connect.filter(|_| has_connect || !has_data), wal_recovery })
     }
 

@@ -52,8 +52,8 @@ pub struct CheckReport {
 /// tables are in a namespace of their own, which is dropped before and after.
 ///
 /// # Errors
-/// More items than a file has, the first difference from the model, and errors of the cluster. The tables remain then, for
-/// examination.
+/// More items than a file has; the first difference from the model, and errors of the cluster. The
+/// tables remain then, for examination.
 pub fn check(recipe: &dyn Recipe, load: Load, target: &mut dyn CheckTarget) -> Result<CheckReport> {
     ensure!(load.items >= 4, "a check needs at least 4 items; use --scale, or a larger file");
     check_items(recipe, load)?;

@@ -20,8 +20,8 @@ pub struct Entry {
     pub size: u64,
 }
 
-/// Entries of a subtree with their depth, each directory followed by what is in it. They are read as
-/// they are taken: a page of each directory between the root and the current one is in memory.
+/// Entries of a subtree with their depth, each directory followed by what is in it. They are read
+/// as they are taken: a page of each directory between the root and the current one is in memory.
 pub struct Walk<'a> {
     files: &'a Files,
     /// Rest of each of these directories.

@@ -46,8 +46,8 @@ pub(crate) struct RecipeArgs {
     /// Step
     #[arg(value_enum, value_name = "STEP")]
     step: Option<Step>,
-    /// Number of items that gen writes, or that a check compares; other steps fail if the tables have
-    /// another number. A file has at most its own [default: that of the recipe or file; of a check
+    /// Number of items that gen writes, or that a check compares; other steps fail if the tables
+    /// have another number. A file has at most its own [default: that of the recipe or file; of a check
     /// 2000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=10_000_000_000))]
     scale: Option<u64>,
@@ -397,10 +397,16 @@ impl RecipeArgs {
     fn write_until_killed(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
         let site = Site { namespace: format!("{}_check", site.namespace), ..site.clone() };
         let mut out = std::io::stdout().lock();
-        write_items(recipe, &site, self.load(recipe), 0..self.until.unwrap_or(0), &mut |acknowledged| {
-            writeln!(out, "{acknowledged}")?;
-            Ok(out.flush()?)
-        })?;
+        write_items(
+            recipe,
+            &site,
+            self.load(recipe),
+            0..self.until.unwrap_or(0),
+            &mut |acknowledged| {
+                writeln!(out, "{acknowledged}")?;
+                Ok(out.flush()?)
+            },
+        )?;
         std::io::stdin().read_to_end(&mut Vec::new())?;
         Ok(())
     }
@@ -409,7 +415,8 @@ impl RecipeArgs {
 /// Returns the names of steps, but for those that only this program uses.
 fn names(steps: &[Step]) -> String {
     let values = steps.iter().filter_map(clap::ValueEnum::to_possible_value);
-    let names = values.filter(|value| !value.is_hide_set()).map(|value| value.get_name().to_owned());
+    let names =
+        values.filter(|value| !value.is_hide_set()).map(|value| value.get_name().to_owned());
     names.collect::<Vec<_>>().join(", ")
 }
 

@@ -171,8 +171,7 @@ impl OperationReport {
         };
         // Of operations that all failed, nothing else is known.
         let known = |number: f64| decimals((*count > 0).then_some(number));
-        let [p50, p99, p999, rows] =
-            [self.p50_ms, self.p99_ms, self.p999_ms, self.rows].map(known);
+        let [p50, p99, p999, rows] = [self.p50_ms, self.p99_ms, self.p999_ms, self.rows].map(known);
         let (examined, fan_out) = (decimals(self.examined), decimals(self.fan_out));
         let errors = if has_errors { format!("{:>9}", self.errors) } else { String::new() };
         writeln!(

@@ -99,10 +99,7 @@ impl OpenLoop {
 
     /// Runs the threads until all have ended, or the load is stopped. Returns the silence that
     /// stopped it.
-    fn execute(
-        self: &Arc<Self>,
-        on_silence: &mut dyn FnMut(Silence),
-    ) -> Result<Option<Silence>> {
+    fn execute(self: &Arc<Self>, on_silence: &mut dyn FnMut(Silence)) -> Result<Option<Silence>> {
         // Nothing is sent: the receiver is disconnected when all threads have ended.
         let (is_alive, ended) = channel::<()>();
         let mut threads = Vec::with_capacity(self.measured.len());
@@ -128,11 +125,7 @@ impl OpenLoop {
 
     /// Waits until all threads have ended, or until a load that was stopped has no operation in
     /// progress. Returns the silence that stopped it.
-    fn watch(
-        &self,
-        ended: &Receiver<()>,
-        on_silence: &mut dyn FnMut(Silence),
-    ) -> Option<Silence> {
+    fn watch(&self, ended: &Receiver<()>, on_silence: &mut dyn FnMut(Silence)) -> Option<Silence> {
         let mut watch = SilenceWatch::new(self.config.max_silence);
         loop {
             let is_ended = ended.recv_timeout(TICK) == Err(RecvTimeoutError::Disconnected);

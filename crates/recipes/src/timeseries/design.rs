@@ -39,7 +39,7 @@ pub trait Design: Send + Sync {
     /// Errors of the cluster.
     fn latest(&self, device: &str) -> Result<Found>;
 
-    /// Returns the readings of all devices between two times, by device, those of each newest first.
+    /// Returns the readings of all devices between two times, by device, each newest first.
     ///
     /// # Errors
     /// Errors of the cluster.

@@ -1,5 +1,5 @@
-//! Cluster with faults: writes that do not end, as those of a client that waits for a server that is
-//! gone, and scans that fail.
+//! Cluster with faults: writes that do not end, as those of a client that waits for a server, and
+//! scans that fail.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
