@@ -7,16 +7,27 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args as _, FromArgMatches};
 use halite::{
     BlockingCluster, Builder, ClientConfig, OpenReport, Options, Result, RetryObserver, Store,
     WalRecovery,
 };
 
-/// Options that select the backend.
-#[derive(clap::Args)]
+/// Options that select the backend: a directory or a cluster. An option of the command line comes
+/// before an environment variable.
 pub(crate) struct BackendArgs {
-    /// Directory of the store; `shell`, `demo` and `traffic` create it if it does not exist, other
-    /// commands do not
+    data: PathBuf,
+    connect: Option<String>,
+    wal_recovery: WalRecoveryMode,
+}
+
+/// The options as they are given.
+#[derive(clap::Args)]
+struct BackendFlags {
+    /// Directory of the store; `shell`, `demo`, `traffic` and the steps of `recipe` that write
+    /// create it if it does not exist, other commands do not
     #[arg(long, value_name = "DIR", default_value = "halite-data", env = "HALITE_DATA")]
     data: PathBuf,
     /// HBase cluster or Halite server to work on instead: zk://HOST:PORT,...[/ZNODE],
@@ -35,6 +46,37 @@ enum WalRecoveryMode {
     /// Skip damaged bytes and save them in files next to the log; acknowledged writes may be
     /// missing
     SkipDamaged,
+}
+
+impl FromArgMatches for BackendArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let is_typed = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+        let (has_data, has_connect) = (is_typed("data"), is_typed("connect"));
+        if has_data && has_connect {
+            return Err(clap::Error::raw(
+                ErrorKind::ArgumentConflict,
+                "--data is the directory of a store and --connect a cluster to use instead; leave \
+                 out one of them\n",
+            ));
+        }
+        let BackendFlags { data, connect, wal_recovery } = BackendFlags::from_arg_matches(matches)?;
+        Ok(Self { data, connect: connect.filter(|_| has_connect || !has_data), wal_recovery })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for BackendArgs {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        BackendFlags::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        BackendFlags::augment_args_for_update(command)
+    }
 }
 
 impl BackendArgs {
@@ -58,6 +100,11 @@ impl BackendArgs {
             must_be_store(&self.data)?;
         }
         self.open()
+    }
+
+    /// Returns `true` if there is a store in the directory, and for a cluster.
+    pub(crate) fn exists(&self) -> bool {
+        self.connect.is_some() || is_store(&self.data)
     }
 
     /// Returns the directory of the store, or `None` for a cluster.
@@ -142,9 +189,13 @@ fn is_address(text: &str) -> bool {
     text.contains("://") || text.starts_with("site:")
 }
 
+fn is_store(directory: &Path) -> bool {
+    directory.join("halite").is_dir()
+}
+
 /// Rejects a directory without a store, because opening would create one in it.
 fn must_be_store(directory: &Path) -> anyhow::Result<()> {
-    if directory.join("halite").is_dir() {
+    if is_store(directory) {
         return Ok(());
     }
     let state = if directory.is_dir() { "the directory holds none" } else { "no such directory" };

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use halite::{BlockingCluster, ErrorKind};
 
 use crate::dying_cluster::DyingCluster;
+use crate::generate::check_items;
 use crate::recipe::{Load, Recipe, Site, Verified};
 use crate::schema::drop_tables;
 
@@ -51,10 +52,11 @@ pub struct CheckReport {
 /// tables are in a namespace of their own, which is dropped before and after.
 ///
 /// # Errors
-/// The first difference from the model, and errors of the cluster. The tables remain then, for
-/// examination.
+/// More items than a file has; the first difference from the model, and errors of the cluster. The
+/// tables remain then, for examination.
 pub fn check(recipe: &dyn Recipe, load: Load, target: &mut dyn CheckTarget) -> Result<CheckReport> {
-    ensure!(load.items >= 4, "a check needs at least 4 items; use --scale");
+    ensure!(load.items >= 4, "a check needs at least 4 items; use --scale, or a larger file");
+    check_items(recipe, load)?;
     let namespace = format!("{}_check", recipe.about().namespace);
     let site = |cluster| Site { cluster, namespace: namespace.clone() };
     {

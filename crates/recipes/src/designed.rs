@@ -87,7 +87,11 @@ impl<D: ?Sized + 'static, F: DataFile> Recipe for DesignedRecipe<D, F> {
     }
 
     fn default_items(&self) -> u64 {
-        self.file.as_ref().map_or(self.about.default_items, |file| file.items())
+        self.file_items().unwrap_or(self.about.default_items)
+    }
+
+    fn file_items(&self) -> Option<u64> {
+        self.file.as_ref().map(|file| file.items())
     }
 
     fn with_data(&self, path: &Path) -> Result<Box<dyn Recipe>> {

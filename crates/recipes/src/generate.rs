@@ -4,9 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use halite::{
-    BlockingTable, CheckAndMutate, DeclaredTable, Get, Put, Row, Scan, declare_tables,
-};
+use halite::{BlockingTable, CheckAndMutate, DeclaredTable, Get, Put, Row, Scan, declare_tables};
 
 use crate::recipe::{Application, Load, Recipe, Site};
 use crate::schema::declared_names;
@@ -54,20 +52,21 @@ pub struct Generated {
 /// with an error. Tables that were all dropped or emptied since are filled from the beginning.
 ///
 /// # Errors
-/// A namespace that contains the items of another load or of another file, or rows of which no load
-/// is recorded; tables some of which were dropped or emptied, before or during the call; errors of
-/// the cluster.
+/// More items than a file has; a namespace that contains the items of another load or of another
+/// file, or rows of which no load is recorded; tables some of which were dropped or emptied, before
+/// or during the call; errors of the cluster.
 pub fn generate(
     recipe: &dyn Recipe,
     site: &Site,
     load: Load,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Generated> {
+    check_items(recipe, load)?;
     prepare(recipe, site)?;
     let application = recipe.open(site, load)?;
     let table = loads_table(site)?;
     let about = recipe.about();
-    let found = read(&table, &site.namespace)?;
+    let found = read(recipe, &table, &site.namespace)?;
     match &found {
         Some(there) => check_load(recipe, site, load, there)?,
         None => ensure_empty(recipe, site)?,
@@ -117,6 +116,19 @@ fn new_run() -> u64 {
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Checks that a file has the items of a load: measurements repeat its items when they are all
+/// written, and a load does not.
+pub(crate) fn check_items(recipe: &dyn Recipe, load: Load) -> Result<()> {
+    let (items, about) = (recipe.file_items().unwrap_or(u64::MAX), recipe.about());
+    ensure!(
+        load.items <= items,
+        "the file has {items} {}, fewer than --scale {}; use --scale {items} or leave it out",
+        about.items,
+        load.items
+    );
+    Ok(())
+}
+
 /// Creates the tables that do not exist, if that loses nothing: where all of them were dropped or
 /// emptied, the load is forgotten first.
 ///
@@ -124,7 +136,7 @@ fn new_run() -> u64 {
 /// Some of the tables of a load were dropped or emptied, and others were not; tables with another
 /// schema; errors of the cluster.
 pub fn prepare(recipe: &dyn Recipe, site: &Site) -> Result<Vec<DeclaredTable>> {
-    if recorded(site)?.is_some() {
+    if recorded(recipe, site)?.is_some() {
         match lost_of(recipe, site)? {
             Lost::Nothing => {}
             // Before there are tables, so that no interruption leaves empty ones that count as full.
@@ -164,7 +176,8 @@ fn lost_of(recipe: &dyn Recipe, site: &Site) -> Result<Lost> {
             TableState::Empty | TableState::Missing => lost.push(name),
         }
     }
-    let has_written = read_progress(&row, LOADS_TABLE)?.is_some_and(|there| there.written > 0);
+    let has_written =
+        read_progress(recipe, &row, &site.namespace)?.is_some_and(|there| there.written > 0);
     Ok(match (has_rows, lost.is_empty()) {
         (false, false) => Lost::All,
         (false, true) if has_written => Lost::All,
@@ -231,7 +244,10 @@ pub fn written_items(site: &Site, load: Load) -> Result<u64> {
 /// Errors of the cluster.
 pub fn begin_load(application: &dyn Application, site: &Site) -> Result<()> {
     let row = loads_table(site)?.get(Get::new(site.namespace.clone()))?;
-    if let Some(next) = row.array(FAMILY, NEXT)? {
+    let next = row.array(FAMILY, NEXT).with_context(|| {
+        format!("table {NAMESPACE}:{LOADS_TABLE}, row {}; delete that column", site.namespace)
+    })?;
+    if let Some(next) = next {
         application.next_item().fetch_max(u64::from_be_bytes(next), Ordering::Relaxed);
     }
     Ok(())
@@ -279,7 +295,7 @@ fn check_load(recipe: &dyn Recipe, site: &Site, load: Load, there: &Progress) ->
 /// # Errors
 /// Items of another file than the recipe's; errors of the cluster.
 pub fn load_of(recipe: &dyn Recipe, site: &Site) -> Result<Option<(Load, u64)>> {
-    let Some(there) = recorded(site)? else { return Ok(None) };
+    let Some(there) = recorded(recipe, site)? else { return Ok(None) };
     if !matches!(lost_of(recipe, site)?, Lost::Nothing) {
         return Ok(None);
     }
@@ -288,11 +304,11 @@ pub fn load_of(recipe: &dyn Recipe, site: &Site) -> Result<Option<(Load, u64)>> 
 }
 
 /// Returns the row of a namespace. A question creates no table.
-fn recorded(site: &Site) -> Result<Option<Progress>> {
+fn recorded(recipe: &dyn Recipe, site: &Site) -> Result<Option<Progress>> {
     if !site.cluster.table_exists(&format!("{NAMESPACE}:{LOADS_TABLE}"))? {
         return Ok(None);
     }
-    read(&loads_table(site)?, &site.namespace)
+    read(recipe, &loads_table(site)?, &site.namespace)
 }
 
 fn loads_table(site: &Site) -> Result<BlockingTable> {
@@ -301,18 +317,20 @@ fn loads_table(site: &Site) -> Result<BlockingTable> {
     Ok(site.cluster.table(&table.name)?)
 }
 
-fn read(table: &BlockingTable, namespace: &str) -> Result<Option<Progress>> {
-    read_progress(&table.get(Get::new(namespace.to_owned()))?, table.name().qualifier())
+fn read(recipe: &dyn Recipe, table: &BlockingTable, namespace: &str) -> Result<Option<Progress>> {
+    read_progress(recipe, &table.get(Get::new(namespace.to_owned()))?, namespace)
 }
 
-fn read_progress(row: &Row, table: &str) -> Result<Option<Progress>> {
+fn read_progress(recipe: &dyn Recipe, row: &Row, namespace: &str) -> Result<Option<Progress>> {
     let number = |column: &str| {
         row.value(FAMILY, column)
             .and_then(|value| Some(u64::from_be_bytes(value.try_into().ok()?)))
             .with_context(|| {
                 format!(
-                    "table {NAMESPACE}:{table}: column {column} is no U64; delete the row, and start \
-                     the recipe again with init --drop"
+                    "table {NAMESPACE}:{LOADS_TABLE}, row {namespace}: column {column} is no U64; \
+                     start again with: halite recipe {} init --drop, and --data, --connect and \
+                     --from as here",
+                    recipe.about().name
                 )
             })
     };

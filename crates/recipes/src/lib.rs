@@ -31,7 +31,9 @@ pub mod timeseries;
 pub mod user_ops;
 pub mod wide_user;
 
-pub use bench::{BenchConfig, BenchReport, OperationReport, Part, run_bench, stored_bytes};
+pub use bench::{
+    BenchConfig, BenchReport, OperationReport, Part, Silence, run_bench, stored_bytes,
+};
 pub use check::{CheckReport, CheckTarget, InProcessTarget, check, write_items};
 pub use designed::{DataFile, DesignedRecipe, NoFile};
 pub use dying_cluster::DyingCluster;
@@ -39,7 +41,7 @@ pub use explain::{NamedQuery, explain};
 pub use generate::{Generated, begin_load, end_load, generate, load_of, prepare, written_items};
 pub use random::Random;
 pub use recipe::{About, Application, Load, Outcome, Recipe, Site, Verified};
-pub use schema::{drop_tables, init, reset};
+pub use schema::{drop_tables, init, missing_tables, reset};
 
 static RECIPES: &[&dyn Recipe] = &[
     &timeseries::TIMESERIES,

@@ -32,7 +32,7 @@ pub struct About {
     /// Items that are written before it is recorded that they are: all of them are repeated after
     /// an interruption. 1 where the effect of an item depends on those before it.
     pub batch_items: u64,
-    /// Names of the operations of a measurement. Those that read have the name of a query.
+    /// Names of the operations of a measurement.
     pub operations: &'static [&'static str],
 }
 
@@ -63,15 +63,20 @@ pub struct Site {
     pub namespace: String,
 }
 
-/// Result of one operation of a measurement.
+/// Operation of a measurement, and its result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
-    /// Index in [`About::operations`].
-    pub operation: usize,
+    /// Index in [`About::operations`]; `None` before the operation is chosen.
+    pub operation: Option<usize>,
     /// Rows, or points, that were returned or written.
     pub returned: u64,
-    /// Rows that the tables returned for a read, including those that were not needed.
-    pub examined: u64,
+}
+
+impl Outcome {
+    /// Records which operation is executed, so that a failure is counted as one of its kind.
+    pub fn begin(&mut self, operation: usize) {
+        self.operation = Some(operation);
+    }
 }
 
 /// Result of a comparison with the model.
@@ -99,6 +104,10 @@ pub trait Recipe: Send + Sync {
     /// # Errors
     /// A recipe without a format of real data; a file that cannot be read.
     fn with_data(&self, path: &Path) -> Result<Box<dyn Recipe>>;
+
+    /// Returns the number of items of the real data; `None` for generated items, of which there are
+    /// any number.
+    fn file_items(&self) -> Option<u64>;
 
     /// Returns a digest of the real data; 0 for generated items.
     fn data_digest(&self) -> u64;
@@ -134,12 +143,21 @@ pub trait Application: Send + Sync {
     /// the load.
     fn next_item(&self) -> &AtomicU64;
 
-    /// Executes one operation of a measurement, of a part of them. `number` determines it, except
-    /// that writes continue after the last item.
+    /// Reads what all operations of a measurement need, before it begins.
     ///
     /// # Errors
     /// Errors of the cluster.
-    fn operate(&self, number: u64, part: Part) -> Result<Outcome>;
+    fn begin_operations(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Executes one operation of a measurement, of a part of them, and records in `outcome` which
+    /// one before it calls the cluster. `number` determines it, except that writes continue after
+    /// the last item.
+    ///
+    /// # Errors
+    /// Errors of the cluster.
+    fn operate(&self, number: u64, part: Part, outcome: &mut Outcome) -> Result<()>;
 
     /// Prints further measurements of the application, which may take a minute. Sizes are those of
     /// store files, which embedded stores report exactly.

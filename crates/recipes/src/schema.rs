@@ -76,6 +76,20 @@ pub fn reset(recipe: &dyn Recipe, site: &Site) -> Result<usize> {
     Ok(dropped)
 }
 
+/// Returns the names of the tables of a recipe that do not exist, without the namespace.
+///
+/// # Errors
+/// Errors of the cluster.
+pub fn missing_tables(recipe: &dyn Recipe, site: &Site) -> Result<Vec<String>> {
+    let mut missing = Vec::new();
+    for table in declared_names(recipe)? {
+        if !site.cluster.table_exists(&format!("{}:{table}", site.namespace))? {
+            missing.push(table);
+        }
+    }
+    Ok(missing)
+}
+
 /// Returns the names of the tables of a recipe, without a namespace.
 pub(crate) fn declared_names(recipe: &dyn Recipe) -> Result<Vec<String>> {
     let declared = statements(&recipe.statements())

@@ -48,7 +48,9 @@ impl Kind {
     /// Returns the kind of a name.
     pub(crate) fn from_name(name: &[u8]) -> Result<Self> {
         Self::ALL.into_iter().find(|kind| kind.name().as_bytes() == name).ok_or_else(|| {
-            Error::corrupt(format!("{:?} is no kind of event", String::from_utf8_lossy(name)))
+            let name = String::from_utf8_lossy(name);
+            let names = Self::ALL.map(Self::name).join(", ");
+            Error::corrupt(format!("{name:?} is not one of {names}; delete the cell or row of it"))
         })
     }
 }
@@ -83,8 +85,11 @@ impl Event {
         let parts = column.split_first_chunk::<ID_AT>();
         let Some((offset, id)) = parts.and_then(|(offset, id)| Some((offset, id.try_into().ok()?)))
         else {
-            let bytes = column.len();
-            return Err(Error::corrupt(format!("a column of an event has {bytes} bytes, not 12")));
+            return Err(Error::corrupt(format!(
+                "user {user}, day {}: the column {} of an event is not 12 bytes; delete it",
+                day.0,
+                halite::to_string_binary(column)
+            )));
         };
         let at_ms = i64::from(day.0) * DAY_MS + i64::from(u32::from_be_bytes(*offset));
         Ok(Self { id: u64::from_be_bytes(id), user, at_ms, kind: Kind::from_name(kind)? })

@@ -11,6 +11,9 @@ use crate::aggregates::USERS;
 use crate::analytics::{Analytics, EVENTS, LOGINS, NUMBERS};
 use crate::key::{DayKey, HourKey, MinuteKey, UserDayKey, shards};
 
+/// Cells of a part of a row.
+const PART_CELLS: usize = 300;
+
 /// Logins of a user on a day, by both plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Logins {
@@ -51,16 +54,21 @@ pub struct Retention {
 }
 
 impl Analytics {
-    /// Returns the logins of a user on a day.
+    /// Returns the logins of a user on a day. The row has a cell for each event, and is read in
+    /// parts.
     pub fn logins(&self, user: u32, day: Days) -> Result<Logins> {
-        let row = self.user_days.get(Get::new(UserDayKey { day, user }.encode()?))?;
-        let events = || row.iter().filter(|cell| cell.family() == EVENTS.as_bytes());
-        let logins = events().filter(|cell| cell.value() == Kind::Login.name().as_bytes());
-        Ok(Logins {
-            counted: i64::try_from(logins.count()).unwrap_or(i64::MAX),
-            examined: events().count() as u64,
-            aggregated: number(&row, LOGINS)?,
-        })
+        let row = UserDayKey { day, user }.encode()?.to_vec();
+        let parts = Scan::all().start(row.clone()).stop_inclusive(row).batch(PART_CELLS);
+        let mut logins = Logins::default();
+        for part in self.user_days.scan(parts) {
+            let part = part?;
+            for event in part.iter().filter(|cell| cell.family() == EVENTS.as_bytes()) {
+                logins.examined += 1;
+                logins.counted += i64::from(event.value() == Kind::Login.name().as_bytes());
+            }
+            logins.aggregated += number(&part, LOGINS)?;
+        }
+        Ok(logins)
     }
 
     /// Returns the users of a day exactly: a row for each of them is read.

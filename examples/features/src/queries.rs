@@ -80,7 +80,12 @@ pub(crate) fn clicks(row: &Row) -> Result<Vec<(i32, i64)>> {
     let of_day = |cell: halite::CellRef<'_>| {
         let day = cell.qualifier().try_into().map(i32::from_be_bytes);
         let number = cell.value().try_into().map(i64::from_be_bytes);
-        day.ok().zip(number.ok()).ok_or_else(|| Error::corrupt("a counter is not 8 bytes of a day"))
+        day.ok().zip(number.ok()).ok_or_else(|| {
+            let [row, column] = [row.key(), cell.qualifier()].map(halite::to_string_binary);
+            Error::corrupt(format!(
+                "row {row}: {CLICKS}:{column} is not 8 bytes of a day; delete it and call repair"
+            ))
+        })
     };
     row.iter().filter(|cell| cell.family() == CLICKS.as_bytes()).map(of_day).collect()
 }

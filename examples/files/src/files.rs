@@ -73,7 +73,9 @@ impl Files {
     pub fn remove(&self, id: u64) -> Result<bool> {
         while let Some(node) = self.node(id)? {
             if node.kind == Kind::Directory {
-                return Err(Error::invalid(format!("node {id} is a directory; remove its files")));
+                return Err(Error::invalid(format!(
+                    "node {id} is a directory, which is not removed; remove its files"
+                )));
             }
             // Others may move it meanwhile.
             if block_on(self.nodes.delete(&node))? {

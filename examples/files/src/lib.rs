@@ -14,4 +14,4 @@ mod queries;
 pub use files::Files;
 pub use key::{EntryKey, MoveKey, NodeKey, OwnerKey, TABLES};
 pub use node::{Kind, Node, ROOT};
-pub use queries::{Entry, Found};
+pub use queries::{Entry, Walk};

@@ -42,11 +42,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "/archive/old photos/cat.jpg is {:?}",
         files.find("/archive/old photos/cat.jpg")?
     )?;
-    let found = files.walk(ROOT)?;
-    for (depth, entry) in &found.entries {
+    let mut bytes = 0;
+    for found in files.walk(ROOT)? {
+        let (depth, entry) = found?;
+        bytes += entry.size;
         writeln!(out, "  {:depth$}{} {}", "", entry.name, entry.size, depth = 2 * depth)?;
     }
-    writeln!(out, "{} bytes in all", found.size)?;
+    writeln!(out, "{bytes} bytes in all")?;
     let page = files.of_owner("ada", None, 10, None)?;
     let names: Vec<&str> = page.items.iter().map(|entry| &entry.name[..]).collect();
     writeln!(out, "files of ada: {names:?}")?;

@@ -36,7 +36,8 @@ impl Files {
             }
             node.at(parent, name).check()?;
             if parent != ROOT && self.node(parent)?.is_none_or(|node| node.kind == Kind::File) {
-                return Err(Error::invalid(format!("there is no directory {parent}")));
+                let reason = format!("node {id}: there is no directory {parent} to move it to");
+                return Err(Error::invalid(format!("{reason}; create that first")));
             }
             let Node { parent: from, name: ref from_name, version, .. } = node;
             let one = Move { id, version, from, from_name, to: parent, to_name: name };
@@ -49,7 +50,7 @@ impl Files {
             }
         }
         let reason = format!("node {id}: others moved it before each of {MAX_ATTEMPTS} attempts");
-        Err(Error::new(ErrorKind::Busy, reason))
+        Err(Error::new(ErrorKind::Busy, format!("{reason}; move it later")))
     }
 
     /// Moves a directory while no other one is moved. Returns `None` if another one is or was.

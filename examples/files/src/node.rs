@@ -45,11 +45,16 @@ impl Kind {
         }
     }
 
-    pub(crate) fn from_name(name: Option<&[u8]>) -> Result<Self> {
-        match name {
+    /// Returns the kind in a row of `nodes` or of another table.
+    pub(crate) fn from_row(row: &Row, family: &str) -> Result<Self> {
+        match row.value(family, "k") {
             Some(b"d") => Ok(Self::Directory),
             Some(b"f") => Ok(Self::File),
-            _ => Err(Error::corrupt("a node is neither a file nor a directory")),
+            other => Err(Error::corrupt(format!(
+                "row {}: {family}:k is {:?}, neither d nor f; put the right one",
+                halite::to_string_binary(row.key()),
+                other.map(halite::to_string_binary)
+            ))),
         }
     }
 }
@@ -114,7 +119,7 @@ impl IndexedRow for Node {
             id: NodeKey::decode(row.key())?.id,
             parent: number(row, NODE, "p")?,
             name: text("n"),
-            kind: Kind::from_name(row.value(NODE, "k"))?,
+            kind: Kind::from_row(row, NODE)?,
             owner: text("o"),
             size: number(row, NODE, "s")?,
             version: number(row, NODE, VERSION)?,

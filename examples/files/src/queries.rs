@@ -1,11 +1,14 @@
 //! Lists of directories and of owners, paths, and subtrees.
 
 use halite::rowkey::{Page, PageToken};
-use halite::{Get, Result, Row, Scan};
+use halite::{Get, Pages, Result, Row};
 
 use crate::files::Files;
 use crate::key::{EntryKey, OwnerKey};
 use crate::node::{CHILD, ENTRY, Kind, ROOT, number};
+
+/// Entries of a page of a walk.
+const WALKED_ENTRIES: usize = 1_000;
 
 /// Node in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,12 +20,12 @@ pub struct Entry {
     pub size: u64,
 }
 
-/// Subtree.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Entries with their depth, each directory followed by what is in it.
-    pub entries: Vec<(usize, Entry)>,
-    pub size: u64,
+/// Entries of a subtree with their depth, each directory followed by what is in it. They are read
+/// as they are taken: a page of each directory between the root and the current one is in memory.
+pub struct Walk<'a> {
+    files: &'a Files,
+    /// Rest of each of these directories.
+    directories: Vec<Pages<Entry>>,
 }
 
 impl Files {
@@ -69,29 +72,40 @@ impl Files {
         Ok(Some(id))
     }
 
-    /// Returns everything below a directory, in the order of names, and its bytes.
-    pub fn walk(&self, directory: u64) -> Result<Found> {
-        let (mut found, mut pending) = (Found::default(), self.reversed(directory, 0)?);
-        while let Some((depth, entry)) = pending.pop() {
-            found.size += entry.size;
-            if entry.kind == Kind::Directory {
-                pending.extend(self.reversed(entry.id, depth + 1)?);
-            }
-            found.entries.push((depth, entry));
-        }
-        Ok(found)
+    /// Returns everything below a directory, in the order of names.
+    pub fn walk(&self, directory: u64) -> Result<Walk<'_>> {
+        Ok(Walk { files: self, directories: vec![self.pages(directory)?] })
     }
 
-    /// Returns all entries of a directory with their depth, the last one first.
-    fn reversed(&self, directory: u64, depth: usize) -> Result<Vec<(usize, Entry)>> {
-        let plan = EntryKey::scan().parent(directory).plan()?;
-        let entries = self.entries.query(plan, Scan::all())?.map(|row| {
-            let row = row?;
-            Ok((depth, entry(&row, EntryKey::decode(row.key())?)?))
-        });
-        let mut entries = entries.collect::<Result<Vec<_>>>()?;
-        entries.reverse();
-        Ok(entries)
+    /// Returns all entries of a directory, which are read page by page.
+    fn pages(&self, directory: u64) -> Result<Pages<Entry>> {
+        let plan = EntryKey::scan().parent(directory).limit(WALKED_ENTRIES).plan()?;
+        Ok(self.entries.pages(plan, |row| entry(&row, EntryKey::decode(row.key())?)))
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Result<(usize, Entry)>;
+
+    /// Returns the next entry; `None` after the last one and after an error.
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let depth = self.directories.len().checked_sub(1)?;
+            let Some(entry) = self.directories.last_mut()?.next() else {
+                self.directories.pop();
+                continue;
+            };
+            let found = entry.and_then(|entry| {
+                if entry.kind == Kind::Directory {
+                    self.directories.push(self.files.pages(entry.id)?);
+                }
+                Ok((depth, entry))
+            });
+            if found.is_err() {
+                self.directories.clear();
+            }
+            return Some(found);
+        }
     }
 }
 
@@ -100,7 +114,7 @@ fn entry(row: &Row, EntryKey { parent, name }: EntryKey<'_>) -> Result<Entry> {
         parent,
         name: name.to_owned(),
         id: number(row, ENTRY, CHILD)?,
-        kind: Kind::from_name(row.value(ENTRY, "k"))?,
+        kind: Kind::from_row(row, ENTRY)?,
         size: number(row, ENTRY, "s")?,
     })
 }

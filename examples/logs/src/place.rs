@@ -75,9 +75,11 @@ impl Place {
         self.table.apply_all(puts).map(drop)
     }
 
-    /// Answers a question. Names that another program has assigned numbers since are loaded.
+    /// Answers a question. Numbers that another program has assigned to names since are loaded.
     pub(crate) fn read(&self, question: &Question) -> Result<Found> {
-        let Some(codes) = &self.codes else { return self.read_once(question) };
+        let Some(codes) = &self.codes else {
+            return Ok(self.read_once(question)?.unwrap_or_default());
+        };
         let knows = |name: &str, value: &Option<String>| {
             let field = self.key.field_id(name);
             value
@@ -87,15 +89,25 @@ impl Place {
         };
         let knows_all = || knows("host", &question.host) && knows("event", &question.event);
         if knows_all()
-            && let Ok(found) = self.read_once(question)
+            && let Some(found) = self.read_once(question)?
         {
             return Ok(found);
         }
         block_on(codes.refresh())?;
-        if knows_all() { self.read_once(question) } else { Ok(Found::default()) }
+        if !knows_all() {
+            return Ok(Found::default());
+        }
+        self.read_once(question)?.ok_or_else(|| {
+            Error::corrupt(format!(
+                "{}: a key has a number without a name in its dictionary; write the lines again \
+                 from by_time, into a new table",
+                self.layout.table()
+            ))
+        })
     }
 
-    fn read_once(&self, question: &Question) -> Result<Found> {
+    /// Returns `None` if a key has a number that is not loaded.
+    fn read_once(&self, question: &Question) -> Result<Option<Found>> {
         let resolver = self.codes.clone().map(|codes| codes as _);
         let options = PlanOptions { resolver, ..PlanOptions::default() };
         let plan = Plan::new(&self.key, &self.query(question)?, &options)
@@ -103,12 +115,14 @@ impl Place {
         let mut rows = self.table.query(plan, Scan::all().family(FAMILY))?;
         let mut lines = Vec::new();
         for row in &mut rows {
-            self.add_lines(&row?, &mut lines)?;
+            if !self.add_lines(&row?, &mut lines)? {
+                return Ok(None);
+            }
         }
         // A quarter may begin before the range, and end after it.
         lines.retain(|line| question.at_ms.contains(&line.at_ms));
         lines.sort_by(|one, other| one.order().cmp(&other.order()));
-        Ok(Found { lines, examined: rows.examined() })
+        Ok(Some(Found { lines, examined: rows.examined() }))
     }
 
     fn query(&self, question: &Question) -> Result<KeyQuery> {
@@ -132,17 +146,24 @@ impl Place {
         self.key.field_id(name).ok_or_else(missing)
     }
 
-    /// Adds the lines of a row.
-    fn add_lines(&self, row: &Row, lines: &mut Vec<Line>) -> Result<()> {
+    /// Adds the lines of a row. Returns `false` if its key has a number that is not loaded.
+    fn add_lines(&self, row: &Row, lines: &mut Vec<Line>) -> Result<bool> {
         let codes: &dyn KeyResolver = match &self.codes {
             Some(codes) => &**codes,
             None => &NoResolver,
         };
-        let key = self.key.decode_with(row.key(), codes)?;
+        let key = match self.key.decode_with(row.key(), codes) {
+            Err(_) if self.codes.is_some() => return Ok(false),
+            key => key?,
+        };
         let value = |name: &str| self.key.field_id(name).and_then(|field| key.get(field));
         let text = |name| match value(name) {
             Some(Value::Text(text)) => Ok(text.to_string()),
-            _ => Err(Error::corrupt(format!("a key of {} has a {name}", self.layout.table()))),
+            _ => Err(Error::corrupt(format!(
+                "{}, row {}: its key has no {name}; create the table with its own key",
+                self.layout.table(),
+                halite::to_string_binary(row.key())
+            ))),
         };
         let number = |name: &str| match value(name) {
             Some(Value::Signed(number)) => *number,
@@ -152,14 +173,14 @@ impl Place {
         let (host, event) = (text("host")?, text("event")?);
         for cell in row {
             let (at_ms, sequence) = match self.layout {
-                Layout::Quarter => of_quarter(number("ts"), cell.qualifier())?,
+                Layout::Quarter => of_quarter(number("ts"), row.key(), cell.qualifier())?,
                 _ => (number("ts"), u32::try_from(number("sequence")).unwrap_or(0)),
             };
             let message = String::from_utf8_lossy(cell.value()).into_owned();
             let (host, event) = (host.clone(), event.clone());
             lines.push(Line { host, event, at_ms, sequence, message });
         }
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -170,9 +191,11 @@ fn quarter_qualifier(line: &Line) -> [u8; 8] {
 }
 
 /// Returns the time and the number of a column.
-fn of_quarter(start_ms: i64, qualifier: &[u8]) -> Result<(i64, u32)> {
-    let bytes = <[u8; 8]>::try_from(qualifier)
-        .map_err(|_| Error::corrupt("a column of by_quarter has eight bytes"))?;
+fn of_quarter(start_ms: i64, row: &[u8], qualifier: &[u8]) -> Result<(i64, u32)> {
+    let bytes = <[u8; 8]>::try_from(qualifier).map_err(|_| {
+        let [row, column] = [row, qualifier].map(halite::to_string_binary);
+        Error::corrupt(format!("by_quarter, row {row}: {column} is not 8 bytes; delete the column"))
+    })?;
     let number = u64::from_be_bytes(bytes);
     let sequence = u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0);
     Ok((start_ms.saturating_add((number >> 32).cast_signed()), sequence))

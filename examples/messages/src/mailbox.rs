@@ -137,8 +137,11 @@ impl Edit {
         let Self { message, at_ms, body } = self;
         message.check()?;
         if *at_ms <= message.sent_ms {
-            let id = message.id;
-            return Err(Error::invalid(format!("message {id}: it is edited before it was sent")));
+            let Message { id, sent_ms, .. } = message;
+            return Err(Error::invalid(format!(
+                "message {id}: it is edited at {at_ms} ms, and was sent at {sent_ms} ms; use a later \
+                 time"
+            )));
         }
         let exists = Condition::Column {
             family: FAMILY.into(),

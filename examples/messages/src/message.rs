@@ -60,7 +60,10 @@ impl Message {
 
     fn from_parts(row: &Row, sender: &str, receiver: &str, sent_ms: i64, id: u64) -> Result<Self> {
         let cell = row.cell(FAMILY, BODY).ok_or_else(|| {
-            Error::invalid(format!("message {id}: its row has no cell {FAMILY}:{BODY}"))
+            Error::invalid(format!(
+                "message {id} of {sender}: its row has no cell {FAMILY}:{BODY}; delete the row, or \
+                 send the message again"
+            ))
         })?;
         let at_ms = cell.timestamp();
         Ok(Self {

@@ -57,6 +57,17 @@ fn edit_of_unknown_message_writes_nothing() {
 }
 
 #[test]
+fn edit_before_the_sending_is_refused_with_both_times() {
+    let (_directory, _store, mailbox) = open();
+    let sent = message(1, "ada", "grace", 5);
+    mailbox.send(std::slice::from_ref(&sent)).unwrap();
+    let edit = Edit { message: sent, at_ms: 5, body: "other text".to_owned() };
+    let error = mailbox.edit(&[edit]).unwrap_err().to_string();
+    let expected = "message 1: it is edited at 5 ms, and was sent at 5 ms; use a later time";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
 fn repair_completes_message_that_is_only_in_outbox() {
     let (_directory, store, mailbox) = open();
     let lost = message(1, "ada", "grace", 5);

@@ -103,7 +103,7 @@ fn measurement(
 }
 
 fn read_hosts(series: &Series, query: &KeyQuery) -> Result<Found> {
-    read(series, query, |fields| match fields {
+    read(HostKey::TABLE, series, query, |fields| match fields {
         [Value::Text(host), Value::Text(metric), Value::Signed(at_ms)] => {
             Some((host, metric, *at_ms))
         }
@@ -112,7 +112,7 @@ fn read_hosts(series: &Series, query: &KeyQuery) -> Result<Found> {
 }
 
 pub(crate) fn read_metrics(series: &Series, query: &KeyQuery) -> Result<Found> {
-    read(series, query, |fields| match fields {
+    read(MetricKey::TABLE, series, query, |fields| match fields {
         [Value::Text(metric), Value::Signed(at_ms), Value::Text(host)] => {
             Some((host, metric, *at_ms))
         }
@@ -121,6 +121,7 @@ pub(crate) fn read_metrics(series: &Series, query: &KeyQuery) -> Result<Found> {
 }
 
 fn read(
+    table: &str,
     series: &Series,
     query: &KeyQuery,
     name: impl for<'a> Fn(&'a [Value<'static>]) -> Option<(&'a str, &'a str, i64)>,
@@ -129,7 +130,10 @@ fn read(
     let mut samples = Vec::new();
     while let Some(Measurement { fields, value }) = block_on(points.next())? {
         let Some((host, metric, at_ms)) = name(&fields) else {
-            return Err(Error::corrupt("a key of the tables has a host, a metric and a time"));
+            return Err(Error::corrupt(format!(
+                "{table}: {fields:?} are not a host, a metric and a time; create the table with \
+                 its own key"
+            )));
         };
         samples.push(Sample { host: host.to_owned(), metric: metric.to_owned(), at_ms, value });
     }

@@ -30,7 +30,12 @@ impl Monitor {
                     at_ms: *at_ms,
                     value: point.value,
                 },
-                _ => return Err(Error::corrupt("a key of by_host has a host, a metric, a time")),
+                fields => {
+                    return Err(Error::corrupt(format!(
+                        "by_host: {fields:?} are not a host, a metric and a time; create the table \
+                         with its own key"
+                    )));
+                }
             };
             if row.first().is_some_and(|first| !is_same_row(first, &sample)) {
                 repaired += self.repair_row(&row)?;

@@ -10,7 +10,7 @@ mod sensors;
 
 pub use key::{POINT_TABLES, RETENTION_MS, SensorKey, TABLES};
 pub use point_rows::PointRows;
-pub use sensors::{Average, Found, Sensors};
+pub use sensors::{Average, Found, Readings, Sensors};
 
 /// Value that a device measured.
 #[derive(Clone, Debug, PartialEq)]

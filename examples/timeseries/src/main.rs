@@ -35,11 +35,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     print("newest of s1", &sensors.latest("s1")?)?;
     let day = sensors.recent("s1", 1, T0 + 179 * MINUTE_MS)?;
     print("last day of s1, at 02:59", &day)?;
-    print(
-        "all devices, 02:58 to 03:00",
-        &sensors.fleet(T0 + 178 * MINUTE_MS..T0 + 180 * MINUTE_MS)?,
-    )?;
     let mut out = std::io::stdout().lock();
+    writeln!(out, "all devices, 02:58 to 03:00")?;
+    for reading in sensors.fleet(T0 + 178 * MINUTE_MS..T0 + 180 * MINUTE_MS)? {
+        let Reading { device, at_ms, value } = reading?;
+        writeln!(out, "  {device:<4} minute {:>5}: {value}", (at_ms - T0) / MINUTE_MS)?;
+    }
     writeln!(out, "means of hours of s1")?;
     for average in sensors.averages("s1", T0..T0 + 180 * MINUTE_MS, 60 * MINUTE_MS)? {
         let hour = (average.at_ms - T0) / (60 * MINUTE_MS);

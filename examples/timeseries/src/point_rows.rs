@@ -74,7 +74,10 @@ impl PointRows {
                 at_ms: *at_ms,
                 value: f64::from_be_bytes(value),
             }),
-            _ => Err(Error::corrupt("a row of sensor_points is a device, a time and a number")),
+            _ => Err(Error::corrupt(format!(
+                "sensor_points, row {}: it is not a device, a time and 8 bytes; delete it",
+                halite::to_string_binary(row.key())
+            ))),
         }
     }
 }

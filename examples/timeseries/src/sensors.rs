@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use halite::rowkey::series::{Measurement, Series};
+use halite::rowkey::series::{Measurement, Series, SeriesPoints};
 use halite::rowkey::typed::TsMillis;
 use halite::rowkey::{KeyQuery, Scatter, ScatterOptions, Value};
 use halite::{
@@ -30,6 +30,9 @@ pub struct Found {
     /// Rows that the table returned for them.
     pub examined: u64,
 }
+
+/// Readings that are read as they are taken.
+pub struct Readings(SeriesPoints);
 
 /// Mean of the readings of one interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,14 +107,11 @@ impl Sensors {
         Ok(Found { readings, examined: rows.examined() })
     }
 
-    /// Returns the readings of all devices between two times (the second exclusive), newest first,
-    /// those of one time by device. The ranges of the 16 salts are read at once; the key has the
-    /// device before the time, so the readings are put in the order of time here.
-    pub fn fleet(&self, at_ms: Range<i64>) -> Result<Found> {
+    /// Returns the readings of all devices between two times (the second exclusive), by device as
+    /// the key is, those of each newest first. The ranges of the 16 salts are read at once.
+    pub fn fleet(&self, at_ms: Range<i64>) -> Result<Readings> {
         let query = SensorKey::scan().ts(TsMillis(at_ms.start)..TsMillis(at_ms.end));
-        let mut found = self.read(query.query())?;
-        found.readings.sort_by(|a, b| (b.at_ms, &a.device).cmp(&(a.at_ms, &b.device)));
-        Ok(found)
+        Ok(Readings(self.series.read(query.query())?))
     }
 
     /// Returns the means of intervals of `step_ms` between two times, oldest first. Intervals
@@ -124,7 +124,10 @@ impl Sensors {
             return Err(Error::invalid(format!("intervals of {step_ms} ms: use 1 or more")));
         }
         let mut sums: BTreeMap<i64, (u64, f64)> = BTreeMap::new();
-        for reading in self.range(device, at_ms, usize::MAX)?.readings.into_iter().rev() {
+        let query =
+            SensorKey::scan().device_id(device).ts(TsMillis(at_ms.start)..TsMillis(at_ms.end));
+        for reading in Readings(self.series.read(query.query())?) {
+            let reading = reading?;
             let sum = sums.entry(reading.at_ms / step_ms * step_ms).or_default();
             *sum = (sum.0 + 1, sum.1 + reading.value);
         }
@@ -146,17 +149,32 @@ impl Sensors {
     }
 
     fn read(&self, query: &KeyQuery) -> Result<Found> {
-        let mut points = self.series.read(query)?;
-        let mut readings = Vec::new();
-        while let Some(Measurement { fields, value }) = block_on(points.next())? {
-            let mut fields = fields.into_iter();
-            let (Some(Value::Text(device)), Some(Value::Signed(at_ms))) =
-                (fields.next(), fields.next())
-            else {
-                return Err(Error::corrupt("a key of sensor_data has a device and a time"));
-            };
-            readings.push(Reading { device: device.into_owned(), at_ms, value });
-        }
-        Ok(Found { readings, examined: points.examined() })
+        let mut found = Readings(self.series.read(query)?);
+        let readings = found.by_ref().collect::<Result<_>>()?;
+        Ok(Found { readings, examined: found.examined() })
+    }
+}
+
+impl Readings {
+    /// Returns the number of rows that the table returned so far.
+    pub fn examined(&self) -> u64 {
+        self.0.examined()
+    }
+}
+
+impl Iterator for Readings {
+    type Item = Result<Reading>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let point = block_on(self.0.next()).transpose()?;
+        Some(point.and_then(|Measurement { fields, value }| match &fields[..] {
+            [Value::Text(device), Value::Signed(at_ms)] => {
+                Ok(Reading { device: device.to_string(), at_ms: *at_ms, value })
+            }
+            fields => Err(Error::corrupt(format!(
+                "{}: {fields:?} are not a device and a time; create the table with its own key",
+                SensorKey::TABLE
+            ))),
+        }))
     }
 }

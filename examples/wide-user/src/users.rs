@@ -88,12 +88,13 @@ impl Users {
         let values = self.ring.values(&row)?;
         // The newest order knows how many were before it.
         let order_count = values.first().map_or(0, |newest| newest.sequence + 1);
-        let last_orders = values.iter().map(order).collect::<Result<_>>()?;
+        let last_orders =
+            values.iter().map(|value| order(user_id, value)).collect::<Result<_>>()?;
         Ok(User { name, order_count, last_orders })
     }
 }
 
-fn order(value: &RingValue) -> Result<Order> {
+fn order(user_id: &str, value: &RingValue) -> Result<Order> {
     let bytes: &[u8] = &value.value;
     let words = bytes.split_first_chunk::<8>().zip(bytes.last_chunk::<8>());
     match words.filter(|_| bytes.len() == 16) {
@@ -102,7 +103,12 @@ fn order(value: &RingValue) -> Result<Order> {
             at_ms: i64::from_be_bytes(*at_ms),
             cents: u64::from_be_bytes(*cents),
         }),
-        None => Err(Error::corrupt(format!("order {} has {} bytes", value.id, bytes.len()))),
+        None => Err(Error::corrupt(format!(
+            "user {user_id}: order {} has {} bytes, not 16; delete the user's family {ORDERS} and \
+             add the orders again",
+            value.id,
+            bytes.len()
+        ))),
     }
 }
 
@@ -129,5 +135,10 @@ mod tests {
         let user = users.page("ada").unwrap();
         assert_eq!((user.name.as_str(), user.order_count), ("Ada", 12));
         assert_eq!(user.last_orders, (3..=12).rev().map(order).collect::<Vec<_>>());
+
+        let table = &**users.table.inner();
+        block_on(users.ring.push(table, key("ada").unwrap(), 13, b"short")).unwrap();
+        let error = users.page("ada").unwrap_err().to_string();
+        assert!(error.contains("user ada: order 13 has 5 bytes, not 16; delete"), "{error}");
     }
 }

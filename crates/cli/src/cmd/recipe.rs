@@ -3,19 +3,22 @@
 use std::io::{Read as _, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use halite::suggest::{closest_match, did_you_mean};
 use halite_recipes::{
-    BenchConfig, BenchReport, Load, Recipe, Site, begin_load, check, end_load, explain,
-    find_recipe, generate, init, load_of, prepare, recipes, reset, run_bench, stored_bytes,
-    write_items, written_items,
+    Application, BenchConfig, BenchReport, Load, Recipe, Silence, Site, begin_load, check,
+    end_load, explain, find_recipe, generate, init, load_of, missing_tables, recipes, reset,
+    run_bench, stored_bytes, write_items, written_items,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::backend::{Backend, BackendArgs};
-use crate::recipe::{BenchContext, KilledWriter, micros_per_operation, processor_time};
+use crate::recipe::{
+    BenchContext, KilledWriter, explain_declared, micros_per_operation, processor_time,
+};
 use crate::text_table::{TextTable, grouped, size};
 use crate::units::parse_duration;
 use crate::wrong_arguments::WrongArguments;
@@ -23,6 +26,11 @@ use crate::wrong_arguments::WrongArguments;
 /// Number of items of a check if none is specified.
 const CHECK_ITEMS: u64 = 2_000;
 const DEFAULT_SEED: u64 = 1;
+const DEFAULT_DURATION: Duration = Duration::from_secs(30);
+const DEFAULT_THREADS: u64 = 256;
+/// Time without a successful operation after which a load is stopped. A client with HBase's
+/// defaults waits about two minutes for a server that is gone.
+const MAX_SILENCE: Duration = Duration::from_secs(12);
 
 /// Run a recipe: an application with its schema, data, queries, load and check
 ///
@@ -38,24 +46,25 @@ pub(crate) struct RecipeArgs {
     /// Step
     #[arg(value_enum, value_name = "STEP")]
     step: Option<Step>,
-    /// Number of items that gen writes, or that a check compares [default: that of the recipe; of a
-    /// check 2000]
+    /// Number of items that gen writes, or that a check compares; other steps fail if the tables
+    /// have another number. A file has at most its own [default: that of the recipe or file; of a check
+    /// 2000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=10_000_000_000))]
     scale: Option<u64>,
-    /// Random seed; equal seeds give equal items [default: 1]
+    /// Random seed of gen and check; equal seeds give equal items. Other steps fail if the tables
+    /// have items of another one [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Operations per second of bench [default: that of the recipe]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     rate: Option<u64>,
-    /// Duration of bench, as in 90s or 10min
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
-    duration: u64,
+    /// Duration of bench, as in 90s or 10min [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    duration: Option<u64>,
     /// Operations of bench in progress at the same time; with few, reads wait for writes that wait
-    /// for the disk
-    #[arg(long, value_name = "N", default_value_t = 256,
-          value_parser = clap::value_parser!(u64).range(1..=4096))]
-    threads: u64,
+    /// for the disk [default: 256]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    threads: Option<u64>,
     /// Share of bench's operations that write, in percent [default: that of the recipe]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     writes: Option<u8>,
@@ -79,8 +88,8 @@ pub(crate) struct RecipeArgs {
     #[arg(long, value_name = "COMMAND", requires = "connect")]
     crash: Option<String>,
     /// Last item of the writer that a check kills
-    #[arg(long, value_name = "N", hide = true, default_value_t = 0)]
-    until: u64,
+    #[arg(long, value_name = "N", hide = true)]
+    until: Option<u64>,
     #[command(flatten)]
     backend: BackendArgs,
 }
@@ -107,6 +116,10 @@ enum Step {
 impl RecipeArgs {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         if self.name == "list" {
+            if self.step.is_some() {
+                let error = anyhow::anyhow!("list has no steps; name a recipe instead of it");
+                return Err(WrongArguments(error).into());
+            }
             return list().map(|()| ExitCode::SUCCESS);
         }
         let Some(recipe) = find_recipe(&self.name) else {
@@ -121,10 +134,24 @@ impl RecipeArgs {
             ))
             .into());
         };
+        self.refuse_unused(step)?;
         let data = self.from.as_ref().map(|path| recipe.with_data(path)).transpose()?;
         let recipe = data.as_deref().unwrap_or(recipe);
-        if step == Step::Check {
-            return self.check(recipe).map(|()| ExitCode::SUCCESS);
+        match step {
+            Step::Check => return self.check(recipe).map(|()| ExitCode::SUCCESS),
+            Step::Explain if !self.backend.exists() => {
+                let mut out = std::io::stdout();
+                explain_declared(recipe, self.load(recipe), &self.backend.name(), &mut out)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            // To open it would create it.
+            Step::Run | Step::Bench if !self.backend.exists() => bail!(
+                "there is no store {}: run gen first, or specify with --data or --connect the one \
+                 that has the {}",
+                self.backend.name(),
+                recipe.about().items
+            ),
+            _ => {}
         }
         let backend = self.backend.open()?;
         let done = self.execute(step, recipe, &backend);
@@ -143,13 +170,16 @@ impl RecipeArgs {
             Step::Init => self.init(recipe, &site),
             Step::Gen => self.generate(recipe, &site, backend),
             Step::Run => {
-                let load = existing_load(recipe, &site)?;
+                let load = self.existing_load(recipe, &site)?;
                 recipe.open(&site, load)?.answer(&mut out)
             }
             Step::Explain => {
-                let load =
-                    load_of(recipe, &site)?.map_or_else(|| self.load(recipe), |(load, _)| load);
-                prepare(recipe, &site)?;
+                let there = load_of(recipe, &site)?.map(|(load, _)| load);
+                there.map_or(Ok(()), |there| self.check_given(recipe, there))?;
+                let load = there.unwrap_or_else(|| self.load(recipe));
+                if !missing_tables(recipe, &site)?.is_empty() {
+                    return explain_declared(recipe, load, &self.backend.name(), &mut out);
+                }
                 explain(&*recipe.open(&site, load)?, &site, &mut out)
             }
             Step::Bench => self.bench(recipe, &site, backend),
@@ -158,11 +188,79 @@ impl RecipeArgs {
         }
     }
 
+    /// Refuses options without an effect on a step.
+    fn refuse_unused(&self, step: Step) -> Result<(), WrongArguments> {
+        use Step::{Bench, Check, Explain, Gen, Init, Run, Writer};
+        let with_items: &[Step] = &[Gen, Run, Bench, Check, Explain, Writer];
+        let all: &[Step] = &[Init, Gen, Run, Bench, Check, Explain, Writer];
+        let options: [(&str, bool, &[Step]); 12] = [
+            ("--scale", self.scale.is_some(), with_items),
+            ("--seed", self.seed.is_some(), with_items),
+            ("--rate", self.rate.is_some(), &[Bench]),
+            ("--duration", self.duration.is_some(), &[Bench]),
+            ("--threads", self.threads.is_some(), &[Bench]),
+            ("--writes", self.writes.is_some(), &[Bench]),
+            ("--json", self.json, &[Bench]),
+            ("--server-pid", self.server_pid.is_some(), &[Bench]),
+            ("--from", self.from.is_some(), all),
+            ("--drop", self.drop, &[Init]),
+            ("--crash", self.crash.is_some(), &[Check]),
+            ("--until", self.until.is_some(), &[Writer]),
+        ];
+        match options.iter().find(|(_, is_given, steps)| *is_given && !steps.contains(&step)) {
+            Some((option, _, steps)) => Err(WrongArguments(anyhow::anyhow!(
+                "{option} has no effect on {}, only on {}; leave it out",
+                names(&[step]),
+                names(steps)
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that the items of the tables are those of the command line.
+    fn check_given(&self, recipe: &dyn Recipe, there: Load) -> anyhow::Result<()> {
+        let is_other = |given: Option<u64>, there| given.is_some_and(|given| given != there);
+        if is_other(self.scale, there.items) || is_other(self.seed, there.seed) {
+            let about = recipe.about();
+            bail!(
+                "the tables of {} contain {} {} of seed {}; leave out --scale and --seed, or start \
+                 again with: halite recipe {} init --drop",
+                about.namespace,
+                there.items,
+                about.items,
+                there.seed,
+                about.name
+            );
+        }
+        Ok(())
+    }
+
     fn load(&self, recipe: &dyn Recipe) -> Load {
         Load {
             seed: self.seed.unwrap_or(DEFAULT_SEED),
             items: self.scale.unwrap_or(recipe.default_items()),
         }
+    }
+
+    /// Returns the load of generated tables. Reports tables that are filled in part.
+    fn existing_load(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<Load> {
+        let about = recipe.about();
+        let Some((load, written)) = load_of(recipe, site)? else {
+            bail!("namespace {} has no generated {}: run gen first", site.namespace, about.items);
+        };
+        self.check_given(recipe, load)?;
+        if written < load.items {
+            bail!(
+                "namespace {} has {} of {} {}: run gen again with --scale {} --seed {} to resume",
+                site.namespace,
+                grouped(written),
+                grouped(load.items),
+                about.items,
+                load.items,
+                load.seed
+            );
+        }
+        Ok(load)
     }
 
     fn init(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
@@ -191,13 +289,14 @@ impl RecipeArgs {
     }
 
     fn bench(&self, recipe: &dyn Recipe, site: &Site, backend: &Backend) -> anyhow::Result<()> {
-        let load = existing_load(recipe, site)?;
-        let application = recipe.open(site, load)?;
+        let load = self.existing_load(recipe, site)?;
+        let application: Arc<dyn Application> = recipe.open(&site.metered(), load)?.into();
         let config = BenchConfig {
             rate: self.rate.unwrap_or(recipe.about().default_rate),
-            duration: Duration::from_millis(self.duration),
-            threads: usize::try_from(self.threads)?,
+            duration: self.duration.map_or(DEFAULT_DURATION, Duration::from_millis),
+            threads: usize::try_from(self.threads.unwrap_or(DEFAULT_THREADS))?,
             writes: self.writes,
+            max_silence: MAX_SILENCE,
         };
         let mut out = std::io::stdout();
         if !self.json {
@@ -206,10 +305,14 @@ impl RecipeArgs {
         }
         begin_load(&*application, site)?;
         let before = self.server_processor(backend)?;
-        let report = run_bench(recipe, &*application, site, config)?;
-        let after = self.server_processor(backend)?;
+        let report = run_bench(recipe, &application, config, &mut report_silence)?;
         // A server that failed may be gone, and what was measured is printed all the same.
-        if report.errors() == 0 {
+        let is_whole = report.errors() == 0 && !report.is_stopped();
+        let after = match self.server_processor(backend) {
+            Err(_) if !is_whole => None,
+            after => after?,
+        };
+        if is_whole {
             end_load(&*application, site)?;
         }
         let server_processor =
@@ -265,9 +368,12 @@ impl RecipeArgs {
     fn check(&self, recipe: &dyn Recipe) -> anyhow::Result<()> {
         let load = Load {
             seed: self.seed.unwrap_or(DEFAULT_SEED),
-            items: self.scale.unwrap_or(CHECK_ITEMS),
+            items: self.scale.unwrap_or_else(|| {
+                recipe.file_items().map_or(CHECK_ITEMS, |items| items.min(CHECK_ITEMS))
+            }),
         };
-        let mut target = KilledWriter::new(&self.backend, self.from.as_deref(), self.crash.as_deref());
+        let mut target =
+            KilledWriter::new(&self.backend, self.from.as_deref(), self.crash.as_deref());
         let report = check(recipe, load, &mut target);
         target.close()?;
         let (report, items) = (report?, recipe.about().items);
@@ -298,13 +404,27 @@ impl RecipeArgs {
     fn write_until_killed(&self, recipe: &dyn Recipe, site: &Site) -> anyhow::Result<()> {
         let site = Site { namespace: format!("{}_check", site.namespace), ..site.clone() };
         let mut out = std::io::stdout().lock();
-        write_items(recipe, &site, self.load(recipe), 0..self.until, &mut |acknowledged| {
-            writeln!(out, "{acknowledged}")?;
-            Ok(out.flush()?)
-        })?;
+        write_items(
+            recipe,
+            &site,
+            self.load(recipe),
+            0..self.until.unwrap_or(0),
+            &mut |acknowledged| {
+                writeln!(out, "{acknowledged}")?;
+                Ok(out.flush()?)
+            },
+        )?;
         std::io::stdin().read_to_end(&mut Vec::new())?;
         Ok(())
     }
+}
+
+/// Returns the names of steps, but for those that only this program uses.
+fn names(steps: &[Step]) -> String {
+    let values = steps.iter().filter_map(clap::ValueEnum::to_possible_value);
+    let names =
+        values.filter(|value| !value.is_hide_set()).map(|value| value.get_name().to_owned());
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn list() -> anyhow::Result<()> {
@@ -321,7 +441,20 @@ fn list() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails if operations of a load failed, after their measurements were printed.
+/// Reports that no operation succeeds.
+fn report_silence(silence: Silence) {
+    let Silence { lasts, waiting, failed, limit } = silence;
+    // Standard error may be closed; the load continues.
+    let _ = writeln!(
+        std::io::stderr(),
+        "halite: no operation has succeeded for {:.1} s: {waiting} in progress, {failed} failed; \
+         the load is stopped after {} s of that",
+        lasts.as_secs_f64(),
+        limit.as_secs_f64()
+    );
+}
+
+/// Fails if operations of a load failed or did not end, after their measurements were printed.
 fn check_errors(report: &BenchReport) -> anyhow::Result<()> {
     if report.errors() > 0 {
         bail!(
@@ -331,27 +464,14 @@ fn check_errors(report: &BenchReport) -> anyhow::Result<()> {
             report.first_error().unwrap_or_default()
         );
     }
-    Ok(())
-}
-
-/// Returns the load of generated tables. Reports tables that are filled in part.
-fn existing_load(recipe: &dyn Recipe, site: &Site) -> anyhow::Result<Load> {
-    let about = recipe.about();
-    let Some((load, written)) = load_of(recipe, site)? else {
-        bail!("namespace {} has no generated {}: run gen first", site.namespace, about.items);
-    };
-    if written < load.items {
+    if let Some(Silence { lasts, waiting, .. }) = report.silence() {
         bail!(
-            "namespace {} has {} of {} {}: run gen again with --scale {} --seed {} to resume",
-            site.namespace,
-            grouped(written),
-            grouped(load.items),
-            about.items,
-            load.items,
-            load.seed
+            "no operation succeeded for {:.1} s, and {waiting} were in progress: check the store or \
+             its servers, and run bench again",
+            lasts.as_secs_f64()
         );
     }
-    Ok(load)
+    Ok(())
 }
 
 /// Prints the bytes of the tables in store files, and those of an item. Clusters report whole

@@ -28,14 +28,17 @@ impl BenchContext<'_> {
     /// Prints the lines.
     pub(crate) fn write(&self, report: &BenchReport, out: &mut dyn Write) -> anyhow::Result<()> {
         for operation in report.operations() {
+            // Of operations that all failed, nothing else is known.
+            let known = |number: f64| (operation.count > 0).then_some(number);
             let fields = json!({
                 "operation": operation.name,
                 "count": operation.count,
+                "errors": operation.errors,
                 "per_second": operation.per_second,
-                "p50_ms": operation.p50_ms,
-                "p99_ms": operation.p99_ms,
-                "p999_ms": operation.p999_ms,
-                "rows": operation.rows,
+                "p50_ms": known(operation.p50_ms),
+                "p99_ms": known(operation.p99_ms),
+                "p999_ms": known(operation.p999_ms),
+                "rows": known(operation.rows),
                 "examined_per_row": operation.examined,
                 "fan_out": operation.fan_out,
             });

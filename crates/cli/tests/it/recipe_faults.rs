@@ -197,6 +197,31 @@ fn bench_and_run_fail_when_their_server_is_killed_and_run_again() {
     assert_eq!(site.server.end(Signal::TERM).0, Some(0));
 }
 
+/// With HBase's timeouts the client waits for minutes.
+#[test]
+fn bench_says_that_its_server_is_gone_and_ends_before_its_client_gives_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let site = Site::start(folder.path());
+    let uri = format!("zk://{}", site.server.address("zookeeper"));
+    let pid = site.server.id().to_string();
+    succeed(&["--connect", &uri], &["gen", "--scale", "500"]);
+    let load = ["bench", "--rate", "200", "--duration", "10min", "--threads", "4"];
+    let program = start(&["--connect", &uri, "--server-pid", &pid], &load);
+    let cluster = BlockingCluster::connect(&uri).unwrap();
+    let rows = || cluster.table("user_ops:operations").unwrap().scan(halite::Scan::all()).count();
+    let before = rows();
+    await_that("the load has written rows", || rows() > before);
+    site.kill();
+    let output = ended(program);
+    let (out, error) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(1), "{out}{error}");
+    assert!(error.contains("halite: no operation has succeeded for 2."), "{error}");
+    assert!(error.contains("check the store or its servers"), "{error}");
+    assert!(out.contains("the load was stopped after ") && out.contains("record"), "{out}");
+    assert!(out.contains("no operation succeeded for 12."), "{out}");
+}
+
 #[test]
 fn gen_that_is_killed_again_and_again_has_the_same_items() {
     let folder = tempfile::tempdir().unwrap();

@@ -156,8 +156,8 @@ impl Application for AnalyticsApplication {
         &self.next_item
     }
 
-    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
-        load::operate(self, number, part)
+    fn operate(&self, number: u64, part: Part, outcome: &mut Outcome) -> Result<()> {
+        load::operate(self, number, part, outcome)
     }
 
     fn repair(&self) -> Result<u64> {

@@ -23,34 +23,47 @@ pub(super) fn operate(
     application: &AnalyticsApplication,
     number: u64,
     part: Part,
-) -> Result<Outcome> {
+    outcome: &mut Outcome,
+) -> Result<()> {
     let mut random = Random::new(application.generator.load.seed, OPERATIONS, number);
     let kind = part.draw(&mut random, 100, 80..100);
     if kind < 80 {
+        outcome.begin(0);
         let first = application.next_item.fetch_add(BATCH_EVENTS, Ordering::Relaxed);
         application.write(first..first + BATCH_EVENTS)?;
-        return Ok(Outcome { operation: 0, returned: BATCH_EVENTS, examined: 0 });
+        outcome.returned = BATCH_EVENTS;
+        return Ok(());
     }
     let items = application.next_item.load(Ordering::Relaxed);
     let end_ms = application.generator.end_ms(items);
     let day = Days(i32::try_from(end_ms / DAY_MS)?);
     let design = &application.design;
-    let (operation, returned, examined) = match kind {
+    outcome.returned = match kind {
         80..90 => {
-            let board = design.board(end_ms - HOUR_MS..end_ms)?;
-            (1, board.counts.len() as u64, board.examined)
+            outcome.begin(1);
+            design.board(end_ms - HOUR_MS..end_ms)?.counts.len() as u64
         }
         90..92 => {
+            outcome.begin(2);
             let start_ms = i64::from(day.0) * DAY_MS;
-            (2, 1, design.estimated_users(start_ms..start_ms + DAY_MS)?.examined)
+            design.estimated_users(start_ms..start_ms + DAY_MS)?;
+            1
         }
-        92..94 => (3, 1, design.retention(Days(day.0 - 1), day)?.examined),
-        94..96 => (4, design.funnel(day, &STEPS)?.len() as u64, 0),
+        92..94 => {
+            outcome.begin(3);
+            design.retention(Days(day.0 - 1), day)?;
+            1
+        }
+        94..96 => {
+            outcome.begin(4);
+            design.funnel(day, &STEPS)?.len() as u64
+        }
         _ => {
+            outcome.begin(5);
             let rank = random.zipf(application.generator.users(items));
             design.logins(u32::try_from(rank)?, day)?;
-            (5, 1, 1)
+            1
         }
     };
-    Ok(Outcome { operation, returned, examined })
+    Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use hdrhistogram::Histogram;
 
-use crate::recipe::Outcome;
+use super::metered_cluster::Reads;
 
 /// Significant digits of a latency in the histogram.
 const DIGITS: u8 = 3;
@@ -16,17 +16,21 @@ pub(crate) struct Measured {
     /// Latencies in nanoseconds since the operation was due.
     pub(crate) latencies: Histogram<u64>,
     pub(crate) returned: u64,
-    pub(crate) examined: u64,
+    /// Operations that failed.
+    pub(crate) errors: u64,
+    /// Gets and scans, and the rows that tables returned for them.
+    pub(crate) reads: Reads,
 }
 
 impl Measured {
     pub(crate) fn new() -> Result<Self> {
-        Ok(Self { latencies: Histogram::new(DIGITS)?, returned: 0, examined: 0 })
+        let latencies = Histogram::new(DIGITS)?;
+        Ok(Self { latencies, returned: 0, errors: 0, reads: Reads::default() })
     }
 
-    pub(crate) fn record(&mut self, outcome: &Outcome, since_due: Duration) {
-        self.returned += outcome.returned;
-        self.examined += outcome.examined;
+    pub(crate) fn record(&mut self, returned: u64, reads: Reads, since_due: Duration) {
+        self.returned += returned;
+        self.reads += reads;
         self.record_latency(since_due);
     }
 
@@ -37,7 +41,8 @@ impl Measured {
 
     pub(crate) fn add(&mut self, other: &Self) -> Result<()> {
         self.returned += other.returned;
-        self.examined += other.examined;
+        self.errors += other.errors;
+        self.reads += other.reads;
         Ok(self.latencies.add(&other.latencies)?)
     }
 

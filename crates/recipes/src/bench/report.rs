@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use super::BenchConfig;
 use super::measured::Measured;
+use super::silence::Silence;
 
 /// Measurements of one kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,6 +16,8 @@ pub struct OperationReport {
     pub name: &'static str,
     /// Operations that succeeded.
     pub count: u64,
+    /// Operations that failed.
+    pub errors: u64,
     /// Operations per second.
     pub per_second: f64,
     /// Median of the latencies in milliseconds, since each operation was due.
@@ -25,10 +28,10 @@ pub struct OperationReport {
     pub p999_ms: f64,
     /// Mean number of rows of an answer.
     pub rows: f64,
-    /// Rows that the tables returned for each row of an answer; `None` if they are not counted.
+    /// Rows that the tables returned for each row of an answer; `None` without any.
     pub examined: Option<f64>,
-    /// Ranges of the query; `None` if it is not one query.
-    pub fan_out: Option<usize>,
+    /// Mean number of gets, each of a batch, and of scanned ranges; `None` without any.
+    pub fan_out: Option<f64>,
 }
 
 /// Measurements of a load.
@@ -38,11 +41,9 @@ pub struct BenchReport {
     pub(super) measured: Vec<Measured>,
     pub(super) config: BenchConfig,
     pub(super) took: Duration,
-    pub(super) errors: u64,
     pub(super) is_stopped: bool,
+    pub(super) silence: Option<Silence>,
     pub(super) first_error: Option<String>,
-    /// Ranges that each query reads.
-    pub(super) fan_outs: Vec<(&'static str, usize)>,
 }
 
 impl BenchReport {
@@ -53,12 +54,19 @@ impl BenchReport {
 
     /// Returns the number of operations that failed.
     pub fn errors(&self) -> u64 {
-        self.errors
+        self.measured.iter().map(|one| one.errors).sum()
     }
 
-    /// Returns `true` if the load was stopped, because operations failed one after the other.
+    /// Returns `true` if the load was stopped, because operations failed one after the other or
+    /// did not end.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped
+    }
+
+    /// Returns the silence that stopped the load. Operations in progress then are neither
+    /// successes nor errors.
+    pub fn silence(&self) -> Option<Silence> {
+        self.silence
     }
 
     /// Returns the rate that was reached, in operations per second.
@@ -74,7 +82,7 @@ impl BenchReport {
     /// Returns the measurements of the kinds of operations that occurred.
     pub fn operations(&self) -> Vec<OperationReport> {
         let occurred = self.operations.iter().zip(&self.measured);
-        let occurred = occurred.filter(|(_, one)| !one.latencies.is_empty());
+        let occurred = occurred.filter(|(_, one)| !one.latencies.is_empty() || one.errors > 0);
         occurred.map(|(name, one)| self.operation(name, one)).collect()
     }
 
@@ -83,14 +91,15 @@ impl BenchReport {
         OperationReport {
             name,
             count,
+            errors: one.errors,
             per_second: per_second(count, self.took),
             p50_ms: one.milliseconds(0.5),
             p99_ms: one.milliseconds(0.99),
             p999_ms: one.milliseconds(0.999),
             rows: mean(one.returned, count),
-            examined: (one.examined > 0 && one.returned > 0)
-                .then(|| mean(one.examined, one.returned)),
-            fan_out: self.fan_outs.iter().find(|(query, _)| *query == name).map(|found| found.1),
+            examined: (one.reads.rows > 0 && one.returned > 0)
+                .then(|| mean(one.reads.rows, one.returned)),
+            fan_out: (one.reads.requests > 0).then(|| mean(one.reads.requests, count)),
         }
     }
 
@@ -99,9 +108,10 @@ impl BenchReport {
     /// # Errors
     /// Returns an error if the output cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> Result<()> {
+        let has_errors = self.errors() > 0;
         writeln!(
             out,
-            "{:<14}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}{:>10}{:>9}",
+            "{:<14}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}{:>10}{:>9}{}",
             "operation",
             "count",
             "per s",
@@ -110,10 +120,11 @@ impl BenchReport {
             "p99.9 ms",
             "rows",
             "examined",
-            "fan-out"
+            "fan-out",
+            if has_errors { "   errors" } else { "" }
         )?;
         for operation in self.operations() {
-            operation.write(out)?;
+            operation.write(has_errors, out)?;
         }
         writeln!(
             out,
@@ -121,17 +132,21 @@ impl BenchReport {
             self.succeeded(),
             self.reached_per_second().round(),
             self.config.rate,
-            self.errors
+            self.errors()
         )?;
         if let Some(error) = &self.first_error {
             writeln!(out, "first error: {error}")?;
         }
         if self.is_stopped {
-            writeln!(
-                out,
-                "the load was stopped after {:.1} s: operations failed one after the other",
-                self.took.as_secs_f64()
-            )?;
+            write!(out, "the load was stopped after {:.1} s: ", self.took.as_secs_f64())?;
+            match self.silence {
+                Some(Silence { lasts, waiting, .. }) => writeln!(
+                    out,
+                    "no operation succeeded for {:.1} s, and {waiting} were in progress",
+                    lasts.as_secs_f64()
+                )?,
+                None => writeln!(out, "operations failed one after the other")?,
+            }
             return Ok(());
         }
         if self.took > self.config.duration + self.config.duration / 20 {
@@ -148,14 +163,21 @@ impl BenchReport {
 }
 
 impl OperationReport {
-    fn write(&self, out: &mut dyn Write) -> Result<()> {
-        let Self { name, count, per_second, p50_ms, p99_ms, p999_ms, rows, .. } = self;
-        let examined = self.examined.map_or_else(|| "-".to_owned(), |each| format!("{each:.2}"));
-        let fan_out = self.fan_out.map_or_else(|| "-".to_owned(), |ranges| ranges.to_string());
+    /// Prints a line.
+    fn write(&self, has_errors: bool, out: &mut dyn Write) -> Result<()> {
+        let Self { name, count, per_second, .. } = self;
+        let decimals = |number: Option<f64>| {
+            number.map_or_else(|| "-".to_owned(), |number| format!("{number:.2}"))
+        };
+        // Of operations that all failed, nothing else is known.
+        let known = |number: f64| decimals((*count > 0).then_some(number));
+        let [p50, p99, p999, rows] = [self.p50_ms, self.p99_ms, self.p999_ms, self.rows].map(known);
+        let (examined, fan_out) = (decimals(self.examined), decimals(self.fan_out));
+        let errors = if has_errors { format!("{:>9}", self.errors) } else { String::new() };
         writeln!(
             out,
-            "{name:<14}{count:>9}{per_second:>9.0}{p50_ms:>9.2}{p99_ms:>9.2}{p999_ms:>10.2}\
-             {rows:>9.2}{examined:>10}{fan_out:>9}"
+            "{name:<14}{count:>9}{per_second:>9.0}{p50:>9}{p99:>9}{p999:>10}{rows:>9}\
+             {examined:>10}{fan_out:>9}{errors}"
         )?;
         Ok(())
     }

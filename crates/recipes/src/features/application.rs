@@ -112,8 +112,8 @@ impl Application for FeaturesApplication {
         &self.next_item
     }
 
-    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
-        load::operate(self, number, part)
+    fn operate(&self, number: u64, part: Part, outcome: &mut Outcome) -> Result<()> {
+        load::operate(self, number, part, outcome)
     }
 
     fn repair(&self) -> Result<u64> {

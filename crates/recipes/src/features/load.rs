@@ -23,33 +23,36 @@ pub(super) fn operate(
     application: &FeaturesApplication,
     number: u64,
     part: Part,
-) -> Result<Outcome> {
+    outcome: &mut Outcome,
+) -> Result<()> {
     let FeaturesApplication { design, generator, next_item } = application;
     let mut random = Random::new(generator.load.seed, OPERATIONS, number);
     let (users, products) = (generator.users(), generator.products());
-    let outcome = |operation, returned, examined| Outcome { operation, returned, examined };
     match part.draw(&mut random, 100, 30..99) {
         0..30 => {
+            outcome.begin(0);
             let item = next_item.fetch_add(1, Ordering::Relaxed);
             if let Item::Behavior(behavior) = generator.item(item) {
                 design.record(&[behavior])?;
             }
-            Ok(outcome(0, 1, 0))
+            outcome.returned = 1;
         }
         30..80 => {
+            outcome.begin(1);
             // Any items: a recommender chooses them by other means.
             let first = random.below(products);
             let ranked = RANKED_ITEMS.min(products);
             let step = products / ranked;
             let items: Vec<u64> = (0..ranked).map(|n| (first + n * step) % products).collect();
             let ranking = design.ranking(random.zipf(users), &items)?;
-            Ok(outcome(1, ranking.items.len() as u64 + 1, ranking.items.len() as u64 + 1))
+            outcome.returned = ranking.items.len() as u64 + 1;
         }
         80..99 => {
-            let recent = design.recent(random.zipf(users), RECENT)?;
-            Ok(outcome(2, recent.items.len() as u64, recent.examined))
+            outcome.begin(2);
+            outcome.returned = design.recent(random.zipf(users), RECENT)?.items.len() as u64;
         }
         _ => {
+            outcome.begin(3);
             // Vectors of the next version, which no reader uses yet.
             let version = design.version()? + 1;
             let first = random.below(products);
@@ -57,7 +60,8 @@ pub(super) fn operate(
             let vectors: Vec<_> =
                 (0..BATCH_VECTORS).map(|n| generator.vector(entity(n), version)).collect();
             design.write_vectors(version, &vectors)?;
-            Ok(outcome(3, BATCH_VECTORS, 0))
+            outcome.returned = BATCH_VECTORS;
         }
     }
+    Ok(())
 }

@@ -18,28 +18,38 @@ pub(super) const PAGE_POSTS: usize = 20;
 const OPERATIONS: u64 = 10;
 
 /// Executes one operation.
-pub(super) fn operate(application: &FeedApplication, number: u64, part: Part) -> Result<Outcome> {
+pub(super) fn operate(
+    application: &FeedApplication,
+    number: u64,
+    part: Part,
+    outcome: &mut Outcome,
+) -> Result<()> {
     let FeedApplication { design, generator, next_item } = application;
     let mut random = Random::new(generator.load.seed, OPERATIONS, number);
-    let outcome = |operation, returned, examined| Outcome { operation, returned, examined };
     match part.draw(&mut random, 100, 30..100) {
         0..30 => {
             let number = next_item.fetch_add(1, Ordering::Relaxed);
             if let Item::Publish(post) = generator.item(number) {
-                return Ok(outcome(1, design.publish(&post)?, 0));
+                outcome.begin(1);
+                outcome.returned = design.publish(&post)?;
+            } else {
+                outcome.begin(0);
+                application.write(number..number + 1)?;
+                outcome.returned = 1;
             }
-            application.write(number..number + 1)?;
-            Ok(outcome(0, 1, 0))
         }
         30..90 => {
+            outcome.begin(2);
             let page = design.page(random.below(generator.users()), PAGE_POSTS, None)?;
-            Ok(outcome(2, page.posts.len() as u64, page.examined))
+            outcome.returned = page.posts.len() as u64;
         }
         _ => {
+            outcome.begin(3);
             design.likes(random.below(generator.load.items))?;
-            Ok(outcome(3, 1, 0))
+            outcome.returned = 1;
         }
     }
+    Ok(())
 }
 
 /// Reads pages for a time at a rate, each when it is due; `user` returns whose it is.

@@ -35,10 +35,13 @@ impl FilesApplication {
         Self { design, generator: Generator::new(load), next_item, path: OnceLock::new() }
     }
 
-    /// Returns the longest path of some nodes; `/` if they cannot be read.
-    pub(super) fn path(&self) -> &str {
-        let find = || deepest(&*self.design, &self.generator).unwrap_or_else(|_| "/".to_owned());
-        self.path.get_or_init(find)
+    /// Returns the longest path of some nodes.
+    pub(super) fn path(&self) -> Result<&str> {
+        if let Some(path) = self.path.get() {
+            return Ok(path);
+        }
+        let path = deepest(&*self.design, &self.generator)?;
+        Ok(self.path.get_or_init(|| path))
     }
 
     /// Executes an operation. Returns whether it had, or has, its effect.
@@ -105,11 +108,12 @@ impl Application for FilesApplication {
         list(&List::Owner(owner.clone()), &format!("files of {owner}"), out)?;
         let in_tree = List::OwnerIn(owner.clone(), TREE);
         list(&in_tree, &format!("files of {owner} in directory {TREE}"), out)?;
-        writeln!(out, "{} is {:?}", self.path(), self.design.find(self.path())?)?;
+        let path = self.path()?;
+        writeln!(out, "{path} is {:?}", self.design.find(path)?)?;
         let found = self.design.walk(TREE)?;
-        let depth = found.entries.iter().map(|(depth, _)| depth).max().unwrap_or(&0);
-        let (nodes, size) = (found.entries.len(), found.size);
-        writeln!(out, "{nodes} nodes in {} levels, {size} bytes", depth + 1)?;
+        let depth = found.iter().map(|(depth, _)| depth).max().unwrap_or(&0);
+        let size: u64 = found.iter().map(|(_, entry)| entry.size).sum();
+        writeln!(out, "{} nodes in {} levels, {size} bytes", found.len(), depth + 1)?;
         Ok(())
     }
 
@@ -150,8 +154,12 @@ impl Application for FilesApplication {
         &self.next_item
     }
 
-    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
-        load::operate(self, number, part)
+    fn begin_operations(&self) -> Result<()> {
+        self.path().map(drop)
+    }
+
+    fn operate(&self, number: u64, part: Part, outcome: &mut Outcome) -> Result<()> {
+        load::operate(self, number, part, outcome)
     }
 
     fn repair(&self) -> Result<u64> {

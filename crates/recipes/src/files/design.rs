@@ -1,7 +1,7 @@
 //! Interface of a design of files: what the generator writes and what the check reads.
 
 use anyhow::Result;
-use files::{Entry, Files, Found, Node};
+use files::{Entry, Files, Node};
 use halite::rowkey::{Page, PageToken};
 
 use crate::recipe::Site;
@@ -62,11 +62,11 @@ pub trait Design: Send + Sync {
     /// Errors of the cluster.
     fn find(&self, path: &str) -> Result<Option<u64>>;
 
-    /// Returns everything below a directory.
+    /// Returns everything below a directory, with the depth of each entry.
     ///
     /// # Errors
     /// Errors of the cluster.
-    fn walk(&self, directory: u64) -> Result<Found>;
+    fn walk(&self, directory: u64) -> Result<Vec<(usize, Entry)>>;
 
     /// Completes interrupted writes. Returns the number of rows that were not right.
     ///
@@ -117,8 +117,8 @@ impl Design for Files {
         Ok(Self::find(self, path)?)
     }
 
-    fn walk(&self, directory: u64) -> Result<Found> {
-        Ok(Self::walk(self, directory)?)
+    fn walk(&self, directory: u64) -> Result<Vec<(usize, Entry)>> {
+        Ok(Self::walk(self, directory)?.collect::<halite::Result<_>>()?)
     }
 
     fn repair(&self) -> Result<u64> {

@@ -19,40 +19,49 @@ const PAGE_FILES: usize = 50;
 const OPERATIONS: u64 = 10;
 
 /// Executes one operation.
-pub(super) fn operate(application: &FilesApplication, number: u64, part: Part) -> Result<Outcome> {
+pub(super) fn operate(
+    application: &FilesApplication,
+    number: u64,
+    part: Part,
+    outcome: &mut Outcome,
+) -> Result<()> {
     let FilesApplication { design, generator, next_item, .. } = application;
     let mut random = Random::new(generator.load.seed, OPERATIONS, number);
-    let outcome = |operation, returned, examined| Outcome { operation, returned, examined };
     let item = |random: &mut Random| generator.item(random.below(generator.load.items)).id();
     match part.draw(&mut random, 100, 50..100) {
         0..48 => loop {
+            outcome.begin(0);
             let number = next_item.fetch_add(1, Ordering::Relaxed);
             if let Item::Create(node) = generator.item(number) {
                 design.create(&[node])?;
-                return Ok(outcome(0, 1, 0));
+                outcome.returned = 1;
+                break;
             }
         },
         48..50 => {
+            outcome.begin(1);
             let items = next_item.load(Ordering::Relaxed);
             application.execute(&generator.change(&mut random, items))?;
-            Ok(outcome(1, 1, 0))
+            outcome.returned = 1;
         }
         50..60 => {
+            outcome.begin(2);
             let page = design.list(&List::Directory(TREE), PAGE_ENTRIES, None, 0)?;
-            Ok(outcome(2, page.items.len() as u64, page.examined))
+            outcome.returned = page.items.len() as u64;
         }
         60..80 => {
-            let found = design.node(item(&mut random))?;
-            Ok(outcome(3, found.is_some().into(), found.is_some().into()))
+            outcome.begin(3);
+            outcome.returned = design.node(item(&mut random))?.is_some().into();
         }
         80..90 => {
-            let found = design.find(application.path())?;
-            Ok(outcome(4, found.is_some().into(), 0))
+            outcome.begin(4);
+            outcome.returned = design.find(application.path()?)?.is_some().into();
         }
         _ => {
+            outcome.begin(5);
             let owner = List::Owner(generator.user(random.zipf(generator.users())));
-            let page = design.list(&owner, PAGE_FILES, None, 0)?;
-            Ok(outcome(5, page.items.len() as u64, page.examined))
+            outcome.returned = design.list(&owner, PAGE_FILES, None, 0)?.items.len() as u64;
         }
     }
+    Ok(())
 }

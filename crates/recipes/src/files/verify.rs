@@ -55,14 +55,15 @@ pub(super) fn verify(design: &dyn Design, oracle: &Oracle) -> Result<Verified> {
     let expected = oracle.walk(TREE);
     let found = design.walk(TREE)?;
     ensure!(
-        found.entries == expected,
+        found == expected,
         "the tree has {} nodes, or is in another order; expected {}",
-        found.entries.len(),
+        found.len(),
         expected.len()
     );
     let files = oracle.nodes().filter(|node| node.kind == Kind::File);
     let size: u64 = files.map(|node| node.size).sum();
-    ensure!(found.size == size, "the files have {} bytes, expected {size}", found.size);
+    let found: u64 = found.iter().map(|(_, entry)| entry.size).sum();
+    ensure!(found == size, "the files have {found} bytes, expected {size}");
     verified.add(expected.len() as u64, 0);
     Ok(verified)
 }

@@ -111,13 +111,15 @@ impl Application for LogsApplication {
         &self.next_line
     }
 
-    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
+    fn operate(&self, number: u64, part: Part, outcome: &mut Outcome) -> Result<()> {
         let mut random = Random::new(self.generator.load.seed, MEASUREMENT, number);
         let kind = part.draw(&mut random, 100, 80..100);
         if kind < 80 {
             let first = self.next_line.fetch_add(BATCH_LINES, Ordering::Relaxed);
+            outcome.begin(0);
             self.write(first..first + BATCH_LINES)?;
-            return Ok(Outcome { operation: 0, returned: BATCH_LINES, examined: 0 });
+            outcome.returned = BATCH_LINES;
+            return Ok(());
         }
         let host = random.zipf(self.generator.hosts());
         let event = random.zipf(self.generator.events());
@@ -129,8 +131,9 @@ impl Application for LogsApplication {
             92..98 => (3, Layout::Quarter, of_host),
             _ => (4, Layout::Time, of_host),
         };
-        let found = self.design.read(layout, &question)?;
-        Ok(Outcome { operation, returned: found.lines.len() as u64, examined: found.examined })
+        outcome.begin(operation);
+        outcome.returned = self.design.read(layout, &question)?.lines.len() as u64;
+        Ok(())
     }
 
     fn measure(&self, out: &mut dyn Write) -> Result<()> {

@@ -22,47 +22,54 @@ pub(super) fn operate(
     application: &MessagesApplication,
     number: u64,
     part: Part,
-) -> Result<Outcome> {
+    outcome: &mut Outcome,
+) -> Result<()> {
     let mut random = Random::new(application.seed, OPERATIONS, number);
     let kind = part.draw(&mut random, 100, 50..100);
     if kind < 50 {
-        return send(application);
+        outcome.begin(0);
+        return send(application, outcome);
     }
     let users = application.generator.users();
     let user = application.generator.user(random.zipf(users));
     if kind < 90 {
-        let is_next = kind >= 80;
-        return read(application, &List::Received(user), if is_next { 2 } else { 1 });
+        let pages = if kind >= 80 { 2 } else { 1 };
+        outcome.begin(pages);
+        return read(application, &List::Received(user), pages, outcome);
     }
+    outcome.begin(3);
     let other = application.generator.user(random.zipf(users));
     let (one, other) = if user <= other { (user, other) } else { (other, user) };
-    let outcome = read(application, &List::Conversation(one, other), 1)?;
-    Ok(Outcome { operation: 3, ..outcome })
+    read(application, &List::Conversation(one, other), 1, outcome)
 }
 
 /// Writes the next item.
-fn send(application: &MessagesApplication) -> Result<Outcome> {
+fn send(application: &MessagesApplication, outcome: &mut Outcome) -> Result<()> {
     let item = application.next_item.fetch_add(1, Ordering::Relaxed);
     match application.generator.item(item) {
         Item::Send(message) => application.design.send(&[message])?,
         // Its message may be in progress in another thread; then there is nothing to edit yet.
         Item::Edit(edit) => application.design.edit(&[edit]).map(drop)?,
     }
-    Ok(Outcome { operation: 0, returned: 1, examined: 0 })
+    outcome.returned = 1;
+    Ok(())
 }
 
 /// Reads the first pages of a list.
-fn read(application: &MessagesApplication, list: &List, pages: usize) -> Result<Outcome> {
-    let mut outcome = Outcome { operation: pages, ..Outcome::default() };
+fn read(
+    application: &MessagesApplication,
+    list: &List,
+    pages: usize,
+    outcome: &mut Outcome,
+) -> Result<()> {
     let mut position = Position::default();
     for _ in 0..pages {
         let page = application.design.page(list, ALL_TIMES, PAGE_MESSAGES, &position)?;
         outcome.returned += page.items.len() as u64;
-        outcome.examined += page.examined;
         position = position.after(&page);
         if position.after.is_none() {
             break;
         }
     }
-    Ok(outcome)
+    Ok(())
 }

@@ -108,26 +108,35 @@ impl Application for MonitorApplication {
         &self.next_item
     }
 
-    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
+    fn operate(&self, number: u64, part: Part, outcome: &mut Outcome) -> Result<()> {
         let mut random = Random::new(self.generator.load.seed, MEASUREMENT, number);
         let kind = part.draw(&mut random, 100, 90..100);
         if kind < 90 {
             let first = self.next_item.fetch_add(BATCH_SAMPLES, Ordering::Relaxed);
+            outcome.begin(0);
             self.write(first..first + BATCH_SAMPLES)?;
-            return Ok(Outcome { operation: 0, returned: BATCH_SAMPLES, examined: 0 });
+            outcome.returned = BATCH_SAMPLES;
+            return Ok(());
         }
         let hour = self.last_hour(self.next_item.load(Ordering::Relaxed));
         let metric = self.generator.metric(random.below(self.generator.metrics()));
-        let (operation, found) = match kind {
+        let found = match kind {
             90..96 => {
+                outcome.begin(1);
                 let host = self.generator.host(random.below(self.generator.hosts()));
-                (1, self.design.host(&host, hour)?)
+                self.design.host(&host, hour)?
             }
-            96..98 => (2, self.design.metric(&metric, hour)?),
-            _ => (3, self.design.metric_by_host(&metric, hour)?),
+            96..98 => {
+                outcome.begin(2);
+                self.design.metric(&metric, hour)?
+            }
+            _ => {
+                outcome.begin(3);
+                self.design.metric_by_host(&metric, hour)?
+            }
         };
-        let (returned, examined) = (found.samples.len() as u64, found.examined);
-        Ok(Outcome { operation, returned, examined })
+        outcome.returned = found.samples.len() as u64;
+        Ok(())
     }
 
     fn repair(&self) -> Result<u64> {

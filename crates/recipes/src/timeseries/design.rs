@@ -39,7 +39,7 @@ pub trait Design: Send + Sync {
     /// Errors of the cluster.
     fn latest(&self, device: &str) -> Result<Found>;
 
-    /// Returns the readings of all devices between two times, those of one time by device.
+    /// Returns the readings of all devices between two times, by device, each newest first.
     ///
     /// # Errors
     /// Errors of the cluster.
@@ -85,7 +85,9 @@ impl Design for Sensors {
     }
 
     fn fleet(&self, at_ms: Range<i64>) -> Result<Found> {
-        Ok(Self::fleet(self, at_ms)?)
+        let mut found = Self::fleet(self, at_ms)?;
+        let readings = found.by_ref().collect::<halite::Result<_>>()?;
+        Ok(Found { readings, examined: found.examined() })
     }
 
     fn averages(&self, device: &str, at_ms: Range<i64>, step_ms: i64) -> Result<Vec<Average>> {

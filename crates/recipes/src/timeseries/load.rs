@@ -21,27 +21,38 @@ pub(super) fn operate(
     application: &TimeseriesApplication,
     number: u64,
     part: Part,
-) -> Result<Outcome> {
+    outcome: &mut Outcome,
+) -> Result<()> {
     let generator = &application.generator;
     let mut random = Random::new(generator.load.seed, OPERATIONS, number);
     let kind = part.draw(&mut random, 1_000, 970..1_000);
     if kind < 970 {
         let first = application.next_item.fetch_add(BATCH_READINGS, Ordering::Relaxed);
+        outcome.begin(0);
         application.write(first..first + BATCH_READINGS)?;
-        return Ok(Outcome { operation: 0, returned: BATCH_READINGS, examined: 0 });
+        outcome.returned = BATCH_READINGS;
+        return Ok(());
     }
     let device = generator.device(random.below(generator.devices()));
     let end_ms = generator.end_ms(application.next_item.load(Ordering::Relaxed));
-    let (operation, found) = match kind {
-        970..980 => (1, application.design.latest(&device)?),
-        980..990 => (2, application.design.recent(&device, 1, end_ms)?),
-        990..996 => {
-            let times = end_ms - 24 * HOUR_MS..end_ms;
-            let means = application.design.averages(&device, times, HOUR_MS)?;
-            return Ok(Outcome { operation: 3, returned: means.len() as u64, examined: 0 });
+    let design = &application.design;
+    outcome.returned = match kind {
+        970..980 => {
+            outcome.begin(1);
+            design.latest(&device)?.readings.len()
         }
-        _ => (4, application.design.fleet(end_ms - 6 * PERIOD_MS..end_ms)?),
-    };
-    let (returned, examined) = (found.readings.len() as u64, found.examined);
-    Ok(Outcome { operation, returned, examined })
+        980..990 => {
+            outcome.begin(2);
+            design.recent(&device, 1, end_ms)?.readings.len()
+        }
+        990..996 => {
+            outcome.begin(3);
+            design.averages(&device, end_ms - 24 * HOUR_MS..end_ms, HOUR_MS)?.len()
+        }
+        _ => {
+            outcome.begin(4);
+            design.fleet(end_ms - 6 * PERIOD_MS..end_ms)?.readings.len()
+        }
+    } as u64;
+    Ok(())
 }

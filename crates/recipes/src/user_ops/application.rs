@@ -104,19 +104,23 @@ impl Application for UserOpsApplication {
         &self.next_item
     }
 
-    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
+    fn operate(&self, number: u64, part: Part, outcome: &mut Outcome) -> Result<()> {
         let mut random = Random::new(self.generator.load.seed, MEASUREMENT, number);
         let kind = part.draw(&mut random, 100, 60..100);
         if kind < 60 {
+            outcome.begin(0);
             let item = self.next_item.fetch_add(1, Ordering::Relaxed);
             self.design.record(&[self.generator.item(item)?])?;
-            return Ok(Outcome { operation: 0, returned: 1, examined: 0 });
+            outcome.returned = 1;
+            return Ok(());
         }
         let user = self.generator.user(random.zipf(self.generator.users()));
         let day = self.generator.first_ms() + i64::try_from(random.below(60)).unwrap_or(0) * DAY_MS;
         let (operation, at_ms) = if kind < 90 { (1, ALL_TIMES) } else { (2, day..day + DAY_MS) };
+        outcome.begin(operation);
         let page = self.design.page(&user, at_ms, PAGE_OPERATIONS, &Position::default())?;
-        Ok(Outcome { operation, returned: page.items.len() as u64, examined: page.examined })
+        outcome.returned = page.items.len() as u64;
+        Ok(())
     }
 
     fn repair(&self) -> Result<u64> {

@@ -80,15 +80,18 @@ impl Application for WideUserApplication {
         &self.next_item
     }
 
-    fn operate(&self, number: u64, part: Part) -> Result<Outcome> {
+    fn operate(&self, number: u64, part: Part, outcome: &mut Outcome) -> Result<()> {
         let mut random = Random::new(self.load.seed, MEASUREMENT, number);
         if part.draw(&mut random, 2, 1..2) == 0 {
+            outcome.begin(0);
             self.add(self.next_item.fetch_add(1, Ordering::Relaxed))?;
-            return Ok(Outcome { operation: 0, returned: 1, examined: 0 });
+            outcome.returned = 1;
+            return Ok(());
         }
+        outcome.begin(1);
         let user = self.generator.user(random.zipf(self.generator.users()));
-        let exists = self.design.page(&user)?.order_count > 0;
-        Ok(Outcome { operation: 1, returned: exists.into(), examined: exists.into() })
+        outcome.returned = (self.design.page(&user)?.order_count > 0).into();
+        Ok(())
     }
 
     fn repair(&self) -> Result<u64> {

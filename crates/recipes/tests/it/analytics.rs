@@ -47,6 +47,21 @@ fn p12_thousand_logins_are_counted_by_both_plans() {
     assert_eq!(found, Logins { counted: 1000, examined: 1000, aggregated: 1000 });
 }
 
+/// A store refuses a read of a row that does not fit into memory.
+#[test]
+fn logins_of_a_large_row_are_read_in_parts() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = halite::Options::default();
+    options.max_row_bytes = 32 << 10;
+    let store = halite::Builder::new().options(options).open(directory.path()).unwrap();
+    let analytics = Analytics::open(&store, "analytics").unwrap();
+    let login = |id| Event { id, user: 7, at_ms: T0 + id.cast_signed(), kind: Kind::Login };
+    let logins: Vec<Event> = (0..1_000).map(login).collect();
+    logins.chunks(100).for_each(|part| drop(analytics.record(part).unwrap()));
+    let found = analytics.logins(7, logins[0].day()).unwrap();
+    assert_eq!((found.counted, found.aggregated), (1000, 1000));
+}
+
 #[test]
 fn p05_estimates_are_within_two_percent() {
     let directory = tempfile::tempdir().unwrap();

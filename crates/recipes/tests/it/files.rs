@@ -4,7 +4,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use anyhow::Result;
-use files::{Entry, Files, Found, Kind, Node};
+use files::{Entry, Files, Kind, Node, NodeKey};
 use halite::rowkey::{Page, PageToken};
 use halite::{BlockingTable, FamilyDescriptor, Put, Row, Scan, TableDescriptor};
 use halite_recipes::files::{Design, FILES, List};
@@ -34,7 +34,8 @@ fn p04_recipe_runs_through_client_and_server() {
 #[test]
 fn p04_directories_are_moved_with_all_that_is_in_them() {
     let directory = tempfile::tempdir().unwrap();
-    let files = Files::open(&backends::open(&directory), "files").unwrap();
+    let store = backends::open(&directory);
+    let files = Files::open(&store, "files").unwrap();
     let node = |id, parent, kind| Node {
         id,
         parent,
@@ -51,15 +52,21 @@ fn p04_directories_are_moved_with_all_that_is_in_them() {
     assert!(!files.move_to(2, 1, "into itself").unwrap());
     assert_eq!(files.find("/n2/moved/n77").unwrap(), Some(77));
     assert_eq!(files.find("/n1/n77").unwrap(), None);
-    assert_eq!(files.walk(2).unwrap().entries.len(), 1_001);
+    assert_eq!(files.walk(2).unwrap().count(), 1_001);
     assert_eq!(files.repair().unwrap(), 0);
     // A move that is repeated after a lost reply, and one to a name that is taken.
     assert!(files.move_to(1, 2, "moved").unwrap());
     assert!(!files.move_to(10, 1, "n11").unwrap());
     let error = files.move_to(10, 11, "x").unwrap_err().to_string();
-    assert!(error.contains("there is no directory 11"), "{error}");
+    assert!(error.contains("node 10: there is no directory 11 to move it to; create"), "{error}");
     let error = files.remove(1).unwrap_err().to_string();
     assert!(error.contains("is a directory"), "{error}");
+
+    // Another program has damaged a node.
+    let key = NodeKey { id: 10 }.encode().unwrap();
+    store.table("files:nodes").unwrap().put(Put::new(key).add("n", "k", "x")).unwrap();
+    let error = files.node(10).unwrap_err().to_string();
+    assert!(error.contains("n:k is Some(\"x\"), neither d nor f; put the right"), "{error}");
 }
 
 /// Mistake in a design.
@@ -210,8 +217,14 @@ impl Design for Naive {
         if node.is_none() && self.mistake == Mistake::KeepsNodes {
             let row = self.table.get(halite::Get::new(format!("node {id}")))?;
             let kept = (!row.is_empty()).then(|| entry(&row));
-            return Ok(kept.map(|Entry { parent, name, id, kind, size }| {
-                Node { id, parent, name, kind, owner: String::new(), size, version: 0 }
+            return Ok(kept.map(|Entry { parent, name, id, kind, size }| Node {
+                id,
+                parent,
+                name,
+                kind,
+                owner: String::new(),
+                size,
+                version: 0,
             }));
         }
         if self.mistake != Mistake::MovesTogether {
@@ -248,8 +261,8 @@ impl Design for Naive {
         Ok(self.right.find(path)?)
     }
 
-    fn walk(&self, directory: u64) -> Result<Found> {
-        Ok(self.right.walk(directory)?)
+    fn walk(&self, directory: u64) -> Result<Vec<(usize, Entry)>> {
+        Design::walk(&self.right, directory)
     }
 
     fn repair(&self) -> Result<u64> {

@@ -6,14 +6,27 @@ use std::time::Duration;
 
 use halite::{BlockingCluster, FamilyDescriptor, TableDescriptor, TableName};
 use halite_recipes::{
-    BenchConfig, DyingCluster, Load, OperationReport, Recipe, Site, begin_load, end_load, explain,
-    find_recipe, generate, init, load_of, prepare, recipes, reset, run_bench, stored_bytes,
-    written_items,
+    Application, BenchConfig, BenchReport, DyingCluster, InProcessTarget, Load, OperationReport,
+    Recipe, Site, begin_load, end_load, explain, find_recipe, generate, init, load_of, prepare,
+    recipes, reset, run_bench, stored_bytes, written_items,
 };
 
 use crate::backends;
+use crate::hooked_cluster::{Gate, HookedCluster};
 
 const LOAD: Load = Load { seed: 3, items: 2_500 };
+
+/// Time without a success after which a measurement is stopped: more than any operation takes.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// Runs a load that is not stopped.
+fn bench(
+    recipe: &dyn Recipe,
+    application: &Arc<dyn Application>,
+    config: BenchConfig,
+) -> BenchReport {
+    run_bench(recipe, application, config, &mut |silence| panic!("{silence:?}")).unwrap()
+}
 
 fn site(cluster: &BlockingCluster, recipe: &dyn Recipe) -> Site {
     Site { cluster: cluster.clone(), namespace: recipe.about().namespace.to_owned() }
@@ -56,7 +69,7 @@ fn every_recipe_runs_all_steps() {
         let expected = (0..LOAD.items).step_by(batch).chain([LOAD.items]);
         assert_eq!(calls, expected.collect::<Vec<_>>());
 
-        let application = recipe.open(&site, LOAD).unwrap();
+        let application: Arc<dyn Application> = recipe.open(&site.metered(), LOAD).unwrap().into();
         application.verify(LOAD.items).unwrap();
         let answers = printed(|out| application.answer(out));
         assert!(answers.lines().count() > 10, "{answers}");
@@ -70,8 +83,9 @@ fn every_recipe_runs_all_steps() {
             duration: Duration::from_millis(300),
             threads: 4,
             writes: None,
+            max_silence: PATIENCE,
         };
-        let report = run_bench(recipe, &*application, &site, config).unwrap();
+        let report = bench(recipe, &application, config);
         assert_eq!((report.succeeded(), report.errors()), (600, 0));
         let text = printed(|out| report.write(out));
         let is_named = |name: &&str| text.contains(*name);
@@ -79,9 +93,9 @@ fn every_recipe_runs_all_steps() {
         assert!(stored_bytes(&site).unwrap() > LOAD.items);
 
         let reads = BenchConfig { writes: Some(0), ..config };
-        let reads = run_bench(recipe, &*application, &site, reads).unwrap().operations();
+        let reads = bench(recipe, &application, reads).operations();
         let writes = BenchConfig { writes: Some(100), ..config };
-        let writes = run_bench(recipe, &*application, &site, writes).unwrap().operations();
+        let writes = bench(recipe, &application, writes).operations();
         assert!(!reads.is_empty() && !writes.is_empty(), "{reads:?} {writes:?}");
         let is_both = |one: &&OperationReport| writes.iter().any(|other| other.name == one.name);
         assert_eq!(reads.iter().find(is_both), None);
@@ -245,16 +259,172 @@ fn measurements_write_other_items_each_time() {
     generate(recipe, &site, load, &mut |_| ()).unwrap();
     let mut first = load.items;
     for _ in 0..2 {
-        let application = recipe.open(&site, load).unwrap();
+        let application: Arc<dyn Application> = recipe.open(&site, load).unwrap().into();
         begin_load(&*application, &site).unwrap();
         assert_eq!(application.next_item().load(Ordering::Relaxed), first);
         let duration = Duration::from_millis(50);
-        let config = BenchConfig { rate: 100, duration, threads: 1, writes: Some(100) };
-        run_bench(recipe, &*application, &site, config).unwrap();
+        let (writes, max_silence) = (Some(100), PATIENCE);
+        let config = BenchConfig { rate: 100, duration, threads: 1, writes, max_silence };
+        bench(recipe, &application, config);
         end_load(&*application, &site).unwrap();
         let next = application.next_item().load(Ordering::Relaxed);
         assert!(next > first, "{next}");
         first = next;
+    }
+}
+
+#[test]
+fn damaged_progress_is_refused_with_what_to_do() {
+    let recipe = find_recipe("user-ops").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: 100 };
+    generate(recipe, &site, load, &mut |_| ()).unwrap();
+    let loads = site.cluster.table("recipes:loads").unwrap();
+    loads.put(halite::Put::new("user_ops").add("p", "items", "many")).unwrap();
+    for error in [load_of(recipe, &site).unwrap_err(), reload(recipe, &site, load)] {
+        let error = format!("{error:#}");
+        let expected = "table recipes:loads, row user_ops: column items is no U64; start again \
+                        with: halite recipe user-ops init --drop";
+        assert!(error.contains(expected), "{error}");
+    }
+    reset(recipe, &site).unwrap();
+    assert_eq!(generate(recipe, &site, load, &mut |_| ()).unwrap().written, 100);
+}
+
+fn reload(recipe: &dyn Recipe, site: &Site, load: Load) -> anyhow::Error {
+    generate(recipe, site, load, &mut |_| ()).unwrap_err()
+}
+
+#[test]
+fn failed_operations_are_counted_by_kind() {
+    let recipe = find_recipe("messages").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let whole = site(&backends::open(&directory), recipe);
+    generate(recipe, &whole, Load { seed: 1, items: 300 }, &mut |_| ()).unwrap();
+    // Every write fails, and reads succeed between them.
+    let application: Arc<dyn Application> =
+        recipe.open(&dying(&whole, 0), Load { seed: 1, items: 300 }).unwrap().into();
+    let config = BenchConfig {
+        rate: 1_000,
+        duration: Duration::from_millis(200),
+        threads: 16,
+        writes: None,
+        max_silence: PATIENCE,
+    };
+    let report = bench(recipe, &application, config);
+    let operations = report.operations();
+    let send = operations.iter().find(|one| one.name == "send").unwrap();
+    assert!(send.errors > 50 && (send.count, send.errors) == (0, report.errors()), "{send:?}");
+    assert!(operations.iter().all(|one| one.name == "send" || one.errors == 0), "{operations:?}");
+    let text = printed(|out| report.write(out));
+    let line = |start: &str| {
+        let found = text.lines().find(|line| line.starts_with(start)).unwrap();
+        found.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(line("operation").last().unwrap(), "errors", "{text}");
+    let errors = send.errors.to_string();
+    assert_eq!(line("send")[1..], ["0", "0", "-", "-", "-", "-", "-", "-", &errors], "{text}");
+    assert_eq!(line("received").last().unwrap(), "0", "{text}");
+
+    // What is measured is reported, also if nothing succeeds.
+    let report = bench(recipe, &application, BenchConfig { writes: Some(100), ..config });
+    assert!(report.is_stopped() && report.succeeded() == 0 && report.errors() >= 2);
+    assert_eq!(report.operations().len(), 1);
+}
+
+#[test]
+fn load_ends_while_its_operations_do_not() {
+    let recipe = find_recipe("user-ops").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let whole = site(&backends::open(&directory), recipe);
+    let load = Load { seed: 1, items: 100 };
+    generate(recipe, &whole, load, &mut |_| ()).unwrap();
+    // Some writes are done, and the following ones wait until the end of the test.
+    let gate = Gate::new(20);
+    let release = gate.release_on_drop();
+    let stuck = HookedCluster::new(whole.cluster.cluster(), gate);
+    let site = Site { cluster: BlockingCluster::new(Arc::new(stuck)), ..whole };
+    let application: Arc<dyn Application> = recipe.open(&site, load).unwrap().into();
+    let config = BenchConfig {
+        rate: 500,
+        duration: Duration::from_hours(1),
+        threads: 4,
+        writes: Some(100),
+        max_silence: Duration::from_millis(600),
+    };
+    let mut silences = Vec::new();
+    let report = run_bench(recipe, &application, config, &mut |silence| {
+        silences.push((silence.waiting, silence.failed, silence.limit));
+    });
+    let report = report.unwrap();
+    assert_eq!(silences, [(4, 0, config.max_silence)]);
+    assert_eq!((report.succeeded(), report.errors(), report.is_stopped()), (20, 0, true));
+    assert_eq!(report.silence().map(|silence| silence.waiting), Some(4));
+    let text = printed(|out| report.write(out));
+    assert!(text.contains("s, and 4 were in progress"), "{text}");
+    drop(release);
+}
+
+/// Gets of a batch count as gets, and the ranges of a query that is merged from several as ranges.
+#[test]
+fn fan_out_is_the_number_of_gets_and_ranges_that_an_operation_reads() {
+    for (name, exact, above) in [
+        (
+            "analytics",
+            &[
+                ("board", 16.0),
+                ("users of day", 16.0),
+                // Two sets and three steps, of sixteen shards each.
+                ("retention", 32.0),
+                ("funnel", 48.0),
+                ("logins", 1.0),
+            ][..],
+            &[][..],
+        ),
+        // The version of the model, the user, and 250 items.
+        ("features", &[("ranking of 500", 252.0), ("recent", 1.0)], &[]),
+        // Whom the user follows, the timeline, those who are pulled, and each post.
+        ("feed", &[("likes", 8.0)], &[("page of 20", 10.0)]),
+        ("files", &[("list of 1000", 1.0), ("node", 1.0)], &[("path", 1.5)]),
+        ("messages", &[("received", 1.0), ("conversation", 1.0)], &[("two pages", 1.1)]),
+        ("monitor", &[("host", 1.0), ("metric", 16.0), ("metric by host", 16.0)], &[]),
+        (
+            "timeseries",
+            &[("latest", 1.0), ("day", 1.0), ("averages", 1.0)],
+            &[("all devices", 15.9)],
+        ),
+        ("wide-user", &[("page", 1.0)], &[]),
+    ] {
+        let recipe = find_recipe(name).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let site = site(&backends::open(&directory), recipe);
+        generate(recipe, &site, LOAD, &mut |_| ()).unwrap();
+        let application: Arc<dyn Application> = recipe.open(&site.metered(), LOAD).unwrap().into();
+        let config = BenchConfig {
+            rate: 2_000,
+            duration: Duration::from_millis(300),
+            threads: 4,
+            writes: Some(0),
+            max_silence: PATIENCE,
+        };
+        let operations = bench(recipe, &application, config).operations();
+        let fan_out = |name: &str| {
+            let found = operations.iter().find(|operation| operation.name == name).unwrap();
+            found.fan_out.unwrap()
+        };
+        for (operation, expected) in exact {
+            let found = fan_out(operation);
+            assert!((found - expected).abs() < 1e-9, "{name}, {operation}: {found}");
+        }
+        for (operation, least) in above {
+            let found = fan_out(operation);
+            assert!(found > *least, "{name}, {operation}: {found}");
+        }
+        // The version of the model is a row, too.
+        let ranking = operations.iter().find(|one| one.name == "ranking of 500");
+        let examined = ranking.map(|one| one.examined.unwrap());
+        assert!(examined.is_none_or(|each| (each - 252.0 / 251.0).abs() < 1e-9), "{examined:?}");
     }
 }
 
@@ -336,6 +506,32 @@ fn another_file_with_as_many_rows_is_refused() {
     assert_eq!(filled("59.37").unwrap().existing, 8);
     let error = filled("59.38").unwrap_err().to_string();
     assert!(error.contains("of another file") && error.contains("init --drop"), "{error}");
+}
+
+#[test]
+fn more_items_than_a_file_has_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("weather.csv");
+    let text = "origin,temp,dewp,humid,wind_dir,wind_speed,wind_gust,precip,pressure,visib,\
+                time_hour\n\
+                EWR,39.02,26.06,59.37,270,10.35,NA,0,1012,10,2013-01-01T06:00:00Z\n";
+    std::fs::write(&path, text).unwrap();
+    let recipe = find_recipe("timeseries").unwrap().with_data(&path).unwrap();
+    assert_eq!((recipe.file_items(), recipe.default_items()), (Some(8), 8));
+    let store = tempfile::tempdir().unwrap();
+    let site = site(&backends::open(&store), &*recipe);
+    let load = Load { seed: 1, items: 9 };
+    let expected = "the file has 8 readings, fewer than --scale 9; use --scale 8 or leave it out";
+    let error = generate(&*recipe, &site, load, &mut |_| ()).unwrap_err().to_string();
+    assert_eq!(error, expected);
+    assert!(site.cluster.list_tables().unwrap().is_empty(), "it was refused before it created any");
+    let open = || Ok(site.cluster.clone());
+    let checked = halite_recipes::check(&*recipe, load, &mut InProcessTarget::new(open, 1));
+    assert_eq!(checked.unwrap_err().to_string(), expected);
+    assert_eq!(
+        generate(&*recipe, &site, Load { items: 8, ..load }, &mut |_| ()).unwrap().written,
+        8
+    );
 }
 
 #[test]

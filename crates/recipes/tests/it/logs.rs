@@ -2,14 +2,17 @@
 //! most of which are other declarations of the keys.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use halite::Bytes;
+use halite::{BlockingCluster, Bytes, TableName};
 use halite_recipes::logs::{Design, LOGS};
 use halite_recipes::{InProcessTarget, Load, Recipe as _, Site, check, explain};
 use logs::{Found, Layout, Line, Logs, Question, TABLES};
 
 use crate::backends;
+use crate::hooked_cluster::{Hook, HookedCluster};
 
 const LOAD: Load = Load { seed: 5, items: 1_000 };
 
@@ -60,6 +63,46 @@ fn p07_each_key_has_its_fan_out_under_one_trace() {
     let rows: Vec<f64> = lines.iter().map(|line| number(line, 5)).collect();
     // An hour of a host: all lines of the hour, only its own, or five quarters.
     assert!(rows[0] > 2.0 * rows[2] && rows[0] >= rows[1] && rows[4] <= 5.0, "{table}");
+}
+
+/// Lets the next scan of the lines fail.
+#[derive(Default)]
+struct OneFault(AtomicBool);
+
+impl Hook for OneFault {
+    fn before_scan(&self, table: &TableName) -> halite::Result<()> {
+        if table.qualifier() == Layout::Code.table() && self.0.swap(false, Ordering::Relaxed) {
+            return Err(halite::Error::new(halite::ErrorKind::Busy, "the server is overloaded"));
+        }
+        Ok(())
+    }
+}
+
+/// Only numbers that are not known yet are a reason to read again.
+#[test]
+fn failed_reads_by_numbers_are_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = backends::open(&directory);
+    let fault = Arc::new(OneFault::default());
+    let cluster = HookedCluster::new(store.cluster(), Arc::clone(&fault));
+    let logs = Logs::open(&BlockingCluster::new(Arc::new(cluster)), "logs").unwrap();
+    let line = |host: &str| Line {
+        host: host.to_owned(),
+        event: "http".to_owned(),
+        at_ms: 5_000,
+        sequence: 1,
+        message: "text".to_owned(),
+    };
+    logs.write(&[line("web-1")]).unwrap();
+    let question = Question { at_ms: 0..i64::MAX, ..Question::default() };
+    fault.0.store(true, Ordering::Relaxed);
+    let error = logs.read(Layout::Code, &question).unwrap_err().to_string();
+    assert!(error.contains("the server is overloaded"), "{error}");
+    assert_eq!(logs.read(Layout::Code, &question).unwrap().lines.len(), 1);
+
+    // Numbers that another program has assigned since are loaded.
+    Logs::open(&store, "logs").unwrap().write(&[line("web-2")]).unwrap();
+    assert_eq!(logs.read(Layout::Code, &question).unwrap().lines.len(), 2);
 }
 
 /// The right design on tables with other keys, or without its repair.
@@ -136,7 +179,7 @@ fn e46_hash_instead_of_names_fails_check() {
     let why = failure(|site| {
         open(site, "DICT(host, 3), DICT(event, 2)", "HASH(host STRING BYTES 2), event STRING")
     });
-    assert!(why.contains("a key of by_code has a host"), "{why}");
+    assert!(why.contains("by_code, row ") && why.contains("its key has no host"), "{why}");
 }
 
 #[test]

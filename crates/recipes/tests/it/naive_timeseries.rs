@@ -126,7 +126,7 @@ impl Design for Naive {
 
     fn fleet(&self, at_ms: Range<i64>) -> Result<Found> {
         let mut found = self.scan(Scan::all(), |one| at_ms.contains(&one.at_ms))?;
-        found.readings.sort_by(|a, b| (b.at_ms, &a.device).cmp(&(a.at_ms, &b.device)));
+        found.readings.sort_by(|a, b| (&a.device, b.at_ms).cmp(&(&b.device, a.at_ms)));
         Ok(found)
     }
 
