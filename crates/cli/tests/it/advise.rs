@@ -22,7 +22,8 @@ fn number(text: &str, name: &str) -> f64 {
 fn bytes(text: &str, name: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name)).expect(name);
     let unit = line.split_whitespace().nth(1).unwrap().trim_matches(',');
-    let power = ["B", "KiB", "MiB", "GiB", "TiB"].iter().position(|known| *known == unit);
+    let power =
+        ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"].iter().position(|known| *known == unit);
     number(text, name) * 1024_f64.powi(i32::try_from(power.expect(line)).unwrap())
 }
 
@@ -68,6 +69,15 @@ fn w02_fit_prints_branch_verdict_and_measured_limits() {
         assert!(lines[0].starts_with("tutorial  ") && lines[0].ends_with(verdict), "{text}");
         let advised = lines[1].strip_prefix("advice    ").unwrap();
         assert!(advised.starts_with(advice), "{text}");
+        // A better store and a measured limit are named for each.
+        let against: Vec<&&str> =
+            lines.iter().filter(|line| line.starts_with("  against ")).collect();
+        assert!(!against.is_empty() && lines[2].starts_with("  for     "), "{text}");
+        let cited = lines.iter().filter(|line| line.starts_with("          measured: "));
+        for line in cited.clone() {
+            assert!(line.ends_with(".md)"), "{line}");
+        }
+        assert!(cited.count() > 0, "{text}");
         let at = |heading: &str| lines.iter().position(|line| *line == heading).expect(&text);
         let (measured, limits) = (at("measured on two cores"), at("limits of Halite, by default"));
         assert!(measured + 1 < limits && limits + 3 < lines.len(), "{text}");
@@ -75,6 +85,35 @@ fn w02_fit_prints_branch_verdict_and_measured_limits() {
             let document = figure.rsplit_once(" (").unwrap().1.trim_end_matches(')');
             assert!(root.join(document).exists(), "{figure}");
         }
+    }
+}
+
+#[test]
+fn w02_fit_uses_every_answer_and_reads_usual_units() {
+    let advised = |arguments: &[&str]| {
+        let (done, text) = advise(&[&["fit"], arguments].concat());
+        assert!(done, "{text}");
+        let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        (line("tutorial  ").to_owned(), line("advice    ").to_owned())
+    };
+    let (verdict, advice) = advised(&["--size", "1PB", "--query", "pk"]);
+    assert_eq!(verdict, "1.0 PB, more than 100 TB: HBase");
+    assert_eq!(advice, "HBase, on several machines");
+    let (verdict, _) = advised(&["--size", "1.5TB", "--query", "pk"]);
+    assert!(verdict.starts_with("1.5 TB, 1 to 100 TB"), "{verdict}");
+    let objects = ["--data", "objects", "--query", "pk", "--size", "10TB"];
+    let (_, one) = advised(&objects);
+    let (_, safe) = advised(&[&objects[..], &["--replicas"]].concat());
+    let (_, many) = advised(&[&objects[..], &["--object-size", "30"]].concat());
+    assert!(one.ends_with("and Halite for their metadata"), "{one}");
+    assert!(safe.ends_with("and HBase, on several machines for their metadata"), "{safe}");
+    assert_eq!(safe, many);
+    let (_, small) = advised(&["--size", "1TB", "--query", "ad-hoc"]);
+    let (_, large) = advised(&["--size", "60TB", "--query", "ad-hoc"]);
+    assert!(small.starts_with("a relational") && large.starts_with("a distributed SQL"), "{large}");
+    for (size, expected) in [("0", "above 0"), ("1.5", "as in 128m or 1.5TB"), ("20EB", "16 EiB")] {
+        let (done, text) = advise(&["fit", "--query", "pk", "--size", size]);
+        assert!(!done && text.contains(expected), "{size}: {text}");
     }
 }
 

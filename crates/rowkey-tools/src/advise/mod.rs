@@ -3,11 +3,15 @@
 pub mod capacity;
 pub mod declared;
 pub mod fit;
+mod grounds;
 mod measured;
 mod sample;
+#[cfg(test)]
+mod tests;
+mod tree;
 mod typical;
 
 pub use capacity::{Capacity, Load, capacity};
 pub use declared::{DeclaredCapacity, DeclaredLoad, FamilyBytes, declared_capacity};
-pub use fit::{Answer, Data, Fit, Query, fit};
+pub use fit::{Answer, Data, Fit, Ground, Query, Store, fit};
 pub use measured::Measured;
