@@ -90,7 +90,14 @@ pub(super) fn print_capacity(found: &Capacity, out: &mut dyn Write) -> anyhow::R
     let room = size(found.disk_with_room_bytes);
     writeln!(out, "disk with room  {room}, since a compaction writes a region again")?;
     let (regions, largest) = (grouped(found.regions), size(found.region_bytes));
-    writeln!(out, "regions         {regions} of {largest} at most")?;
+    match found.created_regions {
+        1 => writeln!(out, "regions         {regions} of {largest} at most")?,
+        created => writeln!(
+            out,
+            "regions         {regions} of {largest} at most, {} of them from SPLIT",
+            grouped(created)
+        )?,
+    }
     let (memstores, indexes) = (size(found.memstore_bytes), size(found.index_bytes));
     writeln!(out, "memory          {memstores} of memstores, {indexes} of indexes and filters")?;
     if let Some(seconds) = found.seconds_between_flushes {

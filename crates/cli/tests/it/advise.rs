@@ -176,6 +176,22 @@ fn p13_capacity_of_declared_tables_has_its_doubts() {
 }
 
 #[test]
+fn regions_of_a_schema_are_those_of_its_splits() {
+    let schema = "CREATE TABLE a (v U64, ROW KEY (SALT(32 BY id), id U64)) SPLIT BY SALT;\
+                  CREATE TABLE b (v U64, ROW KEY (SALT(32 BY id), id U64)) SPLIT LIKE a;\
+                  CREATE TABLE c (v U64, ROW KEY (id U64)) SPLIT LIKE elsewhere;\
+                  CREATE TABLE d (v U64, ROW KEY (ts TIMESTAMP, id U64)) SPLIT ROLLING '1d';\
+                  CREATE TABLE e (v U64, ROW KEY (id U64))";
+    let (done, text) = advise(&["capacity", "--rows", "1000", "--schema", schema]);
+    assert!(done, "{text}");
+    let tables: Vec<&str> = text.split("\ntable ").collect();
+    let regions: Vec<f64> = tables.iter().map(|table| number(table, "regions  ")).collect();
+    assert_eq!(regions, [32.0, 32.0, 1.0, 4.0, 1.0], "{text}");
+    assert!(tables[0].contains("32 of them from SPLIT"), "{text}");
+    assert!(tables[2].contains("SPLIT LIKE elsewhere: the schema does not declare"), "{text}");
+}
+
+#[test]
 fn bad_schemas_and_fields_are_refused() {
     let load = |more: &[&str]| {
         let (done, text) = advise(&[&["capacity", "--rows", "1000"], more].concat());
@@ -183,6 +199,7 @@ fn bad_schemas_and_fields_are_refused() {
         text
     };
     let table = "CREATE TABLE t (value U8, ROW KEY (id U64))";
+    let twice = format!("{table}; CREATE TABLE default:t (v U8, ROW KEY (k STRING))");
     let series = "CREATE TABLE t (p SERIES(DOUBLE), ROW KEY (id U64, BUCKET(ts, '1h')))";
     for (arguments, expected) in [
         (&["--schema", "CREATE TABEL t"][..], "the schema cannot be read"),
@@ -191,6 +208,7 @@ fn bad_schemas_and_fields_are_refused() {
         (&["--schema", table, "--field", "vlaue=random"], "field or column vlaue (did you mean"),
         (&["--schema", table, "--field", "value=uniform(1000)"], "--field value: "),
         (&["--schema", table, "--field", "value=nothing(1)"], "there is no nothing(1)"),
+        (&["--schema", &twice], "declares table t twice"),
         (&["--schema", series], "specify how many with --points"),
         (&["--schema", table, "--key-bytes", "9"], "cannot be used with"),
         (&["--field", "v=random"], "--schema"),

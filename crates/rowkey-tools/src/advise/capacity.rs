@@ -15,6 +15,7 @@ use halite_types::cell::{CellsBuilder, make_key};
 use halite_types::rng::SplitMix64;
 use halite_types::{CellRef, CellType, Error, Result};
 
+use super::regions::CreatedRegions;
 use crate::cell_cost::{Compression, DataBlockEncoding, bytes_per_cell};
 
 /// Rows of the sample.
@@ -58,11 +59,14 @@ pub struct Capacity {
     pub disk_bytes: u64,
     /// Bytes that the disk should have: the largest region is written again by a compaction.
     pub disk_with_room_bytes: u64,
-    /// Regions of the largest size.
+    /// Regions, none of which is larger than the largest size.
     pub regions: u64,
+    /// Regions with which the table is created.
+    pub created_regions: u64,
     /// Bytes at which a region is split.
     pub region_bytes: u64,
-    /// Bytes of a memstore at which it is flushed.
+    /// Bytes of a memstore at which it is flushed; fewer if those of the created regions, which are
+    /// written at the same time, have no room for that.
     pub flush_bytes: u64,
     /// Bytes of memory for the memstores of all regions, if all of them are written.
     pub memstore_bytes: u64,
@@ -71,7 +75,7 @@ pub struct Capacity {
     pub index_bytes: u64,
     /// Bytes of the log per second.
     pub log_bytes_per_second: u64,
-    /// Seconds until a memstore of the default size is flushed, if all writes go to one region.
+    /// Seconds from one flush to the next, whatever its region.
     pub seconds_between_flushes: Option<f64>,
     /// Bytes written to the disk per second: the log, flushes, and compactions, which are estimated
     /// as one merge for each doubling from a flushed file to a region.
@@ -96,6 +100,7 @@ pub(super) struct Volume {
     /// Bytes on disk that a written cell adds.
     pub(super) stored_bytes: f64,
     pub(super) writes_per_second: u64,
+    pub(super) created: CreatedRegions,
     /// Bytes at which a region is split.
     pub(super) region_bytes: u64,
     /// Bytes of a memstore at which it is flushed.
@@ -124,6 +129,7 @@ pub fn capacity(load: &Load) -> Result<Capacity> {
         logged_bytes: plain as f64,
         stored_bytes: bytes_per_cell,
         writes_per_second: load.writes_per_second,
+        created: CreatedRegions::Even(1),
         region_bytes: options.max_region_file_bytes,
         flush_bytes: options.memstore_flush_bytes,
     };
@@ -133,8 +139,10 @@ pub fn capacity(load: &Load) -> Result<Capacity> {
 impl Volume {
     /// Returns what the table takes with these settings of a store.
     pub(super) fn capacity(&self, options: &Options) -> Capacity {
-        let regions = self.disk_bytes.div_ceil(self.region_bytes.max(1)).max(1);
-        let flushed = self.flush_bytes as f64;
+        let created = self.created.count();
+        let regions = self.created.grown(self.disk_bytes, self.region_bytes);
+        let flush_bytes = self.flush_bytes.min(options.global_memstore_bytes / created).max(1);
+        let flushed = flush_bytes as f64;
         let doublings = ((self.disk_bytes / regions) as f64 / flushed).max(1.0).log2();
         let writes = self.writes_per_second as f64;
         let logged = writes * self.logged_bytes;
@@ -148,8 +156,9 @@ impl Volume {
                 .disk_bytes
                 .saturating_add(self.region_bytes.min(self.disk_bytes)),
             regions,
+            created_regions: created,
             region_bytes: self.region_bytes,
-            flush_bytes: self.flush_bytes,
+            flush_bytes,
             memstore_bytes: regions
                 .saturating_mul(self.flush_bytes)
                 .min(options.global_memstore_bytes),

@@ -12,9 +12,11 @@ use bytes::Bytes;
 use halite_engine::Options;
 use halite_engine::hfile::{WriterOptions, cost};
 use halite_rowkey::language::{ColumnType, TableDeclaration};
+use halite_rowkey::split::Splits;
 use halite_types::{Error, FamilyDescriptor, Result};
 
 use super::capacity::{Capacity, Volume};
+use super::regions::CreatedRegions;
 use super::sample::{RowSource, Sample};
 use super::typical;
 use crate::lint::{LintInput, Severity, lint_declaration};
@@ -34,6 +36,8 @@ const LARGE_SPREAD: f64 = 0.1;
 pub struct DeclaredLoad<'a> {
     /// Declaration.
     pub table: &'a TableDeclaration,
+    /// Splits with which the table is created; one region without.
+    pub splits: Option<&'a Splits>,
     /// Number of rows that are there at one time; of a `SERIES`, time buckets of its series.
     pub rows: u64,
     /// Generators of fields and columns by name. Others have random values, which compress least.
@@ -107,7 +111,8 @@ pub fn declared_capacity(load: &DeclaredLoad<'_>) -> Result<DeclaredCapacity> {
     let parts = (0..PARTS)
         .map(|seed| Ok(measure(load.table, &source.rows(rows / PARTS, seed + 2)?)?.bytes_per_row))
         .collect::<Result<Vec<f64>>>()?;
-    let capacity = volume(load, &whole, &measured)?.capacity(&Options::default());
+    let (created, doubts) = CreatedRegions::of(load.table, load.splits);
+    let capacity = volume(load, created, &whole, &measured)?.capacity(&Options::default());
     let mut found = DeclaredCapacity {
         capacity,
         sample_rows: rows,
@@ -115,7 +120,7 @@ pub fn declared_capacity(load: &DeclaredLoad<'_>) -> Result<DeclaredCapacity> {
         spread: spread(&parts),
         shrinkage: 1.0 - measured.bytes_per_row / mean(&parts),
         certain: Vec::new(),
-        against: against(load),
+        against: [doubts, against(load)].concat(),
         families: measured.families,
     };
     judge(&mut found, load, measured.rows);
@@ -199,7 +204,12 @@ fn family<'t>(table: &'t TableDeclaration, name: &Bytes) -> Result<&'t FamilyDes
     found.ok_or_else(|| Error::invalid("a column has a family that the table does not declare"))
 }
 
-fn volume(load: &DeclaredLoad<'_>, sample: &Sample, measured: &Measured) -> Result<Volume> {
+fn volume(
+    load: &DeclaredLoad<'_>,
+    created: CreatedRegions,
+    sample: &Sample,
+    measured: &Measured,
+) -> Result<Volume> {
     let options = Options::default();
     let table = &load.table.descriptor;
     let written_per_row = ratio(sample.written, sample.generated);
@@ -210,6 +220,7 @@ fn volume(load: &DeclaredLoad<'_>, sample: &Sample, measured: &Measured) -> Resu
         logged_bytes: ratio(sample.logged_bytes, sample.written),
         stored_bytes: measured.bytes_per_row / written_per_row.max(1.0),
         writes_per_second: load.writes_per_second,
+        created,
         region_bytes: table.max_file_size_bytes().unwrap_or(options.max_region_file_bytes),
         flush_bytes: table.memstore_flush_bytes().unwrap_or(options.memstore_flush_bytes),
     })
@@ -339,8 +350,12 @@ mod tests {
 
     fn capacity(text: &str, specs: &[(&str, &str)], points: Option<u32>) -> DeclaredCapacity {
         let (table, fields) = (table(text), fields(specs));
+        let splits = table.split.as_ref().and_then(|clause| {
+            Splits::declared(clause, &table.key).unwrap().map(|found| found.for_schema(&table.key))
+        });
         let load = DeclaredLoad {
             table: &table,
+            splits: splits.as_ref(),
             rows: 1_000_000_000,
             fields: &fields,
             points,
@@ -414,6 +429,7 @@ mod tests {
         assert!((40.0..90.0).contains(&logged), "{logged}");
         let load = DeclaredLoad {
             table: &table(text),
+            splits: None,
             rows: 1,
             fields: &HashMap::new(),
             points: None,
@@ -422,6 +438,69 @@ mod tests {
         };
         let error = declared_capacity(&load).unwrap_err().to_string();
         assert!(error.contains("--points"), "{error}");
+    }
+
+    #[test]
+    fn regions_are_those_of_the_split_and_what_grows_from_them() {
+        let salted = |salts: u32, clause: &str, rows: u64| {
+            let text = format!(
+                "CREATE TABLE t (v U64, ROW KEY (SALT({salts} BY id), id U64)) WITH \
+                 (DATA_BLOCK_ENCODING = 'FAST_DIFF') {clause}"
+            );
+            let table = table(&text);
+            let splits = table.split.as_ref().map(|clause| {
+                Splits::declared(clause, &table.key).unwrap().unwrap().for_schema(&table.key)
+            });
+            let load = DeclaredLoad {
+                table: &table,
+                splits: splits.as_ref(),
+                rows,
+                fields: &HashMap::new(),
+                points: None,
+                map_cells: 1,
+                writes_per_second: 1_000,
+            };
+            declared_capacity(&load).unwrap()
+        };
+        let split = |clause: &str, rows: u64| salted(16, clause, rows);
+        let (small, large) = (1_000, 20_000_000_000);
+        let one = split("", small).capacity;
+        assert_eq!((one.regions, one.created_regions), (1, 1));
+        let salts = split("SPLIT BY SALT", small).capacity;
+        assert_eq!((salts.regions, salts.created_regions), (16, 16));
+        assert_eq!(salts.memstore_bytes, Options::default().global_memstore_bytes);
+        // The memstores of sixteen regions share the memory, so that each is flushed earlier.
+        assert_eq!((one.flush_bytes, salts.flush_bytes), (128 << 20, 64 << 20));
+        assert_eq!(split("SPLIT AT ('a', 'b')", small).capacity.regions, 3);
+        let grown = split("SPLIT BY SALT", large).capacity;
+        let each = grown.disk_bytes.div_ceil(16).div_ceil(grown.region_bytes);
+        assert!(each > 1, "{grown:?}");
+        assert_eq!(grown.regions, 16 * each);
+        let uneven = split("SPLIT INTO 5", small);
+        assert!(uneven.against.iter().any(|said| said.contains("P-SALTREG")), "{uneven:?}");
+        let many = salted(16_000, "SPLIT BY SALT", small);
+        assert_eq!(many.capacity.regions, 16_000);
+        let said = many.against.join("\n");
+        assert!(said.contains("16000 regions, and a new table has 10000 at most"), "{said}");
+    }
+
+    #[test]
+    fn rolling_regions_are_those_of_one_time_to_live() {
+        let rolling = |options: &str| {
+            let text = format!(
+                "CREATE TABLE t (v U64, ROW KEY (SALT(4 BY id), ts TIMESTAMP, id U64)) {options} \
+                 SPLIT ROLLING '1d'"
+            );
+            let table = table(&text);
+            let splits = Splits::at((1_u8..=12).map(|key| vec![key].into()).collect()).unwrap();
+            let (created, doubts) = CreatedRegions::of(&table, Some(&splits));
+            (created.count(), doubts.join("\n"))
+        };
+        let (kept, doubts) = rolling("WITH (TTL = 864000)");
+        assert_eq!(kept, 4 * (10 + 3) + 1, "{doubts}");
+        let (created, doubts) = rolling("");
+        assert_eq!(created, 13);
+        assert!(doubts.contains("4 regions more for each"), "{doubts}");
     }
 
     #[test]
@@ -450,6 +529,7 @@ mod tests {
         let error = |table: &TableDeclaration, rows, fields: &HashMap<String, FieldSpec>| {
             let load = DeclaredLoad {
                 table,
+                splits: None,
                 rows,
                 fields,
                 points: None,

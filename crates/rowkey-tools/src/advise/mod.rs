@@ -5,6 +5,7 @@ pub mod declared;
 pub mod fit;
 mod grounds;
 mod measured;
+mod regions;
 mod sample;
 #[cfg(test)]
 mod tests;
