@@ -80,7 +80,11 @@ impl CapacityArgs {
         })?;
         writeln!(out, "cells           {}", grouped(found.cells))?;
         writeln!(out, "bytes per cell  {:.1}, measured without compression", found.bytes_per_cell)?;
-        print_capacity(&found, &mut out)
+        print_capacity(&found, &mut out)?;
+        for doubt in &found.doubts {
+            writeln!(out, "doubt           {doubt}")?;
+        }
+        Ok(())
     }
 }
 
@@ -104,7 +108,11 @@ pub(super) fn print_capacity(found: &Capacity, out: &mut dyn Write) -> anyhow::R
         let log = size(found.log_bytes_per_second);
         writeln!(out, "log             {log} per second")?;
         let flushed = size(found.flush_bytes);
-        writeln!(out, "flushes         one in {seconds:.0} s, of {flushed}")?;
+        if seconds < 1.0 {
+            writeln!(out, "flushes         {:.0} per second, of {flushed}", 1.0 / seconds)?;
+        } else {
+            writeln!(out, "flushes         one in {seconds:.0} s, of {flushed}")?;
+        }
         let written = size(found.written_bytes_per_second);
         writeln!(
             out,

@@ -192,6 +192,36 @@ fn regions_of_a_schema_are_those_of_its_splits() {
 }
 
 #[test]
+fn absurd_loads_are_refused_or_doubted() {
+    let most = u64::MAX.to_string();
+    let table = "CREATE TABLE t (v U64, ROW KEY (id U64)) WITH (MAX_FILESIZE = '1', \
+                 MEMSTORE_FLUSHSIZE = '1')";
+    for arguments in [
+        &["--rows", &most][..],
+        &["--rows", "1000000000000000000", "--columns", "100", "--value-bytes", "1024"],
+        &["--rows", "1", "--writes", &most],
+        &["--rows", &most, "--schema", table],
+        &["--rows", "1000", "--writes", &most, "--schema", table],
+    ] {
+        let (done, said) = advise(&[&["capacity"], arguments].concat());
+        assert!(!done, "{arguments:?}: {said}");
+        assert!(said.contains("and no table "), "{arguments:?}: {said}");
+        assert!(said.contains("; specify fewer ") && !said.contains("panicked"), "{said}");
+    }
+    let load = ["capacity", "--rows", "1000000000", "--writes", "100000000", "--schema", table];
+    let (done, text) = advise(&load);
+    assert!(done, "{text}");
+    assert!(text.contains("regions are more than the 10000 that a new table"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("flushes") && line.contains(" per second")));
+    let plain = "CREATE TABLE t (v U64, ROW KEY (id U64))";
+    let (done, text) = advise(&[&load[..6], &[plain]].concat());
+    assert!(done, "{text}");
+    assert!(text.contains("files pile up while the load lasts"), "{text}");
+    let (done, text) = advise(&["capacity", "--rows", "100000000000000"]);
+    assert!(done && text.contains("doubt           "), "{text}");
+}
+
+#[test]
 fn bad_schemas_and_fields_are_refused() {
     let load = |more: &[&str]| {
         let (done, text) = advise(&[&["capacity", "--rows", "1000"], more].concat());

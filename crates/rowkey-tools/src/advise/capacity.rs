@@ -16,6 +16,7 @@ use halite_types::rng::SplitMix64;
 use halite_types::{CellRef, CellType, Error, Result};
 
 use super::regions::CreatedRegions;
+use super::tree::{ONE_MACHINE, size};
 use crate::cell_cost::{Compression, DataBlockEncoding, bytes_per_cell};
 
 /// Rows of the sample.
@@ -29,6 +30,9 @@ const BLOOM_BITS: u64 = 10;
 /// Bytes of a cell in a memstore beside key and value: the node of the skip list, with a tower of
 /// 1.33 links in the mean.
 const MEMSTORE_CELL_BYTES: f64 = 38.0;
+/// Cells and bytes of a load, and bytes that it writes in a second: more are no load of a table.
+const MAX_AMOUNT: u64 = 1 << 60;
+const MAX_BYTES_PER_SECOND: f64 = (1_u64 << 40) as f64;
 const TIMESTAMP: i64 = 1_700_000_000_000;
 
 /// Rows and writes.
@@ -49,7 +53,7 @@ pub struct Load {
 }
 
 /// What a load takes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Capacity {
     /// Number of cells.
     pub cells: u64,
@@ -85,6 +89,8 @@ pub struct Capacity {
     pub sustained_writes_per_second: Option<u64>,
     /// Bytes per second of this limit.
     pub compaction_bytes_per_second: u64,
+    /// What a store or a machine has no room for.
+    pub doubts: Vec<String>,
 }
 
 /// Cells of a table, and what each of them takes.
@@ -110,14 +116,17 @@ pub(super) struct Volume {
 /// Returns what a load takes.
 ///
 /// # Errors
-/// `InvalidRequest` for a load without rows, columns or key bytes, or too many cells to count.
+/// `InvalidRequest` for a load without rows, columns or key bytes, and for more than 2^60 cells or
+/// bytes, or 1 TiB per second.
 pub fn capacity(load: &Load) -> Result<Capacity> {
-    let cells = load.rows.checked_mul(u64::from(load.columns)).filter(|cells| *cells > 0);
-    let cells = cells.filter(|_| load.key_bytes > 0).ok_or_else(|| {
-        Error::invalid("the load has no rows, columns or key bytes, or more than 2^64 cells")
-    })?;
+    if load.rows == 0 || load.columns == 0 || load.key_bytes == 0 {
+        return Err(Error::invalid(
+            "the load has no rows, columns or key bytes; specify 1 at least",
+        ));
+    }
+    let cells = times("cells", load.rows, f64::from(load.columns))?;
     let bytes_per_cell = bytes_per_cell(&sample(load), load.encoding, Compression::None)?;
-    let disk_bytes = (cells as f64 * bytes_per_cell) as u64;
+    let disk_bytes = times("bytes on disk", cells, bytes_per_cell)?;
     // Lengths, row length, family length, family, timestamp, type: 8 + 2 + 1 + 1 + 9; a qualifier
     // of 2.
     let plain = 23 + load.key_bytes as u64 + load.value_bytes as u64;
@@ -133,12 +142,29 @@ pub fn capacity(load: &Load) -> Result<Capacity> {
         region_bytes: options.max_region_file_bytes,
         flush_bytes: options.memstore_flush_bytes,
     };
-    Ok(volume.capacity(&options))
+    volume.capacity(&options)
+}
+
+/// Returns a number of rows or cells times what each has.
+///
+/// # Errors
+/// `InvalidRequest` if that is no size of a table.
+pub(super) fn times(what: &str, count: u64, each: f64) -> Result<u64> {
+    let product = count as f64 * each;
+    if product < MAX_AMOUNT as f64 {
+        return Ok(product as u64);
+    }
+    Err(Error::invalid(format!(
+        "the load has {product:.1e} {what}, and no table has more than 2^60; specify fewer rows"
+    )))
 }
 
 impl Volume {
     /// Returns what the table takes with these settings of a store.
-    pub(super) fn capacity(&self, options: &Options) -> Capacity {
+    ///
+    /// # Errors
+    /// `InvalidRequest` for writes that are no load of a table.
+    pub(super) fn capacity(&self, options: &Options) -> Result<Capacity> {
         let created = self.created.count();
         let regions = self.created.grown(self.disk_bytes, self.region_bytes);
         let flush_bytes = self.flush_bytes.min(options.global_memstore_bytes / created).max(1);
@@ -148,7 +174,16 @@ impl Volume {
         let logged = writes * self.logged_bytes;
         let in_memory = writes * (self.logged_bytes + MEMSTORE_CELL_BYTES);
         let compacted = self.stored_bytes * doublings;
-        Capacity {
+        if in_memory > MAX_BYTES_PER_SECOND {
+            return Err(Error::invalid(format!(
+                "{} cells written per second are {in_memory:.1e} bytes, and no table takes more \
+                 than 1 TiB per second; specify fewer writes",
+                self.writes_per_second
+            )));
+        }
+        let sustained_writes_per_second = (compacted > 0.0 && options.compaction_rate > 0)
+            .then(|| (options.compaction_rate as f64 / compacted) as u64);
+        Ok(Capacity {
             cells: self.cells,
             bytes_per_cell: self.disk_bytes as f64 / self.cells.max(1) as f64,
             disk_bytes: self.disk_bytes,
@@ -166,10 +201,37 @@ impl Volume {
             log_bytes_per_second: logged as u64,
             seconds_between_flushes: (in_memory > 0.0).then(|| flushed / in_memory),
             written_bytes_per_second: (logged + writes * (self.stored_bytes + compacted)) as u64,
-            sustained_writes_per_second: (compacted > 0.0)
-                .then(|| (options.compaction_rate as f64 / compacted) as u64),
+            sustained_writes_per_second,
             compaction_bytes_per_second: options.compaction_rate,
+            doubts: self.doubts(regions, sustained_writes_per_second, options),
+        })
+    }
+
+    /// Returns what a store or a machine has no room for.
+    fn doubts(&self, regions: u64, sustained: Option<u64>, options: &Options) -> Vec<String> {
+        let mut doubts = Vec::new();
+        if self.disk_bytes > ONE_MACHINE {
+            doubts.push(format!(
+                "{} are more than one machine usually has; `halite advise fit` says what to use \
+                 instead",
+                size(self.disk_bytes)
+            ));
         }
+        let most = options.max_regions_per_table as u64;
+        if regions > most {
+            doubts.push(format!(
+                "{regions} regions are more than the {most} that a new table may have by default; \
+                 set a larger MAX_FILESIZE"
+            ));
+        }
+        if let Some(sustained) = sustained.filter(|most| self.writes_per_second > *most) {
+            doubts.push(format!(
+                "{} cells are written per second, and compactions of {sustained} reach the default \
+                 limit: files pile up while the load lasts",
+                self.writes_per_second
+            ));
+        }
+        doubts
     }
 }
 
@@ -177,7 +239,7 @@ impl Volume {
 fn index_bytes(load: &Load, disk_bytes: u64) -> u64 {
     let entry = INDEX_ENTRY_BYTES + load.key_bytes as u64;
     let indexes = disk_bytes.div_ceil(BLOCK_BYTES).saturating_mul(entry);
-    indexes.saturating_add(load.rows.saturating_mul(BLOOM_BITS) / 8)
+    indexes.saturating_add(load.rows.saturating_mul(BLOOM_BITS).div_ceil(8))
 }
 
 /// Returns cells of random keys, in order. Neighbors in a larger table share more.
@@ -269,13 +331,38 @@ mod tests {
 
     #[test]
     fn load_without_cells_is_refused() {
-        for load in [
-            Load { rows: 0, ..LOAD },
-            Load { columns: 0, ..LOAD },
-            Load { key_bytes: 0, ..LOAD },
-            Load { rows: u64::MAX, ..LOAD },
-        ] {
+        for load in
+            [Load { rows: 0, ..LOAD }, Load { columns: 0, ..LOAD }, Load { key_bytes: 0, ..LOAD }]
+        {
             assert!(capacity(&load).is_err(), "{load:?}");
+        }
+    }
+
+    #[test]
+    fn absurd_numbers_are_refused_with_their_reason() {
+        for (load, reason) in [
+            (Load { rows: u64::MAX, ..LOAD }, "5.5e19 cells, and no table has more than 2^60"),
+            (Load { rows: 1 << 60, columns: 1, ..LOAD }, "1.2e18 cells, and no table has more"),
+            (Load { rows: 1 << 57, ..LOAD }, "bytes on disk, and no table has more than 2^60"),
+            (Load { writes_per_second: u64::MAX, ..LOAD }, "than 1 TiB per second; specify fewer"),
+            (Load { writes_per_second: 1 << 40, ..LOAD }, "than 1 TiB per second; specify fewer"),
+        ] {
+            let error = capacity(&load).unwrap_err().to_string();
+            assert!(error.contains(reason), "{load:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_no_machine_has_are_doubted() {
+        assert!(capacity(&LOAD).unwrap().doubts.len() <= 1);
+        let idle = capacity(&Load { writes_per_second: 0, ..LOAD }).unwrap();
+        assert_eq!(idle.doubts, [""; 0]);
+        let large = Load { rows: 1 << 47, writes_per_second: 1 << 30, ..LOAD };
+        let doubts = capacity(&large).unwrap().doubts.join("\n");
+        for expected in
+            ["PB are more than one machine", "regions are more than the 10000", "pile up"]
+        {
+            assert!(doubts.contains(expected), "no {expected}: {doubts}");
         }
     }
 }

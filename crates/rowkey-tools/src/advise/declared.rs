@@ -15,7 +15,7 @@ use halite_rowkey::language::{ColumnType, TableDeclaration};
 use halite_rowkey::split::Splits;
 use halite_types::{Error, FamilyDescriptor, Result};
 
-use super::capacity::{Capacity, Volume};
+use super::capacity::{Capacity, Volume, times};
 use super::regions::CreatedRegions;
 use super::sample::{RowSource, Sample};
 use super::typical;
@@ -112,15 +112,15 @@ pub fn declared_capacity(load: &DeclaredLoad<'_>) -> Result<DeclaredCapacity> {
         .map(|seed| Ok(measure(load.table, &source.rows(rows / PARTS, seed + 2)?)?.bytes_per_row))
         .collect::<Result<Vec<f64>>>()?;
     let (created, doubts) = CreatedRegions::of(load.table, load.splits);
-    let capacity = volume(load, created, &whole, &measured)?.capacity(&Options::default());
+    let capacity = volume(load, created, &whole, &measured)?.capacity(&Options::default())?;
     let mut found = DeclaredCapacity {
+        against: [doubts, capacity.doubts.clone(), against(load, &whole)].concat(),
         capacity,
         sample_rows: rows,
         key_bytes: ratio(whole.key_bytes, whole.generated),
         spread: spread(&parts),
         shrinkage: 1.0 - measured.bytes_per_row / mean(&parts),
         certain: Vec::new(),
-        against: [doubts, against(load)].concat(),
         families: measured.families,
     };
     judge(&mut found, load, measured.rows);
@@ -214,9 +214,9 @@ fn volume(
     let table = &load.table.descriptor;
     let written_per_row = ratio(sample.written, sample.generated);
     Ok(Volume {
-        cells: times(load.rows, measured.cells_per_row)?,
-        disk_bytes: times(load.rows, measured.bytes_per_row)?,
-        index_bytes: times(load.rows, measured.index_bytes_per_row)?,
+        cells: times("cells", load.rows, measured.cells_per_row)?,
+        disk_bytes: times("bytes on disk", load.rows, measured.bytes_per_row)?,
+        index_bytes: times("bytes of indexes", load.rows, measured.index_bytes_per_row)?,
         logged_bytes: ratio(sample.logged_bytes, sample.written),
         stored_bytes: measured.bytes_per_row / written_per_row.max(1.0),
         writes_per_second: load.writes_per_second,
@@ -259,7 +259,7 @@ fn judge(found: &mut DeclaredCapacity, load: &DeclaredLoad<'_>, distinct: u64) {
 }
 
 /// Returns what the declaration and the generators say against the sizes.
-fn against(load: &DeclaredLoad<'_>) -> Vec<String> {
+fn against(load: &DeclaredLoad<'_>, sample: &Sample) -> Vec<String> {
     let table = load.table;
     let mut against = Vec::new();
     let mut assume = |name: &str, what: String| {
@@ -289,6 +289,7 @@ fn against(load: &DeclaredLoad<'_>) -> Vec<String> {
             ));
         }
     }
+    against.extend(rows_that_live(load, ratio(sample.written, sample.generated)));
     for finding in lint_declaration(table, &LintInput::default()) {
         if finding.severity >= Severity::Warning {
             against.push(format!("{}: {}", finding.rule.id, finding.message));
@@ -314,19 +315,25 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// Returns a number of rows times what each has.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "an estimate, which is checked for its range"
-)]
-fn times(rows: u64, each: f64) -> Result<u64> {
-    let product = rows as f64 * each;
-    if product >= u64::MAX as f64 {
-        return Err(Error::invalid("the load has more than 2^64 cells or bytes"));
+/// Returns a doubt about the number of rows, if the time to live keeps far more or fewer of those
+/// that are written.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn rows_that_live(load: &DeclaredLoad<'_>, cells_per_row: f64) -> Option<String> {
+    let families = load.table.descriptor.families();
+    let live_ms = families.map(|family| family.ttl_ms().unwrap_or(i64::MAX)).max()?;
+    if live_ms == i64::MAX || load.writes_per_second == 0 || cells_per_row == 0.0 {
+        return None;
     }
-    Ok(product as u64)
+    let live_seconds = live_ms as f64 / 1_000.0;
+    let rows = load.writes_per_second as f64 * live_seconds / cells_per_row;
+    let times = rows / load.rows as f64;
+    (!(0.5..=2.0).contains(&times)).then(|| {
+        format!(
+            "at {} cells per second a time to live of {live_seconds:.0} s keeps {rows:.1e} rows, \
+             if each cell is new, and not {:.1e}",
+            load.writes_per_second, load.rows as f64
+        )
+    })
 }
 
 #[cfg(test)]
@@ -521,6 +528,55 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_outlive_their_time_to_live_are_doubted() {
+        let doubts = |ttl: &str, rows: u64, writes_per_second: u64| {
+            let text = format!("CREATE TABLE t (v U8, w U8, ROW KEY (k U64)) {ttl}");
+            let table = table(&text);
+            let load = DeclaredLoad {
+                table: &table,
+                splits: None,
+                rows,
+                fields: &HashMap::new(),
+                points: None,
+                map_cells: 1,
+                writes_per_second,
+            };
+            declared_capacity(&load).unwrap().against.join("\n")
+        };
+        let day = "WITH (TTL = 86400)";
+        let doubt =
+            "a time to live of 86400 s keeps 4.3e7 rows, if each cell is new, and not 1.0e9";
+        let said = doubts(day, 1_000_000_000, 1_000);
+        assert!(said.contains(doubt), "{said}");
+        for (ttl, rows, writes) in
+            [(day, 43_200_000, 1_000), ("", 1_000_000_000, 1_000), (day, 1_000, 0)]
+        {
+            let said = doubts(ttl, rows, writes);
+            assert!(!said.contains("time to live"), "{said}");
+        }
+        // The longest time and the greatest rate that are taken do not overflow.
+        let said = doubts("WITH (TTL = 2147483646)", 1, 1_000_000_000);
+        assert!(said.contains("keeps 1.1e18 rows"), "{said}");
+    }
+
+    #[test]
+    fn points_that_have_no_time_of_their_own_are_refused() {
+        let text = "CREATE TABLE s (p SERIES(DOUBLE) FAMILY d, ROW KEY (device STRING, BUCKET(ts, \
+                    '1s') DESC))";
+        let load = DeclaredLoad {
+            table: &table(text),
+            splits: None,
+            rows: 1,
+            fields: &HashMap::new(),
+            points: Some(1_001),
+            map_cells: 1,
+            writes_per_second: 0,
+        };
+        let error = declared_capacity(&load).unwrap_err().to_string();
+        assert!(error.contains("1001 points, and its row has 1000 times"), "{error}");
+    }
+
+    #[test]
     fn loads_that_are_none_are_refused() {
         let series = table("CREATE TABLE t (v U8, ROW KEY (k U64))");
         let bare = table("CREATE TABLE t (ROW KEY (k U64))");
@@ -541,6 +597,6 @@ mod tests {
         assert!(error(&series, 0, &none).contains("no rows"));
         assert!(error(&bare, 9, &none).contains("declares no columns"));
         assert!(error(&series, 1_000, &bad).contains("--field v"));
-        assert!(error(&series, u64::MAX, &none).contains("2^64"));
+        assert!(error(&series, u64::MAX, &none).contains("2^60"));
     }
 }

@@ -216,6 +216,13 @@ impl Sample {
         values: &[f64],
     ) -> Result<(), String> {
         let step = series.width() / (values.len() as u64).max(1);
+        if step == 0 {
+            return Err(format!(
+                "a SERIES of {} points, and its row has {} times; specify fewer --points",
+                values.len(),
+                series.width()
+            ));
+        }
         let mut points = Vec::with_capacity(values.len());
         for (offset, value) in (0_u64..).map(|at| at * step).zip(values.iter().copied()) {
             let loose = series.value_bytes(value)?;
