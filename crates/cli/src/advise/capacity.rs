@@ -30,7 +30,7 @@ pub(crate) struct CapacityArgs {
     map_cells: u32,
     /// Bytes of a row key
     #[arg(long, value_name = "N", default_value_t = 16,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = clap::value_parser!(u64).range(1..=32_767))]
     key_bytes: u64,
     /// Columns of a row
     #[arg(long, value_name = "N", default_value_t = 1,
@@ -38,7 +38,7 @@ pub(crate) struct CapacityArgs {
     columns: u32,
     /// Bytes of a value
     #[arg(long, value_name = "N", default_value_t = 8,
-          value_parser = clap::value_parser!(u64).range(0..=1024))]
+          value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     value_bytes: u64,
     /// Cells written per second; a point of a SERIES is one
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -80,15 +80,23 @@ impl CapacityArgs {
         })?;
         writeln!(out, "cells           {}", grouped(found.cells))?;
         writeln!(out, "bytes per cell  {:.1}, measured without compression", found.bytes_per_cell)?;
-        print_capacity(&found, &mut out)?;
-        for doubt in &found.doubts {
-            writeln!(out, "doubt           {doubt}")?;
-        }
-        Ok(())
+        print_sample(&found, "of random keys and values", &mut out)?;
+        print_capacity(&found, &mut out)
     }
 }
 
-/// Prints the sizes that follow from the bytes of a cell.
+/// Prints how large the sample is.
+pub(super) fn print_sample(
+    found: &Capacity,
+    contents: &str,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let (rows, bytes) = (grouped(found.sample.rows), size(found.sample.bytes));
+    writeln!(out, "sample          {rows} rows, {bytes} of cells, {contents}")?;
+    Ok(())
+}
+
+/// Prints the sizes that follow from the bytes of a cell, and how certain they are.
 pub(super) fn print_capacity(found: &Capacity, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "disk            {}", size(found.disk_bytes))?;
     let room = size(found.disk_with_room_bytes);
@@ -127,6 +135,14 @@ pub(super) fn print_capacity(found: &Capacity, out: &mut dyn Write) -> anyhow::R
              default limit; not a measured rate of a server",
             grouped(writes)
         )?;
+    }
+    for (heading, texts) in
+        [("how certain", &found.certain), ("what speaks against it", &found.against)]
+    {
+        writeln!(out, "{heading}")?;
+        for text in texts {
+            writeln!(out, "  {text}")?;
+        }
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use halite::suggest::{closest_match, did_you_mean};
 use halite_rowkey_tools::advise::{DeclaredCapacity, DeclaredLoad, declared_capacity};
 use halite_rowkey_tools::simulate::FieldSpec;
 
-use super::capacity::print_capacity;
+use super::capacity::{print_capacity, print_sample};
 use crate::key::resolve_splits;
 use crate::text_table::{grouped, size};
 
@@ -44,7 +44,7 @@ impl SchemaLoad<'_> {
                 writes_per_second: self.writes_per_second,
             };
             let mut found = declared_capacity(&load).with_context(|| format!("table {name}"))?;
-            found.against.splice(0..0, unknown);
+            found.capacity.against.splice(0..0, unknown);
             writeln!(out, "table {name}, {}", table.key)?;
             print_declared(&found, out)?;
             writeln!(out)?;
@@ -141,8 +141,8 @@ fn splits(
 }
 
 fn print_declared(found: &DeclaredCapacity, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (rows, cells) = (grouped(found.sample_rows), grouped(found.capacity.cells));
-    writeln!(out, "sample          {rows} rows, keys of {:.1} bytes in the mean", found.key_bytes)?;
+    let keys = format!("keys of {:.1} bytes in the mean", found.key_bytes);
+    print_sample(&found.capacity, &keys, out)?;
     for family in &found.families {
         writeln!(
             out,
@@ -150,15 +150,6 @@ fn print_declared(found: &DeclaredCapacity, out: &mut dyn Write) -> anyhow::Resu
             family.name, family.cells_per_row, family.bytes_per_cell, family.written_with
         )?;
     }
-    writeln!(out, "cells           {cells}")?;
-    print_capacity(&found.capacity, out)?;
-    writeln!(out, "how certain")?;
-    for text in &found.certain {
-        writeln!(out, "  {text}")?;
-    }
-    writeln!(out, "what speaks against it")?;
-    for text in &found.against {
-        writeln!(out, "  {text}")?;
-    }
-    Ok(())
+    writeln!(out, "cells           {}", grouped(found.capacity.cells))?;
+    print_capacity(&found.capacity, out)
 }

@@ -192,6 +192,32 @@ fn regions_of_a_schema_are_those_of_its_splits() {
 }
 
 #[test]
+fn samples_are_bounded_and_say_how_certain_they_are() {
+    let large = "CREATE TABLE t (v MAP(U32, BYTES(32767)), ROW KEY (id U64))";
+    for arguments in [
+        &["--columns", "10", "--value-bytes", "1000000"][..],
+        &["--schema", large, "--map-cells", "320"],
+    ] {
+        let load = ["capacity", "--rows", "1000000"];
+        let (done, text) = advise(&[&load[..], arguments].concat());
+        assert!(done, "{text}");
+        let sample = text.lines().find(|line| line.starts_with("sample  ")).unwrap();
+        let (rows, bytes) =
+            sample.trim_start_matches("sample").trim().split_once(" rows, ").unwrap();
+        assert!(rows.parse::<u64>().unwrap() < 10, "{sample}");
+        let mib: f64 = bytes.split_once(" MiB of cells").unwrap().0.parse().unwrap();
+        assert!(mib < 48.0, "{sample}");
+        assert!(text.contains(" %, with 95 % confidence"), "{text}");
+        assert!(bytes_on_disk_are(&text, 10e12), "{text}");
+    }
+}
+
+/// Returns `true` if the table takes about this many bytes.
+fn bytes_on_disk_are(text: &str, expected: f64) -> bool {
+    (0.9..1.1).contains(&(bytes(text, "disk  ") / expected))
+}
+
+#[test]
 fn absurd_loads_are_refused_or_doubted() {
     let most = u64::MAX.to_string();
     let table = "CREATE TABLE t (v U64, ROW KEY (id U64)) WITH (MAX_FILESIZE = '1', \
@@ -218,7 +244,7 @@ fn absurd_loads_are_refused_or_doubted() {
     assert!(done, "{text}");
     assert!(text.contains("files pile up while the load lasts"), "{text}");
     let (done, text) = advise(&["capacity", "--rows", "100000000000000"]);
-    assert!(done && text.contains("doubt           "), "{text}");
+    assert!(done && text.contains("PB are more than one machine usually has"), "{text}");
 }
 
 #[test]

@@ -13,14 +13,17 @@ use bytes::Bytes;
 use halite_engine::Options;
 use halite_types::cell::{CellsBuilder, make_key};
 use halite_types::rng::SplitMix64;
-use halite_types::{CellRef, CellType, Error, Result};
+use halite_types::{CellRef, CellType, Cells, Error, Result};
 
+use super::certainty::{Certainty, MAX_SAMPLE_BYTES, PARTS};
 use super::regions::CreatedRegions;
 use super::tree::{ONE_MACHINE, size};
 use crate::cell_cost::{Compression, DataBlockEncoding, bytes_per_cell};
 
-/// Rows of the sample.
-const SAMPLE_ROWS: u64 = 20_000;
+/// Rows of the sample at most.
+const MAX_SAMPLE_ROWS: u64 = 20_000;
+/// Columns of a row of the sample at most.
+const MAX_SAMPLE_COLUMNS: u32 = 100;
 /// Bytes of a data block by default; an index has an entry for each.
 const BLOCK_BYTES: u64 = 64 << 10;
 /// Bytes of an index entry beside its key: the place and size of the block, and lengths.
@@ -89,8 +92,13 @@ pub struct Capacity {
     pub sustained_writes_per_second: Option<u64>,
     /// Bytes per second of this limit.
     pub compaction_bytes_per_second: u64,
-    /// What a store or a machine has no room for.
-    pub doubts: Vec<String>,
+    /// The sample that was measured.
+    pub sample: Certainty,
+    /// What is certain, and how far.
+    pub certain: Vec<String>,
+    /// What speaks against the sizes: what is assumed, and what a store or a machine has no room
+    /// for.
+    pub against: Vec<String>,
 }
 
 /// Cells of a table, and what each of them takes.
@@ -107,6 +115,10 @@ pub(super) struct Volume {
     pub(super) stored_bytes: f64,
     pub(super) writes_per_second: u64,
     pub(super) created: CreatedRegions,
+    /// The sample that was measured.
+    pub(super) sample: Certainty,
+    /// Rows of the table.
+    pub(super) rows: u64,
     /// Bytes at which a region is split.
     pub(super) region_bytes: u64,
     /// Bytes of a memstore at which it is flushed.
@@ -125,24 +137,52 @@ pub fn capacity(load: &Load) -> Result<Capacity> {
         ));
     }
     let cells = times("cells", load.rows, f64::from(load.columns))?;
-    let bytes_per_cell = bytes_per_cell(&sample(load), load.encoding, Compression::None)?;
+    let (sample, bytes_per_cell) = measured(load)?;
     let disk_bytes = times("bytes on disk", cells, bytes_per_cell)?;
-    // Lengths, row length, family length, family, timestamp, type: 8 + 2 + 1 + 1 + 9; a qualifier
-    // of 2.
-    let plain = 23 + load.key_bytes as u64 + load.value_bytes as u64;
     let options = Options::default();
     let volume = Volume {
         cells,
         disk_bytes,
         index_bytes: index_bytes(load, disk_bytes),
-        logged_bytes: plain as f64,
+        logged_bytes: plain_cell_bytes(load) as f64,
         stored_bytes: bytes_per_cell,
         writes_per_second: load.writes_per_second,
         created: CreatedRegions::Even(1),
+        sample,
+        rows: load.rows,
         region_bytes: options.max_region_file_bytes,
         flush_bytes: options.memstore_flush_bytes,
     };
-    volume.capacity(&options)
+    let mut found = volume.capacity(&options)?;
+    let random = "keys and values are random: real ones share more and compress; --schema measures \
+                  those of a declaration";
+    found.against.insert(0, random.to_owned());
+    Ok(found)
+}
+
+/// Returns the bytes of a cell without an encoding: lengths, row length, family length, family,
+/// timestamp, type are 8 + 2 + 1 + 1 + 9, a qualifier is 2.
+fn plain_cell_bytes(load: &Load) -> u64 {
+    23 + load.key_bytes as u64 + load.value_bytes as u64
+}
+
+/// Returns the sample and the bytes that it takes per cell.
+fn measured(load: &Load) -> Result<(Certainty, f64)> {
+    let measure = |cells: &Cells| bytes_per_cell(cells, load.encoding, Compression::None);
+    let (rows, cells) = sample(load, MAX_SAMPLE_BYTES, MAX_SAMPLE_ROWS, 0);
+    let whole = measure(&cells)?;
+    let bytes = cells.iter().count() as u64 * plain_cell_bytes(load);
+    drop(cells);
+    let mut part_rows = 0;
+    let parts = (1..=PARTS)
+        .map(|seed| {
+            let (most_rows, most_bytes) = (rows.div_ceil(PARTS), MAX_SAMPLE_BYTES / PARTS);
+            let (rows, cells) = sample(load, most_bytes, most_rows, seed);
+            part_rows = rows;
+            measure(&cells)
+        })
+        .collect::<Result<Vec<f64>>>()?;
+    Ok((Certainty::new(rows, bytes, whole, part_rows, &parts), whole))
 }
 
 /// Returns a number of rows or cells times what each has.
@@ -203,13 +243,15 @@ impl Volume {
             written_bytes_per_second: (logged + writes * (self.stored_bytes + compacted)) as u64,
             sustained_writes_per_second,
             compaction_bytes_per_second: options.compaction_rate,
-            doubts: self.doubts(regions, sustained_writes_per_second, options),
+            sample: self.sample,
+            certain: self.sample.sentences(),
+            against: self.against(regions, sustained_writes_per_second, options),
         })
     }
 
-    /// Returns what a store or a machine has no room for.
-    fn doubts(&self, regions: u64, sustained: Option<u64>, options: &Options) -> Vec<String> {
-        let mut doubts = Vec::new();
+    /// Returns what the sample says against the sizes, and what has no room.
+    fn against(&self, regions: u64, sustained: Option<u64>, options: &Options) -> Vec<String> {
+        let mut doubts = self.sample.doubts(self.rows);
         if self.disk_bytes > ONE_MACHINE {
             doubts.push(format!(
                 "{} are more than one machine usually has; `halite advise fit` says what to use \
@@ -242,27 +284,30 @@ fn index_bytes(load: &Load, disk_bytes: u64) -> u64 {
     indexes.saturating_add(load.rows.saturating_mul(BLOOM_BITS).div_ceil(8))
 }
 
-/// Returns cells of random keys, in order. Neighbors in a larger table share more.
-fn sample(load: &Load) -> halite_types::Cells {
-    let mut random = SplitMix64::new(load.key_bytes as u64);
+/// Returns a number of rows and their cells, of random keys and in order: not more rows and about
+/// as many bytes as specified, but one cell at least. Neighbors in a larger table share more.
+fn sample(load: &Load, max_bytes: u64, max_rows: u64, seed: u64) -> (u64, Cells) {
+    let mut random = SplitMix64::new(load.key_bytes as u64 ^ (seed << 32));
     let mut bytes = |length: usize| -> Vec<u8> {
         let words = std::iter::repeat_with(|| random.next_u64().to_be_bytes());
         words.take(length.div_ceil(8)).flatten().take(length).collect()
     };
-    let rows = load.rows.min(SAMPLE_ROWS);
+    let most_cells = (max_bytes / plain_cell_bytes(load)).max(1);
+    let columns = u64::from(load.columns.min(MAX_SAMPLE_COLUMNS)).min(most_cells);
+    let rows = (most_cells / columns).min(max_rows).min(load.rows);
     let mut keys: Vec<Bytes> = (0..rows).map(|_| bytes(load.key_bytes).into()).collect();
     keys.sort_unstable();
     keys.dedup();
     let mut cells = CellsBuilder::default();
     for row in &keys {
-        for column in 0..load.columns.min(100) {
+        for column in 0..columns {
             let qualifier = format!("{column:02}");
             let put = CellType::Put.code();
             let key = make_key(row, b"f", qualifier.as_bytes(), TIMESTAMP, put);
             cells.push(CellRef::new(&key, &bytes(load.value_bytes), b"", 0));
         }
     }
-    cells.finish()
+    (keys.len() as u64, cells.finish())
 }
 
 #[cfg(test)]
@@ -353,12 +398,32 @@ mod tests {
     }
 
     #[test]
+    fn sample_is_bounded_by_bytes() {
+        let sample = |value_bytes: usize, columns: u32| {
+            let load = Load { value_bytes, columns, ..LOAD };
+            let found = capacity(&load).unwrap();
+            assert!(found.bytes_per_cell > value_bytes as f64, "{found:?}");
+            assert!(found.sample.margin < 0.05, "{found:?}");
+            found.sample
+        };
+        let small = sample(8, 3);
+        assert_eq!((small.rows, small.part_rows), (20_000, 5_000));
+        assert_eq!(small.bytes, 20_000 * 3 * (23 + 10 + 8));
+        let large = sample(10_000, 100);
+        assert_eq!((large.rows, large.part_rows), (33, 8));
+        let rows_of_gigabytes = sample(10_000_000, 100);
+        assert_eq!((rows_of_gigabytes.rows, rows_of_gigabytes.part_rows), (1, 1));
+        for sample in [small, large, rows_of_gigabytes] {
+            assert!(sample.bytes <= MAX_SAMPLE_BYTES, "{sample:?}");
+        }
+    }
+
+    #[test]
     fn sizes_that_no_machine_has_are_doubted() {
-        assert!(capacity(&LOAD).unwrap().doubts.len() <= 1);
-        let idle = capacity(&Load { writes_per_second: 0, ..LOAD }).unwrap();
-        assert_eq!(idle.doubts, [""; 0]);
+        let idle = capacity(&Load { rows: 20_000, writes_per_second: 0, ..LOAD }).unwrap();
+        assert_eq!(idle.against.len(), 1, "{idle:?}");
         let large = Load { rows: 1 << 47, writes_per_second: 1 << 30, ..LOAD };
-        let doubts = capacity(&large).unwrap().doubts.join("\n");
+        let doubts = capacity(&large).unwrap().against.join("\n");
         for expected in
             ["PB are more than one machine", "regions are more than the 10000", "pile up"]
         {

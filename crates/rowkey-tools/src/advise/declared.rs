@@ -1,10 +1,6 @@
 //! What a load takes in a declared table, from the bytes of a sample that is written with the
 //! encodings of the declaration: its key, its columns, and the encoding, codec and Bloom filter of
 //! each family.
-//!
-//! A sample has few of the rows of a table, so neighbors in it share less of their keys than those
-//! in the table do. Four small samples are measured beside a large one: how much they differ is
-//! the error of a sample, and how much less the large one takes shows where more rows lead.
 
 use std::collections::HashMap;
 
@@ -16,20 +12,17 @@ use halite_rowkey::split::Splits;
 use halite_types::{Error, FamilyDescriptor, Result};
 
 use super::capacity::{Capacity, Volume, times};
+use super::certainty::{Certainty, MAX_SAMPLE_BYTES, PARTS};
 use super::regions::CreatedRegions;
 use super::sample::{RowSource, Sample};
 use super::typical;
 use crate::lint::{LintInput, Severity, lint_declaration};
 use crate::simulate::FieldSpec;
 
-/// Small samples.
-const PARTS: u64 = 4;
 /// Cells of the large sample, which limits its rows and time.
 const MAX_SAMPLE_CELLS: u64 = 400_000;
 /// Rows of the large sample at most.
 const MAX_SAMPLE_ROWS: u64 = 40_000;
-/// Difference between samples that is mentioned as a doubt.
-const LARGE_SPREAD: f64 = 0.1;
 
 /// Declared table, its values and its load.
 #[derive(Debug)]
@@ -66,23 +59,12 @@ pub struct FamilyBytes {
 /// What a declared table takes, and how certain that is.
 #[derive(Clone, Debug)]
 pub struct DeclaredCapacity {
-    /// The sizes.
+    /// The sizes, and how certain they are.
     pub capacity: Capacity,
-    /// Rows of the sample.
-    pub sample_rows: u64,
     /// Mean length of a key.
     pub key_bytes: f64,
     /// Families with cells, by name.
     pub families: Vec<FamilyBytes>,
-    /// Part by which samples of a quarter of the rows differ from each other, and how much the
-    /// whole sample takes less than they do (negative: more), as fractions.
-    pub spread: f64,
-    /// See [`Self::spread`].
-    pub shrinkage: f64,
-    /// What is certain, and how far.
-    pub certain: Vec<String>,
-    /// What speaks against the sizes.
-    pub against: Vec<String>,
 }
 
 /// Measured sample.
@@ -105,26 +87,38 @@ pub fn declared_capacity(load: &DeclaredLoad<'_>) -> Result<DeclaredCapacity> {
     let points = load.points.unwrap_or(1);
     let source =
         RowSource::new(load.table, load.fields, points, load.map_cells, load.writes_per_second)?;
-    let rows = sample_rows(load);
-    let whole = source.rows(rows, 1)?;
+    let whole = source.rows(sample_rows(load), MAX_SAMPLE_BYTES, 1)?;
     let measured = measure(load.table, &whole)?;
-    let parts = (0..PARTS)
-        .map(|seed| Ok(measure(load.table, &source.rows(rows / PARTS, seed + 2)?)?.bytes_per_row))
-        .collect::<Result<Vec<f64>>>()?;
+    let certainty = certainty(load, &source, &whole, measured.bytes_per_row)?;
     let (created, doubts) = CreatedRegions::of(load.table, load.splits);
-    let capacity = volume(load, created, &whole, &measured)?.capacity(&Options::default())?;
-    let mut found = DeclaredCapacity {
-        against: [doubts, capacity.doubts.clone(), against(load, &whole)].concat(),
+    let mut capacity =
+        volume(load, created, certainty, &whole, &measured)?.capacity(&Options::default())?;
+    capacity.against.extend(keys_that_repeat(&whole, measured.rows));
+    capacity.against.extend(doubts);
+    capacity.against.extend(against(load, &whole));
+    Ok(DeclaredCapacity {
         capacity,
-        sample_rows: rows,
         key_bytes: ratio(whole.key_bytes, whole.generated),
-        spread: spread(&parts),
-        shrinkage: 1.0 - measured.bytes_per_row / mean(&parts),
-        certain: Vec::new(),
         families: measured.families,
-    };
-    judge(&mut found, load, measured.rows);
-    Ok(found)
+    })
+}
+
+/// Returns how certain a sample is, beside those of a quarter of its rows.
+fn certainty(
+    load: &DeclaredLoad<'_>,
+    source: &RowSource<'_>,
+    whole: &Sample,
+    bytes_per_row: f64,
+) -> Result<Certainty> {
+    let (rows, bytes) = (whole.generated.div_ceil(PARTS), MAX_SAMPLE_BYTES / PARTS);
+    let mut part_rows = rows;
+    let mut parts = Vec::new();
+    for seed in 0..PARTS {
+        let part = source.rows(rows, bytes, seed + 2)?;
+        part_rows = part_rows.min(part.generated);
+        parts.push(measure(load.table, &part)?.bytes_per_row);
+    }
+    Ok(Certainty::new(whole.generated, whole.logged_bytes, bytes_per_row, part_rows, &parts))
 }
 
 fn check(load: &DeclaredLoad<'_>) -> Result<()> {
@@ -207,6 +201,7 @@ fn family<'t>(table: &'t TableDeclaration, name: &Bytes) -> Result<&'t FamilyDes
 fn volume(
     load: &DeclaredLoad<'_>,
     created: CreatedRegions,
+    certainty: Certainty,
     sample: &Sample,
     measured: &Measured,
 ) -> Result<Volume> {
@@ -221,41 +216,22 @@ fn volume(
         stored_bytes: measured.bytes_per_row / written_per_row.max(1.0),
         writes_per_second: load.writes_per_second,
         created,
+        sample: certainty,
+        rows: load.rows,
         region_bytes: table.max_file_size_bytes().unwrap_or(options.max_region_file_bytes),
         flush_bytes: table.memstore_flush_bytes().unwrap_or(options.memstore_flush_bytes),
     })
 }
 
-/// Adds how certain the sizes are, and what the samples themselves say against them.
-fn judge(found: &mut DeclaredCapacity, load: &DeclaredLoad<'_>, distinct: u64) {
-    let rows = found.sample_rows;
-    let percent = |part: f64| format!("{:.1} %", 100.0 * part.abs());
-    found.certain.push(format!(
-        "{PARTS} samples of {} rows differ by {} in bytes of a row",
-        rows / PARTS,
-        percent(found.spread)
-    ));
-    if found.spread > LARGE_SPREAD {
-        found.against.push("the samples differ much: some values are far larger".to_owned());
-    }
-    let (more, direction) =
-        (load.rows / rows.max(1), if found.shrinkage < 0.0 { "more" } else { "less" });
-    found.certain.push(format!(
-        "{PARTS} times as many rows take {} {direction} for each",
-        percent(found.shrinkage)
-    ));
-    if more > 1 && found.shrinkage > 0.01 {
-        found.against.push(format!(
-            "the table has {more} times the rows of the sample, whose neighbors share more: it may \
-             take less"
-        ));
-    }
-    if distinct * 10 < rows * 9 {
-        found.against.push(format!(
+/// Returns a doubt about generators whose keys are often the same.
+fn keys_that_repeat(sample: &Sample, distinct: u64) -> Option<String> {
+    let rows = sample.generated;
+    (distinct * 10 < rows * 9).then(|| {
+        format!(
             "the generators made {distinct} different keys for {rows} rows; with too few values \
              rows overwrite each other"
-        ));
-    }
+        )
+    })
 }
 
 /// Returns what the declaration and the generators say against the sizes.
@@ -296,18 +272,6 @@ fn against(load: &DeclaredLoad<'_>, sample: &Sample) -> Vec<String> {
         }
     }
     against
-}
-
-/// Returns the difference between the largest and the smallest number, as a part of their mean.
-fn spread(numbers: &[f64]) -> f64 {
-    let largest = numbers.iter().copied().fold(f64::MIN, f64::max);
-    let smallest = numbers.iter().copied().fold(f64::MAX, f64::min);
-    (largest - smallest) / mean(numbers).max(f64::MIN_POSITIVE)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a few numbers")]
-fn mean(numbers: &[f64]) -> f64 {
-    numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a sample is far below 2^53 bytes")]
@@ -484,11 +448,42 @@ mod tests {
         assert!(each > 1, "{grown:?}");
         assert_eq!(grown.regions, 16 * each);
         let uneven = split("SPLIT INTO 5", small);
-        assert!(uneven.against.iter().any(|said| said.contains("P-SALTREG")), "{uneven:?}");
+        assert!(
+            uneven.capacity.against.iter().any(|said| said.contains("P-SALTREG")),
+            "{uneven:?}"
+        );
         let many = salted(16_000, "SPLIT BY SALT", small);
         assert_eq!(many.capacity.regions, 16_000);
-        let said = many.against.join("\n");
+        let said = many.capacity.against.join("\n");
         assert!(said.contains("16000 regions, and a new table has 10000 at most"), "{said}");
+    }
+
+    #[test]
+    fn sample_of_large_rows_is_bounded_by_bytes() {
+        let text = "CREATE TABLE t (v MAP(U32, BYTES(32767)), ROW KEY (id U64))";
+        let sized = |map_cells: u32| {
+            let table = table(text);
+            let load = DeclaredLoad {
+                table: &table,
+                splits: None,
+                rows: 1_000_000,
+                fields: &HashMap::new(),
+                points: None,
+                map_cells,
+                writes_per_second: 0,
+            };
+            declared_capacity(&load)
+        };
+        let found = sized(320).unwrap();
+        let sample = found.capacity.sample;
+        assert_eq!((sample.rows, sample.part_rows), (4, 1));
+        assert!(sample.bytes < MAX_SAMPLE_BYTES + (11 << 20), "{sample:?}");
+        assert!((32_767.0..33_100.0).contains(&found.capacity.bytes_per_cell), "{found:?}");
+        let said = found.capacity.against.join("\n");
+        assert!(said.contains("the sample ends after 4 rows, at 32.0 MB"), "{said}");
+        let error = sized(10_000).unwrap_err().to_string();
+        assert!(error.contains("a row has more than 64.0 MB"), "{error}");
+        assert!(error.contains("specify fewer --map-cells"), "{error}");
     }
 
     #[test]
@@ -515,7 +510,7 @@ mod tests {
         let text = "CREATE TABLE log (line STRING FAMILY d VERSIONS 3, ROW KEY (ts TIMESTAMP, host \
                     STRING))";
         let found = capacity(text, &[("host", "one(a,b)")], None);
-        let said = found.against.join("\n");
+        let said = found.capacity.against.join("\n");
         for expected in
             ["line is assumed to be text of 16", "family d keeps 3 versions", "K-MONO: "]
         {
@@ -523,7 +518,7 @@ mod tests {
         }
         assert!(!said.contains("host is assumed"), "{said}");
         let few = capacity("CREATE TABLE t (v U8, ROW KEY (k U8))", &[], None);
-        let said = few.against.join("\n");
+        let said = few.capacity.against.join("\n");
         assert!(said.contains("256 different keys"), "{said}");
     }
 
@@ -541,7 +536,7 @@ mod tests {
                 map_cells: 1,
                 writes_per_second,
             };
-            declared_capacity(&load).unwrap().against.join("\n")
+            declared_capacity(&load).unwrap().capacity.against.join("\n")
         };
         let day = "WITH (TTL = 86400)";
         let doubt =
