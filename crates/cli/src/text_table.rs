@@ -73,7 +73,7 @@ pub(crate) fn grouped(number: u64) -> String {
 /// Formats a size in a suitable unit, with one decimal.
 #[expect(clippy::cast_precision_loss, reason = "it is rounded to one decimal anyway")]
 pub(crate) fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
         return format!("{bytes} B");
     }
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(
             [1023, 1024, 1_572_864, u64::MAX].map(size),
-            ["1023 B", "1.0 KiB", "1.5 MiB", "16777216.0 TiB"]
+            ["1023 B", "1.0 KiB", "1.5 MiB", "16.0 EiB"]
         );
     }
 }

@@ -1,21 +1,39 @@
 //! Parsing and formatting of sizes, durations and counts.
 
-/// Parses a number of bytes: plain, or with `k`, `m`, `g` or `t` for powers of 1024, as in `128m`,
-/// `64 KiB`, `10GB`.
+/// Parses a number of bytes: plain, or with `k`, `m`, `g`, `t`, `p` or `e` for powers of 1024, as in
+/// `128m`, `64 KiB`, `1.5TB`.
 pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
-    const WANTED: &str =
-        "a size: a number of bytes, or a number with k, m, g or t (powers of 1024) as in 128m";
-    let (number, unit) = split_unit(text);
-    let shift = match unit.trim_end_matches('b').trim_end_matches('i') {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        "t" => 40,
+    const WANTED: &str = "a size: a number of bytes, or a number with k, m, g, t, p or e (powers \
+                          of 1024) as in 128m or 1.5TB";
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let shift = match &unit.trim().to_lowercase()[..] {
+        "" | "b" => 0,
+        "k" | "kb" | "ki" | "kib" => 10,
+        "m" | "mb" | "mi" | "mib" => 20,
+        "g" | "gb" | "gi" | "gib" => 30,
+        "t" | "tb" | "ti" | "tib" => 40,
+        "p" | "pb" | "pi" | "pib" => 50,
+        "e" | "eb" | "ei" | "eib" => 60,
         _ => return Err(WANTED.into()),
     };
-    let number: u64 = number.parse().map_err(|_| WANTED.to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "a size below 16 EiB".into())
+    let (whole, part) = match number.split_once('.') {
+        Some((whole, digits)) => (whole, part_of_unit(digits, shift)),
+        None => (number, Some(0)),
+    };
+    let part = part.filter(|_| !whole.is_empty()).ok_or_else(|| WANTED.to_owned())?;
+    let bytes = whole.parse().ok().and_then(|whole: u64| whole.checked_mul(1 << shift));
+    let bytes = bytes.and_then(|bytes| bytes.checked_add(part));
+    bytes.ok_or_else(|| "a size below 16 EiB".into())
+}
+
+/// Returns the whole bytes of a decimal part of a unit; `None` if it has no digits, or more than 18,
+/// or if the unit is a byte, which has no parts.
+fn part_of_unit(digits: &str, shift: u32) -> Option<u64> {
+    let count = u32::try_from(digits.len()).ok().filter(|count| (1..=18).contains(count))?;
+    let part: u64 = digits.parse().ok()?;
+    (shift > 0).then(|| (u128::from(part) << shift) / 10_u128.pow(count))?.try_into().ok()
 }
 
 /// Parses a duration in milliseconds: plain, or with `ms`, `s`, `min`, `h` or `d`.
@@ -90,11 +108,25 @@ mod tests {
             ("128MB", 128 << 20),
             ("10g", 10 << 30),
             ("1T", 1 << 40),
+            ("1PB", 1 << 50),
+            ("2 PiB", 2 << 50),
+            ("15e", 15 << 60),
+            ("1.5TB", 3 << 39),
+            ("1.5g", 3 << 29),
+            ("0.25 k", 256),
+            ("2.50KiB", 2560),
+            ("0.1k", 102),
+            ("15.999999999999999999e", u64::MAX - 1),
         ] {
             assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
         }
-        for text in ["", "m", "-1", "1.5g", "5q", "64kk", "99999999999999999999", "16777216t"] {
-            assert!(parse_bytes(text).is_err(), "{text}");
+        let mistakes = "m -1 5q 64kk 64kbb 5ib 1.5 1.5b 1. .5g 1.g 1..5g 1.2.3g 1,5g 0x10 1e3 +1";
+        for text in mistakes.split(' ').chain([""]) {
+            let error = parse_bytes(text).unwrap_err();
+            assert!(error.contains("128m or 1.5TB"), "{text}: {error}");
+        }
+        for text in ["99999999999999999999", "16777216t", "16384p", "16e", "16.5E"] {
+            assert_eq!(parse_bytes(text), Err("a size below 16 EiB".into()), "{text}");
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct Program {
 pub(crate) const CONCURRENT: [Program; 3] = [
     Program { name: "gohbase", run: gohbase },
     Program { name: "asynchbase-1.8.2", run: asynchbase },
-    Program { name: "tutorials-2.6.4", run: tutorials },
+    Program { name: "tutorials-2.6.4", run: c17_tutorials },
 ];
 
 /// Clients that change state shared by the whole cluster.
@@ -79,8 +79,9 @@ fn hbase_client(around: &ClientEnv, name: &str, version: &str, api: &str) -> Res
     read(&transcript)
 }
 
-/// Runs the programs of the tutorials on hbase-client alone (C17).
-fn tutorials(around: &ClientEnv, name: &str) -> Result<String> {
+/// Runs the programs of the tutorials on hbase-client alone: the acceptance of C17 in their list.
+/// What they print on a Halite server is compared with what they print on HBase.
+fn c17_tutorials(around: &ClientEnv, name: &str) -> Result<String> {
     let path = java::compile(
         &[source("java/tutorials")],
         &around.jars.join("hbase-2.6.4"),
@@ -208,4 +209,59 @@ pub(crate) fn run(command: &mut Command, around: &ClientEnv, name: &str) -> Resu
 
 fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::transcript;
+
+    /// The sources of the programs, without their comments.
+    fn tutorials_java() -> String {
+        let source = fs::read_to_string(source("java/tutorials").join("Tutorials.java"));
+        let source = source.expect("the programs of the tutorials");
+        let is_code = |line: &&str| !line.trim_start().starts_with(['*', '/']);
+        source.lines().filter(is_code).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn c17_programs_of_the_tutorials_need_hbase_client_alone() {
+        assert!(CONCURRENT.iter().any(|program| program.name == "tutorials-2.6.4"));
+        let code = tutorials_java();
+        for import in code.lines().filter_map(|line| line.strip_prefix("import ")) {
+            let import = import.trim_start_matches("static ");
+            assert!(
+                import.starts_with("java.") || import.starts_with("org.apache.hadoop."),
+                "{import} is neither of Java nor of HBase's client"
+            );
+        }
+        for call in [
+            ".withStartRow(",
+            ".withStopRow(",
+            ".setLimit(",
+            ".addColumn(",
+            "Bytes.toBytes(",
+            "TableName.valueOf(",
+            ".getTable(",
+        ] {
+            assert!(code.contains(call), "the programs of the tutorials do not call {call}");
+        }
+    }
+
+    /// The recorded output, which is HBase's and has to be Halite's, has both sides of the error of
+    /// the tutorials: their range is empty, and the corrected one has the hours of a day.
+    #[test]
+    fn c17_programs_of_the_tutorials_find_rows_after_correction() {
+        let recorded = fs::read_to_string(transcript::path("tutorials-2.6.4"));
+        let recorded = recorded.expect("the recorded transcript");
+        let after = |title: &str| {
+            let found = recorded.lines().find_map(|line| line.strip_prefix(title));
+            found.unwrap_or_else(|| panic!("no {title} in {recorded}"))
+        };
+        assert_eq!(after("start "), "s1_9223370326393975807, stop s1_9223370326480375808");
+        assert_eq!(after("last 24 hours, from the earlier time: "), "0 rows");
+        assert_eq!(after("last 24 hours: "), "25 rows");
+        assert_eq!(after("newest: "), "1 rows");
+        assert_eq!(after("feed of user_001: "), "2 rows");
+    }
 }

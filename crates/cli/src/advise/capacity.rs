@@ -30,7 +30,7 @@ pub(crate) struct CapacityArgs {
     map_cells: u32,
     /// Bytes of a row key
     #[arg(long, value_name = "N", default_value_t = 16,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = clap::value_parser!(u64).range(1..=32_767))]
     key_bytes: u64,
     /// Columns of a row
     #[arg(long, value_name = "N", default_value_t = 1,
@@ -38,7 +38,7 @@ pub(crate) struct CapacityArgs {
     columns: u32,
     /// Bytes of a value
     #[arg(long, value_name = "N", default_value_t = 8,
-          value_parser = clap::value_parser!(u64).range(0..=1024))]
+          value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     value_bytes: u64,
     /// Cells written per second; a point of a SERIES is one
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -80,24 +80,47 @@ impl CapacityArgs {
         })?;
         writeln!(out, "cells           {}", grouped(found.cells))?;
         writeln!(out, "bytes per cell  {:.1}, measured without compression", found.bytes_per_cell)?;
+        print_sample(&found, "of random keys and values", &mut out)?;
         print_capacity(&found, &mut out)
     }
 }
 
-/// Prints the sizes that follow from the bytes of a cell.
+/// Prints how large the sample is.
+pub(super) fn print_sample(
+    found: &Capacity,
+    contents: &str,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let (rows, bytes) = (grouped(found.sample.rows), size(found.sample.bytes));
+    writeln!(out, "sample          {rows} rows, {bytes} of cells, {contents}")?;
+    Ok(())
+}
+
+/// Prints the sizes that follow from the bytes of a cell, and how certain they are.
 pub(super) fn print_capacity(found: &Capacity, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "disk            {}", size(found.disk_bytes))?;
     let room = size(found.disk_with_room_bytes);
     writeln!(out, "disk with room  {room}, since a compaction writes a region again")?;
     let (regions, largest) = (grouped(found.regions), size(found.region_bytes));
-    writeln!(out, "regions         {regions} of {largest} at most")?;
+    match found.created_regions {
+        1 => writeln!(out, "regions         {regions} of {largest} at most")?,
+        created => writeln!(
+            out,
+            "regions         {regions} of {largest} at most, {} of them from SPLIT",
+            grouped(created)
+        )?,
+    }
     let (memstores, indexes) = (size(found.memstore_bytes), size(found.index_bytes));
     writeln!(out, "memory          {memstores} of memstores, {indexes} of indexes and filters")?;
     if let Some(seconds) = found.seconds_between_flushes {
         let log = size(found.log_bytes_per_second);
         writeln!(out, "log             {log} per second")?;
         let flushed = size(found.flush_bytes);
-        writeln!(out, "flushes         one in {seconds:.0} s, of {flushed}")?;
+        if seconds < 1.0 {
+            writeln!(out, "flushes         {:.0} per second, of {flushed}", 1.0 / seconds)?;
+        } else {
+            writeln!(out, "flushes         one in {seconds:.0} s, of {flushed}")?;
+        }
         let written = size(found.written_bytes_per_second);
         writeln!(
             out,
@@ -112,6 +135,14 @@ pub(super) fn print_capacity(found: &Capacity, out: &mut dyn Write) -> anyhow::R
              default limit; not a measured rate of a server",
             grouped(writes)
         )?;
+    }
+    for (heading, texts) in
+        [("how certain", &found.certain), ("what speaks against it", &found.against)]
+    {
+        writeln!(out, "{heading}")?;
+        for text in texts {
+            writeln!(out, "  {text}")?;
+        }
     }
     Ok(())
 }

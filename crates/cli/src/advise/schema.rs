@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use anyhow::{Context as _, anyhow, bail};
-use halite::rowkey::language::{Statement, TableDeclaration, statements};
+use halite::rowkey::language::{SplitClause, Statement, TableDeclaration, statements};
+use halite::rowkey::split::Splits;
 use halite::suggest::{closest_match, did_you_mean};
 use halite_rowkey_tools::advise::{DeclaredCapacity, DeclaredLoad, declared_capacity};
 use halite_rowkey_tools::simulate::FieldSpec;
 
-use super::capacity::print_capacity;
+use super::capacity::{print_capacity, print_sample};
+use crate::key::resolve_splits;
 use crate::text_table::{grouped, size};
 
 /// Load of each of some declared tables.
@@ -30,15 +32,19 @@ impl SchemaLoad<'_> {
         let mut disk = 0_u64;
         for table in &tables {
             let name = table.descriptor.name();
+            let (splits, unknown) =
+                splits(table, &tables).with_context(|| format!("table {name}"))?;
             let load = DeclaredLoad {
                 table,
+                splits: splits.as_ref(),
                 rows: self.rows,
                 fields: &fields,
                 points: self.points,
                 map_cells: self.map_cells,
                 writes_per_second: self.writes_per_second,
             };
-            let found = declared_capacity(&load).with_context(|| format!("table {name}"))?;
+            let mut found = declared_capacity(&load).with_context(|| format!("table {name}"))?;
+            found.capacity.against.splice(0..0, unknown);
             writeln!(out, "table {name}, {}", table.key)?;
             print_declared(&found, out)?;
             writeln!(out)?;
@@ -95,15 +101,48 @@ fn tables(text: &str) -> anyhow::Result<Vec<TableDeclaration>> {
             _ => None,
         })
         .collect();
+    let name = |table: &TableDeclaration| table.descriptor.name().clone();
+    if let Some(twice) = (1..tables.len())
+        .find(|&at| tables[..at].iter().any(|other| name(other) == name(&tables[at])))
+    {
+        bail!("the schema declares table {} twice; leave one out", name(&tables[twice]));
+    }
     if tables.is_empty() {
         bail!("the schema has no CREATE TABLE statement; `halite key new` writes one");
     }
     Ok(tables)
 }
 
+/// Returns the splits with which a table is created, and what is not known of them. The tables of a
+/// schema are created one after the other, so one is split like another that is declared before it.
+fn splits(
+    table: &TableDeclaration,
+    schema: &[TableDeclaration],
+) -> anyhow::Result<(Option<Splits>, Option<String>)> {
+    let Some(clause) = &table.split else { return Ok((None, None)) };
+    if let SplitClause::Like(name) = clause {
+        let is_before =
+            |other: &&TableDeclaration| other.descriptor.name() != table.descriptor.name();
+        let mut before = schema.iter().take_while(is_before);
+        let Some(other) = before.find(|other| other.descriptor.name() == name) else {
+            let unknown = format!(
+                "SPLIT LIKE {name}: the schema does not declare that table before, so one region is \
+                 counted"
+            );
+            return Ok((None, Some(unknown)));
+        };
+        let (splits, unknown) = splits(other, schema)?;
+        let keys = splits.map(|splits| Splits::at(splits.keys)).transpose()?;
+        return Ok((keys.map(|splits| splits.for_schema(&table.key)), unknown));
+    }
+    let splits =
+        resolve_splits(clause, &table.key, |name| bail!("SPLIT LIKE {name} has no splits here"));
+    Ok((Some(splits?), None))
+}
+
 fn print_declared(found: &DeclaredCapacity, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (rows, cells) = (grouped(found.sample_rows), grouped(found.capacity.cells));
-    writeln!(out, "sample          {rows} rows, keys of {:.1} bytes in the mean", found.key_bytes)?;
+    let keys = format!("keys of {:.1} bytes in the mean", found.key_bytes);
+    print_sample(&found.capacity, &keys, out)?;
     for family in &found.families {
         writeln!(
             out,
@@ -111,15 +150,6 @@ fn print_declared(found: &DeclaredCapacity, out: &mut dyn Write) -> anyhow::Resu
             family.name, family.cells_per_row, family.bytes_per_cell, family.written_with
         )?;
     }
-    writeln!(out, "cells           {cells}")?;
-    print_capacity(&found.capacity, out)?;
-    writeln!(out, "how certain")?;
-    for text in &found.certain {
-        writeln!(out, "  {text}")?;
-    }
-    writeln!(out, "what speaks against it")?;
-    for text in &found.against {
-        writeln!(out, "  {text}")?;
-    }
-    Ok(())
+    writeln!(out, "cells           {}", grouped(found.capacity.cells))?;
+    print_capacity(&found.capacity, out)
 }

@@ -1,9 +1,9 @@
 //! `halite advise`: what to use for some data, and what a load takes.
 
-use std::io::Write as _;
+use std::io::Write;
 use std::process::ExitCode;
 
-use halite_rowkey_tools::advise::{Data, Fit, Query, fit};
+use halite_rowkey_tools::advise::{Data, Fit, Ground, Query, fit};
 
 use crate::advise::CapacityArgs;
 use crate::units::parse_bytes;
@@ -33,15 +33,18 @@ enum AdviseCommand {
 
 #[derive(clap::Args)]
 struct FitArgs {
-    /// Bytes of all data, as in 50TB
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    /// Bytes of all data, as in 50TB or 1.5PB; of objects, of their contents
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: u64,
-    /// Frequent query
+    /// Frequent query; of objects, to their metadata
     #[arg(long, value_enum)]
     query: QueryName,
     /// Kind of the data
     #[arg(long, value_enum, default_value = "rows")]
     data: DataName,
+    /// Mean bytes of an object, which decide how many there are
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes, default_value = "1m")]
+    object_size: u64,
     /// Changes of several rows are atomic
     #[arg(long)]
     transactions: bool,
@@ -98,18 +101,15 @@ impl FitArgs {
                 DataName::Objects => Data::Objects,
                 DataName::Monitoring => Data::Monitoring,
             },
+            object_bytes: self.object_size,
             needs_transactions: self.transactions,
             needs_replicas: self.replicas,
         });
         let mut out = std::io::stdout().lock();
         writeln!(out, "tutorial  {}", answer.tutorial)?;
         writeln!(out, "advice    {}", answer.advice)?;
-        for reason in &answer.reasons {
-            writeln!(out, "  for     {reason}")?;
-        }
-        for reason in &answer.against {
-            writeln!(out, "  against {reason}")?;
-        }
+        print_grounds("for", &answer.reasons, &mut out)?;
+        print_grounds("against", &answer.against, &mut out)?;
         writeln!(out, "measured on two cores")?;
         for figure in &answer.measured {
             writeln!(out, "  {} ({})", figure.text, figure.document)?;
@@ -120,4 +120,21 @@ impl FitArgs {
         }
         Ok(())
     }
+}
+
+/// Prints statements, and below each of them what was measured of Halite for it.
+fn print_grounds(side: &str, grounds: &[Ground], out: &mut dyn Write) -> anyhow::Result<()> {
+    for ground in grounds {
+        writeln!(out, "  {side:<7} {}", ground.text)?;
+        if let Some(figure) = ground.measured {
+            writeln!(out, "          measured: {} ({})", figure.text, figure.document)?;
+        }
+    }
+    Ok(())
+}
+
+/// Parses a size above 0.
+fn some_bytes(text: &str) -> Result<u64, String> {
+    parse_bytes(text)
+        .and_then(|bytes| if bytes == 0 { Err("a size above 0".into()) } else { Ok(bytes) })
 }

@@ -22,7 +22,8 @@ fn number(text: &str, name: &str) -> f64 {
 fn bytes(text: &str, name: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name)).expect(name);
     let unit = line.split_whitespace().nth(1).unwrap().trim_matches(',');
-    let power = ["B", "KiB", "MiB", "GiB", "TiB"].iter().position(|known| *known == unit);
+    let power =
+        ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"].iter().position(|known| *known == unit);
     number(text, name) * 1024_f64.powi(i32::try_from(power.expect(line)).unwrap())
 }
 
@@ -68,6 +69,15 @@ fn w02_fit_prints_branch_verdict_and_measured_limits() {
         assert!(lines[0].starts_with("tutorial  ") && lines[0].ends_with(verdict), "{text}");
         let advised = lines[1].strip_prefix("advice    ").unwrap();
         assert!(advised.starts_with(advice), "{text}");
+        // A better store and a measured limit are named for each.
+        let against: Vec<&&str> =
+            lines.iter().filter(|line| line.starts_with("  against ")).collect();
+        assert!(!against.is_empty() && lines[2].starts_with("  for     "), "{text}");
+        let cited = lines.iter().filter(|line| line.starts_with("          measured: "));
+        for line in cited.clone() {
+            assert!(line.ends_with(".md)"), "{line}");
+        }
+        assert!(cited.count() > 0, "{text}");
         let at = |heading: &str| lines.iter().position(|line| *line == heading).expect(&text);
         let (measured, limits) = (at("measured on two cores"), at("limits of Halite, by default"));
         assert!(measured + 1 < limits && limits + 3 < lines.len(), "{text}");
@@ -75,6 +85,35 @@ fn w02_fit_prints_branch_verdict_and_measured_limits() {
             let document = figure.rsplit_once(" (").unwrap().1.trim_end_matches(')');
             assert!(root.join(document).exists(), "{figure}");
         }
+    }
+}
+
+#[test]
+fn w02_fit_uses_every_answer_and_reads_usual_units() {
+    let advised = |arguments: &[&str]| {
+        let (done, text) = advise(&[&["fit"], arguments].concat());
+        assert!(done, "{text}");
+        let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        (line("tutorial  ").to_owned(), line("advice    ").to_owned())
+    };
+    let (verdict, advice) = advised(&["--size", "1PB", "--query", "pk"]);
+    assert_eq!(verdict, "1.0 PB, more than 100 TB: HBase");
+    assert_eq!(advice, "HBase, on several machines");
+    let (verdict, _) = advised(&["--size", "1.5TB", "--query", "pk"]);
+    assert!(verdict.starts_with("1.5 TB, 1 to 100 TB"), "{verdict}");
+    let objects = ["--data", "objects", "--query", "pk", "--size", "10TB"];
+    let (_, one) = advised(&objects);
+    let (_, safe) = advised(&[&objects[..], &["--replicas"]].concat());
+    let (_, many) = advised(&[&objects[..], &["--object-size", "30"]].concat());
+    assert!(one.ends_with("and Halite for their metadata"), "{one}");
+    assert!(safe.ends_with("and HBase, on several machines for their metadata"), "{safe}");
+    assert_eq!(safe, many);
+    let (_, small) = advised(&["--size", "1TB", "--query", "ad-hoc"]);
+    let (_, large) = advised(&["--size", "60TB", "--query", "ad-hoc"]);
+    assert!(small.starts_with("a relational") && large.starts_with("a distributed SQL"), "{large}");
+    for (size, expected) in [("0", "above 0"), ("1.5", "as in 128m or 1.5TB"), ("20EB", "16 EiB")] {
+        let (done, text) = advise(&["fit", "--query", "pk", "--size", size]);
+        assert!(!done && text.contains(expected), "{size}: {text}");
     }
 }
 
@@ -137,6 +176,78 @@ fn p13_capacity_of_declared_tables_has_its_doubts() {
 }
 
 #[test]
+fn regions_of_a_schema_are_those_of_its_splits() {
+    let schema = "CREATE TABLE a (v U64, ROW KEY (SALT(32 BY id), id U64)) SPLIT BY SALT;\
+                  CREATE TABLE b (v U64, ROW KEY (SALT(32 BY id), id U64)) SPLIT LIKE a;\
+                  CREATE TABLE c (v U64, ROW KEY (id U64)) SPLIT LIKE elsewhere;\
+                  CREATE TABLE d (v U64, ROW KEY (ts TIMESTAMP, id U64)) SPLIT ROLLING '1d';\
+                  CREATE TABLE e (v U64, ROW KEY (id U64))";
+    let (done, text) = advise(&["capacity", "--rows", "1000", "--schema", schema]);
+    assert!(done, "{text}");
+    let tables: Vec<&str> = text.split("\ntable ").collect();
+    let regions: Vec<f64> = tables.iter().map(|table| number(table, "regions  ")).collect();
+    assert_eq!(regions, [32.0, 32.0, 1.0, 4.0, 1.0], "{text}");
+    assert!(tables[0].contains("32 of them from SPLIT"), "{text}");
+    assert!(tables[2].contains("SPLIT LIKE elsewhere: the schema does not declare"), "{text}");
+}
+
+#[test]
+fn samples_are_bounded_and_say_how_certain_they_are() {
+    let large = "CREATE TABLE t (v MAP(U32, BYTES(32767)), ROW KEY (id U64))";
+    for arguments in [
+        &["--columns", "10", "--value-bytes", "1000000"][..],
+        &["--schema", large, "--map-cells", "320"],
+    ] {
+        let load = ["capacity", "--rows", "1000000"];
+        let (done, text) = advise(&[&load[..], arguments].concat());
+        assert!(done, "{text}");
+        let sample = text.lines().find(|line| line.starts_with("sample  ")).unwrap();
+        let (rows, bytes) =
+            sample.trim_start_matches("sample").trim().split_once(" rows, ").unwrap();
+        assert!(rows.parse::<u64>().unwrap() < 10, "{sample}");
+        let mib: f64 = bytes.split_once(" MiB of cells").unwrap().0.parse().unwrap();
+        assert!(mib < 48.0, "{sample}");
+        assert!(text.contains(" %, with 95 % confidence"), "{text}");
+        assert!(bytes_on_disk_are(&text, 10e12), "{text}");
+    }
+}
+
+/// Returns `true` if the table takes about this many bytes.
+fn bytes_on_disk_are(text: &str, expected: f64) -> bool {
+    (0.9..1.1).contains(&(bytes(text, "disk  ") / expected))
+}
+
+#[test]
+fn absurd_loads_are_refused_or_doubted() {
+    let most = u64::MAX.to_string();
+    let table = "CREATE TABLE t (v U64, ROW KEY (id U64)) WITH (MAX_FILESIZE = '1', \
+                 MEMSTORE_FLUSHSIZE = '1')";
+    for arguments in [
+        &["--rows", &most][..],
+        &["--rows", "1000000000000000000", "--columns", "100", "--value-bytes", "1024"],
+        &["--rows", "1", "--writes", &most],
+        &["--rows", &most, "--schema", table],
+        &["--rows", "1000", "--writes", &most, "--schema", table],
+    ] {
+        let (done, said) = advise(&[&["capacity"], arguments].concat());
+        assert!(!done, "{arguments:?}: {said}");
+        assert!(said.contains("and no table "), "{arguments:?}: {said}");
+        assert!(said.contains("; specify fewer ") && !said.contains("panicked"), "{said}");
+    }
+    let load = ["capacity", "--rows", "1000000000", "--writes", "100000000", "--schema", table];
+    let (done, text) = advise(&load);
+    assert!(done, "{text}");
+    assert!(text.contains("regions are more than the 10000 that a new table"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("flushes") && line.contains(" per second")));
+    let plain = "CREATE TABLE t (v U64, ROW KEY (id U64))";
+    let (done, text) = advise(&[&load[..6], &[plain]].concat());
+    assert!(done, "{text}");
+    assert!(text.contains("files pile up while the load lasts"), "{text}");
+    let (done, text) = advise(&["capacity", "--rows", "100000000000000"]);
+    assert!(done && text.contains("PB are more than one machine usually has"), "{text}");
+}
+
+#[test]
 fn bad_schemas_and_fields_are_refused() {
     let load = |more: &[&str]| {
         let (done, text) = advise(&[&["capacity", "--rows", "1000"], more].concat());
@@ -144,6 +255,7 @@ fn bad_schemas_and_fields_are_refused() {
         text
     };
     let table = "CREATE TABLE t (value U8, ROW KEY (id U64))";
+    let twice = format!("{table}; CREATE TABLE default:t (v U8, ROW KEY (k STRING))");
     let series = "CREATE TABLE t (p SERIES(DOUBLE), ROW KEY (id U64, BUCKET(ts, '1h')))";
     for (arguments, expected) in [
         (&["--schema", "CREATE TABEL t"][..], "the schema cannot be read"),
@@ -152,6 +264,7 @@ fn bad_schemas_and_fields_are_refused() {
         (&["--schema", table, "--field", "vlaue=random"], "field or column vlaue (did you mean"),
         (&["--schema", table, "--field", "value=uniform(1000)"], "--field value: "),
         (&["--schema", table, "--field", "value=nothing(1)"], "there is no nothing(1)"),
+        (&["--schema", &twice], "declares table t twice"),
         (&["--schema", series], "specify how many with --points"),
         (&["--schema", table, "--key-bytes", "9"], "cannot be used with"),
         (&["--field", "v=random"], "--schema"),

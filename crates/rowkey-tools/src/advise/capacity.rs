@@ -13,12 +13,17 @@ use bytes::Bytes;
 use halite_engine::Options;
 use halite_types::cell::{CellsBuilder, make_key};
 use halite_types::rng::SplitMix64;
-use halite_types::{CellRef, CellType, Error, Result};
+use halite_types::{CellRef, CellType, Cells, Error, Result};
 
+use super::certainty::{Certainty, MAX_SAMPLE_BYTES, PARTS};
+use super::regions::CreatedRegions;
+use super::tree::{ONE_MACHINE, size};
 use crate::cell_cost::{Compression, DataBlockEncoding, bytes_per_cell};
 
-/// Rows of the sample.
-const SAMPLE_ROWS: u64 = 20_000;
+/// Rows of the sample at most.
+const MAX_SAMPLE_ROWS: u64 = 20_000;
+/// Columns of a row of the sample at most.
+const MAX_SAMPLE_COLUMNS: u32 = 100;
 /// Bytes of a data block by default; an index has an entry for each.
 const BLOCK_BYTES: u64 = 64 << 10;
 /// Bytes of an index entry beside its key: the place and size of the block, and lengths.
@@ -28,6 +33,9 @@ const BLOOM_BITS: u64 = 10;
 /// Bytes of a cell in a memstore beside key and value: the node of the skip list, with a tower of
 /// 1.33 links in the mean.
 const MEMSTORE_CELL_BYTES: f64 = 38.0;
+/// Cells and bytes of a load, and bytes that it writes in a second: more are no load of a table.
+const MAX_AMOUNT: u64 = 1 << 60;
+const MAX_BYTES_PER_SECOND: f64 = (1_u64 << 40) as f64;
 const TIMESTAMP: i64 = 1_700_000_000_000;
 
 /// Rows and writes.
@@ -48,7 +56,7 @@ pub struct Load {
 }
 
 /// What a load takes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Capacity {
     /// Number of cells.
     pub cells: u64,
@@ -58,11 +66,14 @@ pub struct Capacity {
     pub disk_bytes: u64,
     /// Bytes that the disk should have: the largest region is written again by a compaction.
     pub disk_with_room_bytes: u64,
-    /// Regions of the largest size.
+    /// Regions, none of which is larger than the largest size.
     pub regions: u64,
+    /// Regions with which the table is created.
+    pub created_regions: u64,
     /// Bytes at which a region is split.
     pub region_bytes: u64,
-    /// Bytes of a memstore at which it is flushed.
+    /// Bytes of a memstore at which it is flushed; fewer if those of the created regions, which are
+    /// written at the same time, have no room for that.
     pub flush_bytes: u64,
     /// Bytes of memory for the memstores of all regions, if all of them are written.
     pub memstore_bytes: u64,
@@ -71,7 +82,7 @@ pub struct Capacity {
     pub index_bytes: u64,
     /// Bytes of the log per second.
     pub log_bytes_per_second: u64,
-    /// Seconds until a memstore of the default size is flushed, if all writes go to one region.
+    /// Seconds from one flush to the next, whatever its region.
     pub seconds_between_flushes: Option<f64>,
     /// Bytes written to the disk per second: the log, flushes, and compactions, which are estimated
     /// as one merge for each doubling from a flushed file to a region.
@@ -81,6 +92,13 @@ pub struct Capacity {
     pub sustained_writes_per_second: Option<u64>,
     /// Bytes per second of this limit.
     pub compaction_bytes_per_second: u64,
+    /// The sample that was measured.
+    pub sample: Certainty,
+    /// What is certain, and how far.
+    pub certain: Vec<String>,
+    /// What speaks against the sizes: what is assumed, and what a store or a machine has no room
+    /// for.
+    pub against: Vec<String>,
 }
 
 /// Cells of a table, and what each of them takes.
@@ -96,6 +114,11 @@ pub(super) struct Volume {
     /// Bytes on disk that a written cell adds.
     pub(super) stored_bytes: f64,
     pub(super) writes_per_second: u64,
+    pub(super) created: CreatedRegions,
+    /// The sample that was measured.
+    pub(super) sample: Certainty,
+    /// Rows of the table.
+    pub(super) rows: u64,
     /// Bytes at which a region is split.
     pub(super) region_bytes: u64,
     /// Bytes of a memstore at which it is flushed.
@@ -105,42 +128,102 @@ pub(super) struct Volume {
 /// Returns what a load takes.
 ///
 /// # Errors
-/// `InvalidRequest` for a load without rows, columns or key bytes, or too many cells to count.
+/// `InvalidRequest` for a load without rows, columns or key bytes, and for more than 2^60 cells or
+/// bytes, or 1 TiB per second.
 pub fn capacity(load: &Load) -> Result<Capacity> {
-    let cells = load.rows.checked_mul(u64::from(load.columns)).filter(|cells| *cells > 0);
-    let cells = cells.filter(|_| load.key_bytes > 0).ok_or_else(|| {
-        Error::invalid("the load has no rows, columns or key bytes, or more than 2^64 cells")
-    })?;
-    let bytes_per_cell = bytes_per_cell(&sample(load), load.encoding, Compression::None)?;
-    let disk_bytes = (cells as f64 * bytes_per_cell) as u64;
-    // Lengths, row length, family length, family, timestamp, type: 8 + 2 + 1 + 1 + 9; a qualifier
-    // of 2.
-    let plain = 23 + load.key_bytes as u64 + load.value_bytes as u64;
+    if load.rows == 0 || load.columns == 0 || load.key_bytes == 0 {
+        return Err(Error::invalid(
+            "the load has no rows, columns or key bytes; specify 1 at least",
+        ));
+    }
+    let cells = times("cells", load.rows, f64::from(load.columns))?;
+    let (sample, bytes_per_cell) = measured(load)?;
+    let disk_bytes = times("bytes on disk", cells, bytes_per_cell)?;
     let options = Options::default();
     let volume = Volume {
         cells,
         disk_bytes,
         index_bytes: index_bytes(load, disk_bytes),
-        logged_bytes: plain as f64,
+        logged_bytes: plain_cell_bytes(load) as f64,
         stored_bytes: bytes_per_cell,
         writes_per_second: load.writes_per_second,
+        created: CreatedRegions::Even(1),
+        sample,
+        rows: load.rows,
         region_bytes: options.max_region_file_bytes,
         flush_bytes: options.memstore_flush_bytes,
     };
-    Ok(volume.capacity(&options))
+    let mut found = volume.capacity(&options)?;
+    let random = "keys and values are random: real ones share more and compress; --schema measures \
+                  those of a declaration";
+    found.against.insert(0, random.to_owned());
+    Ok(found)
+}
+
+/// Returns the bytes of a cell without an encoding: lengths, row length, family length, family,
+/// timestamp, type are 8 + 2 + 1 + 1 + 9, a qualifier is 2.
+fn plain_cell_bytes(load: &Load) -> u64 {
+    23 + load.key_bytes as u64 + load.value_bytes as u64
+}
+
+/// Returns the sample and the bytes that it takes per cell.
+fn measured(load: &Load) -> Result<(Certainty, f64)> {
+    let measure = |cells: &Cells| bytes_per_cell(cells, load.encoding, Compression::None);
+    let (rows, cells) = sample(load, MAX_SAMPLE_BYTES, MAX_SAMPLE_ROWS, 0);
+    let whole = measure(&cells)?;
+    let bytes = cells.iter().count() as u64 * plain_cell_bytes(load);
+    drop(cells);
+    let mut part_rows = 0;
+    let parts = (1..=PARTS)
+        .map(|seed| {
+            let (most_rows, most_bytes) = (rows.div_ceil(PARTS), MAX_SAMPLE_BYTES / PARTS);
+            let (rows, cells) = sample(load, most_bytes, most_rows, seed);
+            part_rows = rows;
+            measure(&cells)
+        })
+        .collect::<Result<Vec<f64>>>()?;
+    Ok((Certainty::new(rows, bytes, whole, part_rows, &parts), whole))
+}
+
+/// Returns a number of rows or cells times what each has.
+///
+/// # Errors
+/// `InvalidRequest` if that is no size of a table.
+pub(super) fn times(what: &str, count: u64, each: f64) -> Result<u64> {
+    let product = count as f64 * each;
+    if product < MAX_AMOUNT as f64 {
+        return Ok(product as u64);
+    }
+    Err(Error::invalid(format!(
+        "the load has {product:.1e} {what}, and no table has more than 2^60; specify fewer rows"
+    )))
 }
 
 impl Volume {
     /// Returns what the table takes with these settings of a store.
-    pub(super) fn capacity(&self, options: &Options) -> Capacity {
-        let regions = self.disk_bytes.div_ceil(self.region_bytes.max(1)).max(1);
-        let flushed = self.flush_bytes as f64;
+    ///
+    /// # Errors
+    /// `InvalidRequest` for writes that are no load of a table.
+    pub(super) fn capacity(&self, options: &Options) -> Result<Capacity> {
+        let created = self.created.count();
+        let regions = self.created.grown(self.disk_bytes, self.region_bytes);
+        let flush_bytes = self.flush_bytes.min(options.global_memstore_bytes / created).max(1);
+        let flushed = flush_bytes as f64;
         let doublings = ((self.disk_bytes / regions) as f64 / flushed).max(1.0).log2();
         let writes = self.writes_per_second as f64;
         let logged = writes * self.logged_bytes;
         let in_memory = writes * (self.logged_bytes + MEMSTORE_CELL_BYTES);
         let compacted = self.stored_bytes * doublings;
-        Capacity {
+        if in_memory > MAX_BYTES_PER_SECOND {
+            return Err(Error::invalid(format!(
+                "{} cells written per second are {in_memory:.1e} bytes, and no table takes more \
+                 than 1 TiB per second; specify fewer writes",
+                self.writes_per_second
+            )));
+        }
+        let sustained_writes_per_second = (compacted > 0.0 && options.compaction_rate > 0)
+            .then(|| (options.compaction_rate as f64 / compacted) as u64);
+        Ok(Capacity {
             cells: self.cells,
             bytes_per_cell: self.disk_bytes as f64 / self.cells.max(1) as f64,
             disk_bytes: self.disk_bytes,
@@ -148,8 +231,9 @@ impl Volume {
                 .disk_bytes
                 .saturating_add(self.region_bytes.min(self.disk_bytes)),
             regions,
+            created_regions: created,
             region_bytes: self.region_bytes,
-            flush_bytes: self.flush_bytes,
+            flush_bytes,
             memstore_bytes: regions
                 .saturating_mul(self.flush_bytes)
                 .min(options.global_memstore_bytes),
@@ -157,10 +241,39 @@ impl Volume {
             log_bytes_per_second: logged as u64,
             seconds_between_flushes: (in_memory > 0.0).then(|| flushed / in_memory),
             written_bytes_per_second: (logged + writes * (self.stored_bytes + compacted)) as u64,
-            sustained_writes_per_second: (compacted > 0.0)
-                .then(|| (options.compaction_rate as f64 / compacted) as u64),
+            sustained_writes_per_second,
             compaction_bytes_per_second: options.compaction_rate,
+            sample: self.sample,
+            certain: self.sample.sentences(),
+            against: self.against(regions, sustained_writes_per_second, options),
+        })
+    }
+
+    /// Returns what the sample says against the sizes, and what has no room.
+    fn against(&self, regions: u64, sustained: Option<u64>, options: &Options) -> Vec<String> {
+        let mut doubts = self.sample.doubts(self.rows);
+        if self.disk_bytes > ONE_MACHINE {
+            doubts.push(format!(
+                "{} are more than one machine usually has; `halite advise fit` says what to use \
+                 instead",
+                size(self.disk_bytes)
+            ));
         }
+        let most = options.max_regions_per_table as u64;
+        if regions > most {
+            doubts.push(format!(
+                "{regions} regions are more than the {most} that a new table may have by default; \
+                 set a larger MAX_FILESIZE"
+            ));
+        }
+        if let Some(sustained) = sustained.filter(|most| self.writes_per_second > *most) {
+            doubts.push(format!(
+                "{} cells are written per second, and compactions of {sustained} reach the default \
+                 limit: files pile up while the load lasts",
+                self.writes_per_second
+            ));
+        }
+        doubts
     }
 }
 
@@ -168,30 +281,33 @@ impl Volume {
 fn index_bytes(load: &Load, disk_bytes: u64) -> u64 {
     let entry = INDEX_ENTRY_BYTES + load.key_bytes as u64;
     let indexes = disk_bytes.div_ceil(BLOCK_BYTES).saturating_mul(entry);
-    indexes.saturating_add(load.rows.saturating_mul(BLOOM_BITS) / 8)
+    indexes.saturating_add(load.rows.saturating_mul(BLOOM_BITS).div_ceil(8))
 }
 
-/// Returns cells of random keys, in order. Neighbors in a larger table share more.
-fn sample(load: &Load) -> halite_types::Cells {
-    let mut random = SplitMix64::new(load.key_bytes as u64);
+/// Returns a number of rows and their cells, of random keys and in order: not more rows and about
+/// as many bytes as specified, but one cell at least. Neighbors in a larger table share more.
+fn sample(load: &Load, max_bytes: u64, max_rows: u64, seed: u64) -> (u64, Cells) {
+    let mut random = SplitMix64::new(load.key_bytes as u64 ^ (seed << 32));
     let mut bytes = |length: usize| -> Vec<u8> {
         let words = std::iter::repeat_with(|| random.next_u64().to_be_bytes());
         words.take(length.div_ceil(8)).flatten().take(length).collect()
     };
-    let rows = load.rows.min(SAMPLE_ROWS);
+    let most_cells = (max_bytes / plain_cell_bytes(load)).max(1);
+    let columns = u64::from(load.columns.min(MAX_SAMPLE_COLUMNS)).min(most_cells);
+    let rows = (most_cells / columns).min(max_rows).min(load.rows);
     let mut keys: Vec<Bytes> = (0..rows).map(|_| bytes(load.key_bytes).into()).collect();
     keys.sort_unstable();
     keys.dedup();
     let mut cells = CellsBuilder::default();
     for row in &keys {
-        for column in 0..load.columns.min(100) {
+        for column in 0..columns {
             let qualifier = format!("{column:02}");
             let put = CellType::Put.code();
             let key = make_key(row, b"f", qualifier.as_bytes(), TIMESTAMP, put);
             cells.push(CellRef::new(&key, &bytes(load.value_bytes), b"", 0));
         }
     }
-    cells.finish()
+    (keys.len() as u64, cells.finish())
 }
 
 #[cfg(test)]
@@ -260,13 +376,58 @@ mod tests {
 
     #[test]
     fn load_without_cells_is_refused() {
-        for load in [
-            Load { rows: 0, ..LOAD },
-            Load { columns: 0, ..LOAD },
-            Load { key_bytes: 0, ..LOAD },
-            Load { rows: u64::MAX, ..LOAD },
-        ] {
+        for load in
+            [Load { rows: 0, ..LOAD }, Load { columns: 0, ..LOAD }, Load { key_bytes: 0, ..LOAD }]
+        {
             assert!(capacity(&load).is_err(), "{load:?}");
+        }
+    }
+
+    #[test]
+    fn absurd_numbers_are_refused_with_their_reason() {
+        for (load, reason) in [
+            (Load { rows: u64::MAX, ..LOAD }, "5.5e19 cells, and no table has more than 2^60"),
+            (Load { rows: 1 << 60, columns: 1, ..LOAD }, "1.2e18 cells, and no table has more"),
+            (Load { rows: 1 << 57, ..LOAD }, "bytes on disk, and no table has more than 2^60"),
+            (Load { writes_per_second: u64::MAX, ..LOAD }, "than 1 TiB per second; specify fewer"),
+            (Load { writes_per_second: 1 << 40, ..LOAD }, "than 1 TiB per second; specify fewer"),
+        ] {
+            let error = capacity(&load).unwrap_err().to_string();
+            assert!(error.contains(reason), "{load:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn sample_is_bounded_by_bytes() {
+        let sample = |value_bytes: usize, columns: u32| {
+            let load = Load { value_bytes, columns, ..LOAD };
+            let found = capacity(&load).unwrap();
+            assert!(found.bytes_per_cell > value_bytes as f64, "{found:?}");
+            assert!(found.sample.margin < 0.05, "{found:?}");
+            found.sample
+        };
+        let small = sample(8, 3);
+        assert_eq!((small.rows, small.part_rows), (20_000, 5_000));
+        assert_eq!(small.bytes, 20_000 * 3 * (23 + 10 + 8));
+        let large = sample(10_000, 100);
+        assert_eq!((large.rows, large.part_rows), (33, 8));
+        let rows_of_gigabytes = sample(10_000_000, 100);
+        assert_eq!((rows_of_gigabytes.rows, rows_of_gigabytes.part_rows), (1, 1));
+        for sample in [small, large, rows_of_gigabytes] {
+            assert!(sample.bytes <= MAX_SAMPLE_BYTES, "{sample:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_no_machine_has_are_doubted() {
+        let idle = capacity(&Load { rows: 20_000, writes_per_second: 0, ..LOAD }).unwrap();
+        assert_eq!(idle.against.len(), 1, "{idle:?}");
+        let large = Load { rows: 1 << 47, writes_per_second: 1 << 30, ..LOAD };
+        let doubts = capacity(&large).unwrap().against.join("\n");
+        for expected in
+            ["PB are more than one machine", "regions are more than the 10000", "pile up"]
+        {
+            assert!(doubts.contains(expected), "no {expected}: {doubts}");
         }
     }
 }

@@ -1,10 +1,6 @@
 //! What a load takes in a declared table, from the bytes of a sample that is written with the
 //! encodings of the declaration: its key, its columns, and the encoding, codec and Bloom filter of
 //! each family.
-//!
-//! A sample has few of the rows of a table, so neighbors in it share less of their keys than those
-//! in the table do. Four small samples are measured beside a large one: how much they differ is
-//! the error of a sample, and how much less the large one takes shows where more rows lead.
 
 use std::collections::HashMap;
 
@@ -12,28 +8,29 @@ use bytes::Bytes;
 use halite_engine::Options;
 use halite_engine::hfile::{WriterOptions, cost};
 use halite_rowkey::language::{ColumnType, TableDeclaration};
+use halite_rowkey::split::Splits;
 use halite_types::{Error, FamilyDescriptor, Result};
 
-use super::capacity::{Capacity, Volume};
+use super::capacity::{Capacity, Volume, times};
+use super::certainty::{Certainty, MAX_SAMPLE_BYTES, PARTS};
+use super::regions::CreatedRegions;
 use super::sample::{RowSource, Sample};
 use super::typical;
 use crate::lint::{LintInput, Severity, lint_declaration};
 use crate::simulate::FieldSpec;
 
-/// Small samples.
-const PARTS: u64 = 4;
 /// Cells of the large sample, which limits its rows and time.
 const MAX_SAMPLE_CELLS: u64 = 400_000;
 /// Rows of the large sample at most.
 const MAX_SAMPLE_ROWS: u64 = 40_000;
-/// Difference between samples that is mentioned as a doubt.
-const LARGE_SPREAD: f64 = 0.1;
 
 /// Declared table, its values and its load.
 #[derive(Debug)]
 pub struct DeclaredLoad<'a> {
     /// Declaration.
     pub table: &'a TableDeclaration,
+    /// Splits with which the table is created; one region without.
+    pub splits: Option<&'a Splits>,
     /// Number of rows that are there at one time; of a `SERIES`, time buckets of its series.
     pub rows: u64,
     /// Generators of fields and columns by name. Others have random values, which compress least.
@@ -62,23 +59,12 @@ pub struct FamilyBytes {
 /// What a declared table takes, and how certain that is.
 #[derive(Clone, Debug)]
 pub struct DeclaredCapacity {
-    /// The sizes.
+    /// The sizes, and how certain they are.
     pub capacity: Capacity,
-    /// Rows of the sample.
-    pub sample_rows: u64,
     /// Mean length of a key.
     pub key_bytes: f64,
     /// Families with cells, by name.
     pub families: Vec<FamilyBytes>,
-    /// Part by which samples of a quarter of the rows differ from each other, and how much the
-    /// whole sample takes less than they do (negative: more), as fractions.
-    pub spread: f64,
-    /// See [`Self::spread`].
-    pub shrinkage: f64,
-    /// What is certain, and how far.
-    pub certain: Vec<String>,
-    /// What speaks against the sizes.
-    pub against: Vec<String>,
 }
 
 /// Measured sample.
@@ -101,25 +87,38 @@ pub fn declared_capacity(load: &DeclaredLoad<'_>) -> Result<DeclaredCapacity> {
     let points = load.points.unwrap_or(1);
     let source =
         RowSource::new(load.table, load.fields, points, load.map_cells, load.writes_per_second)?;
-    let rows = sample_rows(load);
-    let whole = source.rows(rows, 1)?;
+    let whole = source.rows(sample_rows(load), MAX_SAMPLE_BYTES, 1)?;
     let measured = measure(load.table, &whole)?;
-    let parts = (0..PARTS)
-        .map(|seed| Ok(measure(load.table, &source.rows(rows / PARTS, seed + 2)?)?.bytes_per_row))
-        .collect::<Result<Vec<f64>>>()?;
-    let capacity = volume(load, &whole, &measured)?.capacity(&Options::default());
-    let mut found = DeclaredCapacity {
+    let certainty = certainty(load, &source, &whole, measured.bytes_per_row)?;
+    let (created, doubts) = CreatedRegions::of(load.table, load.splits);
+    let mut capacity =
+        volume(load, created, certainty, &whole, &measured)?.capacity(&Options::default())?;
+    capacity.against.extend(keys_that_repeat(&whole, measured.rows));
+    capacity.against.extend(doubts);
+    capacity.against.extend(against(load, &whole));
+    Ok(DeclaredCapacity {
         capacity,
-        sample_rows: rows,
         key_bytes: ratio(whole.key_bytes, whole.generated),
-        spread: spread(&parts),
-        shrinkage: 1.0 - measured.bytes_per_row / mean(&parts),
-        certain: Vec::new(),
-        against: against(load),
         families: measured.families,
-    };
-    judge(&mut found, load, measured.rows);
-    Ok(found)
+    })
+}
+
+/// Returns how certain a sample is, beside those of a quarter of its rows.
+fn certainty(
+    load: &DeclaredLoad<'_>,
+    source: &RowSource<'_>,
+    whole: &Sample,
+    bytes_per_row: f64,
+) -> Result<Certainty> {
+    let (rows, bytes) = (whole.generated.div_ceil(PARTS), MAX_SAMPLE_BYTES / PARTS);
+    let mut part_rows = rows;
+    let mut parts = Vec::new();
+    for seed in 0..PARTS {
+        let part = source.rows(rows, bytes, seed + 2)?;
+        part_rows = part_rows.min(part.generated);
+        parts.push(measure(load.table, &part)?.bytes_per_row);
+    }
+    Ok(Certainty::new(whole.generated, whole.logged_bytes, bytes_per_row, part_rows, &parts))
 }
 
 fn check(load: &DeclaredLoad<'_>) -> Result<()> {
@@ -199,56 +198,44 @@ fn family<'t>(table: &'t TableDeclaration, name: &Bytes) -> Result<&'t FamilyDes
     found.ok_or_else(|| Error::invalid("a column has a family that the table does not declare"))
 }
 
-fn volume(load: &DeclaredLoad<'_>, sample: &Sample, measured: &Measured) -> Result<Volume> {
+fn volume(
+    load: &DeclaredLoad<'_>,
+    created: CreatedRegions,
+    certainty: Certainty,
+    sample: &Sample,
+    measured: &Measured,
+) -> Result<Volume> {
     let options = Options::default();
     let table = &load.table.descriptor;
     let written_per_row = ratio(sample.written, sample.generated);
     Ok(Volume {
-        cells: times(load.rows, measured.cells_per_row)?,
-        disk_bytes: times(load.rows, measured.bytes_per_row)?,
-        index_bytes: times(load.rows, measured.index_bytes_per_row)?,
+        cells: times("cells", load.rows, measured.cells_per_row)?,
+        disk_bytes: times("bytes on disk", load.rows, measured.bytes_per_row)?,
+        index_bytes: times("bytes of indexes", load.rows, measured.index_bytes_per_row)?,
         logged_bytes: ratio(sample.logged_bytes, sample.written),
         stored_bytes: measured.bytes_per_row / written_per_row.max(1.0),
         writes_per_second: load.writes_per_second,
+        created,
+        sample: certainty,
+        rows: load.rows,
         region_bytes: table.max_file_size_bytes().unwrap_or(options.max_region_file_bytes),
         flush_bytes: table.memstore_flush_bytes().unwrap_or(options.memstore_flush_bytes),
     })
 }
 
-/// Adds how certain the sizes are, and what the samples themselves say against them.
-fn judge(found: &mut DeclaredCapacity, load: &DeclaredLoad<'_>, distinct: u64) {
-    let rows = found.sample_rows;
-    let percent = |part: f64| format!("{:.1} %", 100.0 * part.abs());
-    found.certain.push(format!(
-        "{PARTS} samples of {} rows differ by {} in bytes of a row",
-        rows / PARTS,
-        percent(found.spread)
-    ));
-    if found.spread > LARGE_SPREAD {
-        found.against.push("the samples differ much: some values are far larger".to_owned());
-    }
-    let (more, direction) =
-        (load.rows / rows.max(1), if found.shrinkage < 0.0 { "more" } else { "less" });
-    found.certain.push(format!(
-        "{PARTS} times as many rows take {} {direction} for each",
-        percent(found.shrinkage)
-    ));
-    if more > 1 && found.shrinkage > 0.01 {
-        found.against.push(format!(
-            "the table has {more} times the rows of the sample, whose neighbors share more: it may \
-             take less"
-        ));
-    }
-    if distinct * 10 < rows * 9 {
-        found.against.push(format!(
+/// Returns a doubt about generators whose keys are often the same.
+fn keys_that_repeat(sample: &Sample, distinct: u64) -> Option<String> {
+    let rows = sample.generated;
+    (distinct * 10 < rows * 9).then(|| {
+        format!(
             "the generators made {distinct} different keys for {rows} rows; with too few values \
              rows overwrite each other"
-        ));
-    }
+        )
+    })
 }
 
 /// Returns what the declaration and the generators say against the sizes.
-fn against(load: &DeclaredLoad<'_>) -> Vec<String> {
+fn against(load: &DeclaredLoad<'_>, sample: &Sample) -> Vec<String> {
     let table = load.table;
     let mut against = Vec::new();
     let mut assume = |name: &str, what: String| {
@@ -278,6 +265,7 @@ fn against(load: &DeclaredLoad<'_>) -> Vec<String> {
             ));
         }
     }
+    against.extend(rows_that_live(load, ratio(sample.written, sample.generated)));
     for finding in lint_declaration(table, &LintInput::default()) {
         if finding.severity >= Severity::Warning {
             against.push(format!("{}: {}", finding.rule.id, finding.message));
@@ -286,36 +274,30 @@ fn against(load: &DeclaredLoad<'_>) -> Vec<String> {
     against
 }
 
-/// Returns the difference between the largest and the smallest number, as a part of their mean.
-fn spread(numbers: &[f64]) -> f64 {
-    let largest = numbers.iter().copied().fold(f64::MIN, f64::max);
-    let smallest = numbers.iter().copied().fold(f64::MAX, f64::min);
-    (largest - smallest) / mean(numbers).max(f64::MIN_POSITIVE)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a few numbers")]
-fn mean(numbers: &[f64]) -> f64 {
-    numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
-}
-
 #[expect(clippy::cast_precision_loss, reason = "a sample is far below 2^53 bytes")]
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// Returns a number of rows times what each has.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "an estimate, which is checked for its range"
-)]
-fn times(rows: u64, each: f64) -> Result<u64> {
-    let product = rows as f64 * each;
-    if product >= u64::MAX as f64 {
-        return Err(Error::invalid("the load has more than 2^64 cells or bytes"));
+/// Returns a doubt about the number of rows, if the time to live keeps far more or fewer of those
+/// that are written.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn rows_that_live(load: &DeclaredLoad<'_>, cells_per_row: f64) -> Option<String> {
+    let families = load.table.descriptor.families();
+    let live_ms = families.map(|family| family.ttl_ms().unwrap_or(i64::MAX)).max()?;
+    if live_ms == i64::MAX || load.writes_per_second == 0 || cells_per_row == 0.0 {
+        return None;
     }
-    Ok(product as u64)
+    let live_seconds = live_ms as f64 / 1_000.0;
+    let rows = load.writes_per_second as f64 * live_seconds / cells_per_row;
+    let times = rows / load.rows as f64;
+    (!(0.5..=2.0).contains(&times)).then(|| {
+        format!(
+            "at {} cells per second a time to live of {live_seconds:.0} s keeps {rows:.1e} rows, \
+             if each cell is new, and not {:.1e}",
+            load.writes_per_second, load.rows as f64
+        )
+    })
 }
 
 #[cfg(test)]
@@ -339,8 +321,12 @@ mod tests {
 
     fn capacity(text: &str, specs: &[(&str, &str)], points: Option<u32>) -> DeclaredCapacity {
         let (table, fields) = (table(text), fields(specs));
+        let splits = table.split.as_ref().and_then(|clause| {
+            Splits::declared(clause, &table.key).unwrap().map(|found| found.for_schema(&table.key))
+        });
         let load = DeclaredLoad {
             table: &table,
+            splits: splits.as_ref(),
             rows: 1_000_000_000,
             fields: &fields,
             points,
@@ -414,6 +400,7 @@ mod tests {
         assert!((40.0..90.0).contains(&logged), "{logged}");
         let load = DeclaredLoad {
             table: &table(text),
+            splits: None,
             rows: 1,
             fields: &HashMap::new(),
             points: None,
@@ -425,11 +412,105 @@ mod tests {
     }
 
     #[test]
+    fn regions_are_those_of_the_split_and_what_grows_from_them() {
+        let salted = |salts: u32, clause: &str, rows: u64| {
+            let text = format!(
+                "CREATE TABLE t (v U64, ROW KEY (SALT({salts} BY id), id U64)) WITH \
+                 (DATA_BLOCK_ENCODING = 'FAST_DIFF') {clause}"
+            );
+            let table = table(&text);
+            let splits = table.split.as_ref().map(|clause| {
+                Splits::declared(clause, &table.key).unwrap().unwrap().for_schema(&table.key)
+            });
+            let load = DeclaredLoad {
+                table: &table,
+                splits: splits.as_ref(),
+                rows,
+                fields: &HashMap::new(),
+                points: None,
+                map_cells: 1,
+                writes_per_second: 1_000,
+            };
+            declared_capacity(&load).unwrap()
+        };
+        let split = |clause: &str, rows: u64| salted(16, clause, rows);
+        let (small, large) = (1_000, 20_000_000_000);
+        let one = split("", small).capacity;
+        assert_eq!((one.regions, one.created_regions), (1, 1));
+        let salts = split("SPLIT BY SALT", small).capacity;
+        assert_eq!((salts.regions, salts.created_regions), (16, 16));
+        assert_eq!(salts.memstore_bytes, Options::default().global_memstore_bytes);
+        // The memstores of sixteen regions share the memory, so that each is flushed earlier.
+        assert_eq!((one.flush_bytes, salts.flush_bytes), (128 << 20, 64 << 20));
+        assert_eq!(split("SPLIT AT ('a', 'b')", small).capacity.regions, 3);
+        let grown = split("SPLIT BY SALT", large).capacity;
+        let each = grown.disk_bytes.div_ceil(16).div_ceil(grown.region_bytes);
+        assert!(each > 1, "{grown:?}");
+        assert_eq!(grown.regions, 16 * each);
+        let uneven = split("SPLIT INTO 5", small);
+        assert!(
+            uneven.capacity.against.iter().any(|said| said.contains("P-SALTREG")),
+            "{uneven:?}"
+        );
+        let many = salted(16_000, "SPLIT BY SALT", small);
+        assert_eq!(many.capacity.regions, 16_000);
+        let said = many.capacity.against.join("\n");
+        assert!(said.contains("16000 regions, and a new table has 10000 at most"), "{said}");
+    }
+
+    #[test]
+    fn sample_of_large_rows_is_bounded_by_bytes() {
+        let text = "CREATE TABLE t (v MAP(U32, BYTES(32767)), ROW KEY (id U64))";
+        let sized = |map_cells: u32| {
+            let table = table(text);
+            let load = DeclaredLoad {
+                table: &table,
+                splits: None,
+                rows: 1_000_000,
+                fields: &HashMap::new(),
+                points: None,
+                map_cells,
+                writes_per_second: 0,
+            };
+            declared_capacity(&load)
+        };
+        let found = sized(320).unwrap();
+        let sample = found.capacity.sample;
+        assert_eq!((sample.rows, sample.part_rows), (4, 1));
+        assert!(sample.bytes < MAX_SAMPLE_BYTES + (11 << 20), "{sample:?}");
+        assert!((32_767.0..33_100.0).contains(&found.capacity.bytes_per_cell), "{found:?}");
+        let said = found.capacity.against.join("\n");
+        assert!(said.contains("the sample ends after 4 rows, at 32.0 MB"), "{said}");
+        let error = sized(10_000).unwrap_err().to_string();
+        assert!(error.contains("a row has more than 64.0 MB"), "{error}");
+        assert!(error.contains("specify fewer --map-cells"), "{error}");
+    }
+
+    #[test]
+    fn rolling_regions_are_those_of_one_time_to_live() {
+        let rolling = |options: &str| {
+            let text = format!(
+                "CREATE TABLE t (v U64, ROW KEY (SALT(4 BY id), ts TIMESTAMP, id U64)) {options} \
+                 SPLIT ROLLING '1d'"
+            );
+            let table = table(&text);
+            let splits = Splits::at((1_u8..=12).map(|key| vec![key].into()).collect()).unwrap();
+            let (created, doubts) = CreatedRegions::of(&table, Some(&splits));
+            (created.count(), doubts.join("\n"))
+        };
+        let (kept, doubts) = rolling("WITH (TTL = 864000)");
+        assert_eq!(kept, 4 * (10 + 3) + 1, "{doubts}");
+        let (created, doubts) = rolling("");
+        assert_eq!(created, 13);
+        assert!(doubts.contains("4 regions more for each"), "{doubts}");
+    }
+
+    #[test]
     fn assumptions_and_findings_speak_against_the_sizes() {
         let text = "CREATE TABLE log (line STRING FAMILY d VERSIONS 3, ROW KEY (ts TIMESTAMP, host \
                     STRING))";
         let found = capacity(text, &[("host", "one(a,b)")], None);
-        let said = found.against.join("\n");
+        let said = found.capacity.against.join("\n");
         for expected in
             ["line is assumed to be text of 16", "family d keeps 3 versions", "K-MONO: "]
         {
@@ -437,8 +518,57 @@ mod tests {
         }
         assert!(!said.contains("host is assumed"), "{said}");
         let few = capacity("CREATE TABLE t (v U8, ROW KEY (k U8))", &[], None);
-        let said = few.against.join("\n");
+        let said = few.capacity.against.join("\n");
         assert!(said.contains("256 different keys"), "{said}");
+    }
+
+    #[test]
+    fn rows_that_outlive_their_time_to_live_are_doubted() {
+        let doubts = |ttl: &str, rows: u64, writes_per_second: u64| {
+            let text = format!("CREATE TABLE t (v U8, w U8, ROW KEY (k U64)) {ttl}");
+            let table = table(&text);
+            let load = DeclaredLoad {
+                table: &table,
+                splits: None,
+                rows,
+                fields: &HashMap::new(),
+                points: None,
+                map_cells: 1,
+                writes_per_second,
+            };
+            declared_capacity(&load).unwrap().capacity.against.join("\n")
+        };
+        let day = "WITH (TTL = 86400)";
+        let doubt =
+            "a time to live of 86400 s keeps 4.3e7 rows, if each cell is new, and not 1.0e9";
+        let said = doubts(day, 1_000_000_000, 1_000);
+        assert!(said.contains(doubt), "{said}");
+        for (ttl, rows, writes) in
+            [(day, 43_200_000, 1_000), ("", 1_000_000_000, 1_000), (day, 1_000, 0)]
+        {
+            let said = doubts(ttl, rows, writes);
+            assert!(!said.contains("time to live"), "{said}");
+        }
+        // The longest time and the greatest rate that are taken do not overflow.
+        let said = doubts("WITH (TTL = 2147483646)", 1, 1_000_000_000);
+        assert!(said.contains("keeps 1.1e18 rows"), "{said}");
+    }
+
+    #[test]
+    fn points_that_have_no_time_of_their_own_are_refused() {
+        let text = "CREATE TABLE s (p SERIES(DOUBLE) FAMILY d, ROW KEY (device STRING, BUCKET(ts, \
+                    '1s') DESC))";
+        let load = DeclaredLoad {
+            table: &table(text),
+            splits: None,
+            rows: 1,
+            fields: &HashMap::new(),
+            points: Some(1_001),
+            map_cells: 1,
+            writes_per_second: 0,
+        };
+        let error = declared_capacity(&load).unwrap_err().to_string();
+        assert!(error.contains("1001 points, and its row has 1000 times"), "{error}");
     }
 
     #[test]
@@ -450,6 +580,7 @@ mod tests {
         let error = |table: &TableDeclaration, rows, fields: &HashMap<String, FieldSpec>| {
             let load = DeclaredLoad {
                 table,
+                splits: None,
                 rows,
                 fields,
                 points: None,
@@ -461,6 +592,6 @@ mod tests {
         assert!(error(&series, 0, &none).contains("no rows"));
         assert!(error(&bare, 9, &none).contains("declares no columns"));
         assert!(error(&series, 1_000, &bad).contains("--field v"));
-        assert!(error(&series, u64::MAX, &none).contains("2^64"));
+        assert!(error(&series, u64::MAX, &none).contains("2^60"));
     }
 }

@@ -13,6 +13,7 @@ use halite_rowkey::value::{FieldType, Value};
 use halite_types::cell::{Cells, CellsBuilder, make_key};
 use halite_types::{CellRef, CellType, Error, Result};
 
+use super::tree::size;
 use super::typical;
 use crate::simulate::{FieldSpec, TrafficResolver};
 
@@ -23,6 +24,9 @@ const ROWS_PER_BUCKET: u64 = 64;
 /// Bytes of a cell in the log beside row, family, qualifier and value: two lengths, those of row
 /// and family, timestamp and type.
 const CELL_BYTES: u64 = 8 + 2 + 1 + 8 + 1;
+
+/// Bytes of the values of a row at most.
+const MAX_ROW_BYTES: u64 = 64 << 20;
 
 /// Generator of rows.
 pub(super) struct RowSource<'a> {
@@ -92,15 +96,19 @@ impl<'a> RowSource<'a> {
         })
     }
 
-    /// Returns rows; equal seeds give equal ones.
+    /// Returns rows, as many as specified, or fewer if their cells reach the bytes; equal seeds
+    /// give equal ones.
     ///
     /// # Errors
     /// `InvalidRequest` for generated values that their field or column cannot have.
-    pub(super) fn rows(&self, count: u64, seed: u64) -> Result<Sample> {
+    pub(super) fn rows(&self, count: u64, max_bytes: u64, seed: u64) -> Result<Sample> {
         let mut sample = Sample::default();
         let mut rng = Rng::with_seed(seed);
         for number in 0..count {
             self.add_row(&mut sample, number, &mut rng).map_err(Error::invalid)?;
+            if sample.logged_bytes >= max_bytes {
+                break;
+            }
         }
         Ok(sample)
     }
@@ -112,7 +120,19 @@ impl<'a> RowSource<'a> {
             reason = "a sample is far below 2^53 rows"
         )]
         let time_ms = START_MS.saturating_add((number as f64 * self.step_ms) as i64);
-        let mut draw = |name: &str, ty: FieldType| self.value(name, ty, rng, number, time_ms);
+        let mut bytes = 0;
+        let mut draw = |name: &str, ty: FieldType| -> Result<Value<'static>, String> {
+            let value = self.value(name, ty, rng, number, time_ms)?;
+            bytes += length(&value);
+            if bytes <= MAX_ROW_BYTES {
+                return Ok(value);
+            }
+            Err(format!(
+                "a row has more than {}, too much for a sample; specify fewer --map-cells or \
+                 shorter values",
+                size(MAX_ROW_BYTES)
+            ))
+        };
         let mut values: Vec<(Place, Value<'static>)> = Vec::new();
         for (at, field) in self.table.key.fields().iter().enumerate() {
             values.push((Place::Field(at), draw(&field.name, field.ty)?));
@@ -216,6 +236,13 @@ impl Sample {
         values: &[f64],
     ) -> Result<(), String> {
         let step = series.width() / (values.len() as u64).max(1);
+        if step == 0 {
+            return Err(format!(
+                "a SERIES of {} points, and its row has {} times; specify fewer --points",
+                values.len(),
+                series.width()
+            ));
+        }
         let mut points = Vec::with_capacity(values.len());
         for (offset, value) in (0_u64..).map(|at| at * step).zip(values.iter().copied()) {
             let loose = series.value_bytes(value)?;
@@ -227,6 +254,15 @@ impl Sample {
         let qualifier = series.qualifier().clone();
         self.add(series.family(), row.clone(), qualifier, time_ms, packed.into());
         Ok(())
+    }
+}
+
+/// Returns the bytes of a value, roughly for those of a fixed length.
+fn length(value: &Value<'_>) -> u64 {
+    match value {
+        Value::Text(text) => text.len() as u64,
+        Value::Bytes(bytes) => bytes.len() as u64,
+        _ => 8,
     }
 }
 
