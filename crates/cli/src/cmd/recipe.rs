@@ -47,8 +47,8 @@ pub(crate) struct RecipeArgs {
     #[arg(value_enum, value_name = "STEP")]
     step: Option<Step>,
     /// Number of items that gen writes, or that a check compares; other steps fail if the tables
-    /// have another number. A file has at most its own [default: that of the recipe or file; of a check
-    /// 2000]
+    /// have another number. A file has at most its own [default: that of the recipe or file; of a
+    /// check 2000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=10_000_000_000))]
     scale: Option<u64>,
     /// Random seed of gen and check; equal seeds give equal items. Other steps fail if the tables
