@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args as _, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 use halite::{
     BlockingCluster, Builder, ClientConfig, OpenReport, Options, Result, RetryObserver, Store,
     WalRecovery,
