@@ -11,6 +11,7 @@
 pub mod cell;
 mod check;
 pub mod codec;
+mod column_guess;
 mod condition_text;
 pub mod dictionary;
 pub mod error;
@@ -26,6 +27,7 @@ pub mod plan;
 pub mod record;
 pub mod scatter;
 pub mod schema;
+mod schema_change;
 pub mod series;
 pub mod split;
 pub mod strict;
@@ -43,5 +45,6 @@ pub use scatter::{Page, PageToken, Scatter, ScatterOptions, UndecodableRows};
 pub use schema::{
     Field, FieldId, HashFunction, KeySchema, Order, Profile, SchemaError, Segment, SegmentKind,
 };
+pub use schema_change::change_schema;
 pub use split::{KeyModel, RegionSplitter, SplitError, SplitNote, Splits};
 pub use value::{Decimal, FieldType, TimeUnit, Value};

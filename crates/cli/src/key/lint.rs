@@ -166,7 +166,9 @@ fn lint_statements(
             Statement::Adopt { table, key, .. } => {
                 (table, key, lint(&LintInput { key: Some(key), ..known }))
             }
-            Statement::AlterSalt { .. } | Statement::ShowCreateTable(_) => continue,
+            Statement::AlterSalt { .. } | Statement::ShowCreateTable(_) | Statement::Schema(_) => {
+                continue;
+            }
         };
         let source = LintSource {
             name: format!("{}, table {table}", file.display()),

@@ -92,12 +92,17 @@ const STATEMENTS: &[StatementHelp] = &[
     },
     StatementHelp {
         name: "ALTER TABLE",
-        about: "Declares the row key of rows that a table has already. A sample of the rows is \
-                read first: a key that fits fewer than 90 % of them, or that takes the place of \
-                one that fits, is refused in a script and asked about at a terminal. FORCE \
-                declares it nevertheless.",
-        synopsis: "ALTER TABLE table ADOPT ROW KEY (segment, ...) [FORCE];",
+        about: "Declares the row key of rows that a table has already, or its columns, and changes \
+                columns, families and options. For a key a sample of the rows is read first: one \
+                that fits fewer than 90 % of them, or that takes the place of one that fits, is \
+                refused in a script and asked about at a terminal. FORCE declares it nevertheless. \
+                FROM SAMPLE says what cells look like.",
+        synopsis: "ALTER TABLE table ADOPT ROW KEY (segment, ...) [FORCE]; ALTER TABLE table ADOPT \
+                   COLUMNS {(column TYPE, ...) | FROM SAMPLE rows [APPLY]}; ALTER TABLE table {ADD \
+                   COLUMN column TYPE | DROP COLUMN column [PURGE] | RENAME COLUMN column TO name | \
+                   ADD FAMILY f | DROP FAMILY f | SET (OPTION = value, ...)}, ...;",
         examples: &[
+            "ALTER TABLE sensor_data ADD COLUMN unit STRING, SET (d.VERSIONS = 3);",
             "ALTER TABLE old ADOPT ROW KEY (id STRING, ts TIMESTAMP DESC);",
             "ALTER TABLE old ADOPT ROW KEY TEXT '{user}_{rev(ts):19}';",
         ],
@@ -107,6 +112,19 @@ const STATEMENTS: &[StatementHelp] = &[
         about: "Prints the statement that creates a table with the same declaration.",
         synopsis: "SHOW CREATE TABLE table;",
         examples: &["SHOW CREATE TABLE sensor_data;"],
+    },
+    StatementHelp {
+        name: "DROP TABLE",
+        about: "Disables and drops a table, removes its rows, or drops a namespace without tables.",
+        synopsis: "DROP TABLE [IF EXISTS] table; TRUNCATE TABLE table [KEEP SPLITS]; CREATE SCHEMA \
+                   [IF NOT EXISTS] name; DROP SCHEMA [IF EXISTS] name;",
+        examples: &["TRUNCATE TABLE sensor_data KEEP SPLITS;"],
+    },
+    StatementHelp {
+        name: "SPLIT TABLE",
+        about: "Makes rows the first of regions; writes memstores to files; merges files.",
+        synopsis: "SPLIT TABLE table AT (row, ...); FLUSH TABLE table; COMPACT TABLE table [MAJOR];",
+        examples: &["SPLIT TABLE sensor_data AT ('m', x'80');"],
     },
     StatementHelp {
         name: "SELECT",

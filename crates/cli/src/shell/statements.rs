@@ -1,14 +1,15 @@
-//! Statements of the row-key language among the shell's commands: `CREATE TABLE`, `ALTER TABLE`,
-//! `SHOW CREATE TABLE`.
+//! Statements of the row-key language among the shell's commands, such as `CREATE TABLE`,
+//! `ALTER TABLE` and `DROP TABLE`.
 //!
 //! Their first words distinguish them from commands. They may span several lines and end with a
 //! semicolon.
 
-use halite::rowkey::KeySchema;
+use halite::block_on;
 use halite::rowkey::language::{
-    Progress, SplitClause, Statement, TableDeclaration, progress, statements,
+    Progress, SchemaStatement, SplitClause, Statement, TableDeclaration, progress, statements,
 };
 use halite::rowkey::split::SplitNote;
+use halite::rowkey::{KeySchema, change_schema};
 use halite_types::suggest::misspelled;
 use halite_types::{Bytes, TableName};
 
@@ -19,8 +20,20 @@ use super::value::Value;
 use crate::key::resolve_splits;
 
 /// Words that start a statement; no command starts with them.
-const BEGINNINGS: [&[&str]; 3] =
-    [&["CREATE", "TABLE"], &["ALTER", "TABLE"], &["SHOW", "CREATE", "TABLE"]];
+const BEGINNINGS: [&[&str]; 10] = [
+    &["CREATE", "TABLE"],
+    &["ALTER", "TABLE"],
+    &["SHOW", "CREATE", "TABLE"],
+    &["DROP", "TABLE"],
+    &["TRUNCATE", "TABLE"],
+    &["FLUSH", "TABLE"],
+    &["COMPACT", "TABLE"],
+    &["SPLIT", "TABLE"],
+    &["CREATE", "SCHEMA"],
+    &["DROP", "SCHEMA"],
+];
+/// Words of those that are complete on one line: without a name they are a command and its variable.
+const ONE_LINE: [&str; 6] = ["DROP", "TRUNCATE", "FLUSH", "COMPACT", "SPLIT", "SCHEMA"];
 
 /// Returns `true` if the input starts a statement. `create table, 'f'` is a command, with a
 /// variable.
@@ -35,8 +48,9 @@ pub(super) fn begins(text: &str) -> bool {
             first.eq_ignore_ascii_case(word)
                 && (behind.is_empty() || behind.starts_with(char::is_whitespace))
         });
+        let is_on_one_line = words.iter().any(|word| ONE_LINE.contains(word));
         begin
-            && (rest.is_empty()
+            && (rest.is_empty() && !is_on_one_line
                 || rest.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '"'))
     })
 }
@@ -110,6 +124,7 @@ pub(super) fn run(session: &mut Session<'_>, text: &str) -> EvalResult {
             Statement::CreateTable(declaration) => create(session, &declaration)?,
             Statement::Adopt { table, key, forced } => adopt(session, &table, &key, forced)?,
             Statement::ShowCreateTable(table) => show_create_table(session, &table)?,
+            Statement::Schema(statement) => change(session, &statement)?,
             Statement::AlterSalt { table, salts, .. } => {
                 must_exist(session, &table)?;
                 let fix =
@@ -122,6 +137,16 @@ pub(super) fn run(session: &mut Session<'_>, text: &str) -> EvalResult {
         }
     }
     Ok(Value::Nil)
+}
+
+fn change(session: &mut Session<'_>, statement: &SchemaStatement) -> EvalResult<()> {
+    let mut notes = Vec::new();
+    let cluster = session.cluster().cluster().clone();
+    let tag = block_on(change_schema(&*cluster, statement, &mut notes))?;
+    for note in notes {
+        session.print_line(note)?;
+    }
+    session.print_line(tag)
 }
 
 fn create(session: &mut Session<'_>, declaration: &TableDeclaration) -> EvalResult<()> {
@@ -202,6 +227,9 @@ mod tests {
             "show create table t",
             "ALTER TABLE\nt",
             "CREATE TABLE IF NOT EXISTS t",
+            "drop table t",
+            "TRUNCATE TABLE \"t-1\"",
+            "CREATE SCHEMA s",
         ] {
             assert!(begins(text), "{text}");
         }
@@ -213,6 +241,10 @@ mod tests {
             "show_filters",
             "createtable t",
             "create tables t",
+            "drop table",
+            "drop 'table'",
+            "flush table",
+            "truncate t",
         ] {
             assert_eq!(begins(text), text == "create table", "{text}");
         }

@@ -314,6 +314,45 @@ fn help_describes_row_key_statements() {
     );
 }
 
+#[test]
+fn tables_are_changed_by_statements() {
+    let (text, _) = pipe(
+        &[
+            "create 'raw', 'f'",
+            "put 'raw', 'a', 'f:name', 'ada'",
+            "put 'raw', 'a', 'f:n', \"\\x00\\x00\\x00\\x07\"",
+            "ALTER TABLE raw ADOPT COLUMNS FROM SAMPLE 10 APPLY;",
+            "ALTER TABLE raw ADD COLUMN note STRING, SET (VERSIONS = 4);",
+            "SHOW CREATE TABLE raw;",
+            "ALTER TABLE raw DROP COLUMN nn;",
+            "SPLIT TABLE raw AT ('m');",
+            "SPLIT TABLE raw AT ('m');",
+            "FLUSH TABLE raw;",
+            "COMPACT TABLE raw MAJOR;",
+            "TRUNCATE TABLE raw KEEP SPLITS;",
+            "get_splits 'raw'",
+            "count 'raw'",
+            "DROP TABLE raw;",
+            "DROP TABLE IF EXISTS raw;",
+            "exists 'raw'",
+        ],
+        false,
+    );
+    for expected in [
+        "f:n looks like n I32 FAMILY f, in 1 of 1 sampled row(s), all of which fit; it may be U32",
+        "name STRING FAMILY f",
+        "note STRING FAMILY f",
+        "VERSIONS = 4",
+        "has no column nn; did you mean n?",
+        "a region begins at m already",
+        "TRUNCATE TABLE",
+        "table raw does not exist",
+        "Table raw does not exist",
+    ] {
+        assert!(text.contains(expected), "no {expected}:\n{text}");
+    }
+}
+
 /// Runs lines as on a terminal with given answers. Returns the shell's output.
 fn typed(lines: &[&str], answer: Option<&str>) -> String {
     let (mut out, answer) = (Vec::new(), answer.map(str::to_owned));

@@ -17,6 +17,10 @@ fn writes_in_a_transaction_are_refused_however_they_come() {
         "MOVE ROW IN t (n = 1) TO (n = 9)",
         "CREATE TABLE u (ROW KEY (k I64))",
         "ALTER TABLE t ADOPT ROW KEY (n I32) FORCE",
+        "ALTER TABLE t ADD COLUMN c I64",
+        "TRUNCATE TABLE t",
+        "DROP TABLE t",
+        "DROP SCHEMA nothing",
     ] {
         door.rows(&client, &format!("{comment} BEGIN"));
         assert_eq!(door.error(&client, text), "0A000", "{text}");

@@ -3,6 +3,7 @@
 use halite_types::{Bytes, TableDescriptor, TableName};
 
 use super::error::Span;
+use super::schema_statement::SchemaStatement;
 use crate::cell::CellEncoding;
 use crate::schema::{KeySchema, Order, Profile};
 use crate::value::{FieldType, Value};
@@ -33,6 +34,8 @@ pub enum Statement {
     },
     /// `SHOW CREATE TABLE`.
     ShowCreateTable(TableName),
+    /// Statement that changes or removes what exists.
+    Schema(SchemaStatement),
 }
 
 /// Declaration of a table.
@@ -255,6 +258,12 @@ impl Column {
     #[must_use]
     pub fn qualified(self, qualifier: impl Into<Bytes>) -> Self {
         Self { qualifier: qualifier.into(), ..self }
+    }
+
+    /// Returns `true` if all its cells have the same qualifier: a `MAP` has one for each key, and a
+    /// `SERIES` may have one for each point.
+    pub fn has_one_qualifier(&self) -> bool {
+        !matches!(self.ty, ColumnType::Map { .. } | ColumnType::Series { .. })
     }
 
     /// Returns `true` if the column may own cells with this qualifier: its own, or one that begins

@@ -30,6 +30,7 @@
 //!
 //! Printed text is canonical: equal schemas have equal text, which is parsed to the same schema.
 
+mod altered;
 mod build;
 mod columns;
 mod create;
@@ -46,6 +47,7 @@ mod print;
 mod queries;
 #[cfg(test)]
 pub(crate) mod random;
+mod schema_statement;
 mod show_create;
 pub(crate) mod split;
 pub(crate) mod statement;
@@ -57,6 +59,7 @@ mod types;
 
 use std::str::FromStr;
 
+pub use altered::{Altered, altered};
 pub use declaration::{
     Action, Column, ColumnType, ConditionKind, Query, QueryCondition, QueryOrder, SplitClause,
     Statement, Suppression, TableDeclaration,
@@ -64,6 +67,7 @@ pub use declaration::{
 pub use error::{LanguageError, Span};
 pub(crate) use fingerprint::fnv1a;
 pub use lexer::MAX_TEXT_BYTES;
+pub use schema_statement::{Alteration, NewColumn, SchemaStatement, TableOption};
 pub use split::MAX_REGIONS;
 pub use statement::{
     Located, Progress, begins_with_key, located_key, located_statements, progress, statements,

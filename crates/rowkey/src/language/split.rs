@@ -80,7 +80,7 @@ fn times(cursor: &mut Cursor<'_>) -> Result<u32, LanguageError> {
     if cursor.eat_word("x") || cursor.eat_sign('*') { regions(cursor) } else { Ok(1) }
 }
 
-fn rows(cursor: &mut Cursor<'_>) -> Result<Vec<Vec<u8>>, LanguageError> {
+pub(super) fn rows(cursor: &mut Cursor<'_>) -> Result<Vec<Vec<u8>>, LanguageError> {
     cursor.expect_sign('(')?;
     let mut rows: Vec<Vec<u8>> = Vec::new();
     loop {

@@ -5,6 +5,7 @@
 //!            | ALTER TABLE table ADOPT key [FORCE]                      -- key.rs, or a foreign one: dialects.rs
 //!            | ALTER TABLE table ALTER SALT TO n [FROM TIMESTAMP 'time' | FROM TIMESTAMP milliseconds]
 //!            | SHOW CREATE TABLE table
+//!            | ..                                                       -- schema_statement.rs
 //! table     := name | namespace ":" name | namespace "." name           -- in double quotes if a name holds '-' or '.'
 //! ```
 
@@ -19,6 +20,7 @@ use super::dialects::adopted_key;
 use super::error::{LanguageError, Span};
 use super::key::row_key;
 use super::lexer::{NO_END, TokenKind};
+use super::schema_statement::{alter, schema_statement};
 use crate::schema::{KeySchema, MAX_SALTS};
 use crate::value::{FieldType, TimeUnit, Value};
 
@@ -181,16 +183,20 @@ fn statement(cursor: &mut Cursor<'_>) -> Result<Statement, LanguageError> {
     if cursor.eat_words(&["SHOW", "CREATE", "TABLE"]) {
         return Ok(Statement::ShowCreateTable(table_name(cursor)?));
     }
+    if let Some(statement) = schema_statement(cursor)? {
+        return Ok(Statement::Schema(statement));
+    }
     if !cursor.eat_words(&["ALTER", "TABLE"]) {
         return Err(cursor.unexpected(&["CREATE TABLE", "ALTER TABLE", "SHOW CREATE TABLE"]));
     }
     let table = table_name(cursor)?;
-    if cursor.eat_word("ADOPT") {
+    if cursor.is_word("ADOPT") && !cursor.is_word_ahead(1, "COLUMNS") {
+        cursor.advance();
         let key = adopted_key(cursor)?;
         return Ok(Statement::Adopt { table, key, forced: cursor.eat_word("FORCE") });
     }
     if !cursor.eat_words(&["ALTER", "SALT", "TO"]) {
-        return Err(cursor.unexpected(&["ADOPT", "ALTER SALT TO"]));
+        return alter(cursor, table).map(Statement::Schema);
     }
     let at = cursor.span();
     let salts =

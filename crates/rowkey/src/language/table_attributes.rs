@@ -183,7 +183,7 @@ impl TableDeclaration {
     }
 
     /// Drops queries and splits that are invalid for the key.
-    fn drop_unfit(&mut self) -> Vec<String> {
+    pub(super) fn drop_unfit(&mut self) -> Vec<String> {
         let mut dropped = Vec::new();
         let (key, columns) = (&self.key, &self.columns);
         let is_known = |name: &str| {

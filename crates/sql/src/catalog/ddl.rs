@@ -1,12 +1,12 @@
-//! Statements of the row-key language: CREATE TABLE, ALTER TABLE .. ADOPT ROW KEY.
+//! Statements of the row-key language: CREATE TABLE, ALTER TABLE, and those of `change_schema`.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use halite_rowkey::KeySchema;
 use halite_rowkey::language::{SplitClause, Statement, TableDeclaration};
 use halite_rowkey::split::{DEFAULT_WIDTHS_AHEAD, Rolling, Splits};
 use halite_rowkey::strict::ROW_MARKER;
+use halite_rowkey::{KeySchema, change_schema};
 use halite_types::key::to_string_binary;
 use halite_types::{Bytes, Filter, RegionInfo, Scan, Table, TableDescriptor, TableName};
 
@@ -37,6 +37,9 @@ pub(crate) async fn run(
             "table {table}: the number of salts of a table that exists cannot be changed yet; \
              create a table with SALT({salts} ..) in its key and copy the rows"
         ))),
+        Statement::Schema(statement) => {
+            Ok(change_schema(&*catalog.cluster, &statement, notices).await?)
+        }
         Statement::ShowCreateTable(table) => Err(SqlError::new(
             SqlState::Internal,
             format!("SHOW CREATE TABLE {table} is answered with rows"),

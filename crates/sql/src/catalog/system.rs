@@ -1,5 +1,5 @@
-//! System tables: `halite.tables`, `halite.columns`, `halite.regions`, `halite.queries`,
-//! `halite.settings`. They are computed when a statement names them.
+//! System tables: `halite.tables`, `halite.columns`, `halite.families`, `halite.regions`,
+//! `halite.queries`, `halite.settings`. They are computed when a statement names them.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,8 +11,8 @@ use datafusion::arrow::array::{
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use datafusion::error::DataFusionError;
-use halite_types::RegionInfo;
 use halite_types::status::RegionLoad;
+use halite_types::{FamilyDescriptor, RegionInfo, TableName};
 
 use super::HaliteCatalog;
 use super::describe::{ColumnLine, column_lines};
@@ -24,7 +24,8 @@ use crate::session::queries::{QueryLine, QueryState};
 /// Schema of the system tables.
 pub(crate) const SYSTEM_SCHEMA: &str = "halite";
 /// Names of the system tables.
-pub(crate) const SYSTEM_TABLES: [&str; 5] = ["columns", "queries", "regions", "settings", "tables"];
+pub(crate) const SYSTEM_TABLES: [&str; 6] =
+    ["columns", "families", "queries", "regions", "settings", "tables"];
 
 /// Returns a system table; `None` if there is none of that name.
 pub(super) async fn table(
@@ -34,6 +35,7 @@ pub(super) async fn table(
     let columns = match name {
         "tables" => tables(catalog).await?,
         "columns" => columns(catalog).await?,
+        "families" => families(catalog).await?,
         "regions" => regions(catalog).await?,
         "queries" => queries(&catalog.queries.lines()),
         "settings" => settings(catalog),
@@ -96,6 +98,37 @@ async fn columns(catalog: &HaliteCatalog) -> Result<Columns> {
         ("type", of(|line| &line.ty), false),
         ("nullable", Arc::new(BooleanArray::from(nullable)), false),
         ("place", of(|line| &line.place), false),
+    ])
+}
+
+async fn families(catalog: &HaliteCatalog) -> Result<Columns> {
+    let tables = catalog.cluster.admin().list_tables().await.map_err(SqlError::from)?;
+    let families: Vec<(&TableName, &FamilyDescriptor)> = tables
+        .iter()
+        .flat_map(|table| table.families().map(move |family| (table.name(), family)))
+        .collect();
+    let of = |pick: fn(&FamilyDescriptor) -> String| -> ArrayRef {
+        let texts = families.iter().map(|(_, family)| Some(pick(family)));
+        Arc::new(texts.collect::<StringViewArray>())
+    };
+    let number = |pick: fn(&FamilyDescriptor) -> u32| -> ArrayRef {
+        let numbers = families.iter().map(|(_, family)| i64::from(pick(family)));
+        Arc::new(Int64Array::from_iter_values(numbers))
+    };
+    let ttl: Int64Array = families.iter().map(|(_, family)| family.ttl_ms()).collect();
+    let in_memory: Vec<bool> = families.iter().map(|(_, family)| family.in_memory()).collect();
+    Ok(vec![
+        ("namespace", text(families.iter().map(|(table, _)| table.namespace())), false),
+        ("table_name", text(families.iter().map(|(table, _)| table.qualifier())), false),
+        ("family", of(|one| String::from_utf8_lossy(one.name()).into_owned()), false),
+        ("versions", number(FamilyDescriptor::max_versions), false),
+        ("min_versions", number(FamilyDescriptor::min_versions), false),
+        ("ttl_ms", Arc::new(ttl), true),
+        ("compression", of(FamilyDescriptor::compression), false),
+        ("data_block_encoding", of(FamilyDescriptor::data_block_encoding), false),
+        ("bloom_filter", of(|one| format!("{:?}", one.bloom_filter()).to_uppercase()), false),
+        ("block_size", number(FamilyDescriptor::block_size_bytes), false),
+        ("in_memory", Arc::new(BooleanArray::from(in_memory)), false),
     ])
 }
 

@@ -34,6 +34,10 @@ pub enum SqlState {
     NotPermitted,
     /// `42P07`: the table exists already.
     DuplicateTable,
+    /// `42P06`: the schema exists.
+    DuplicateSchema,
+    /// `2BP01`: the schema has tables.
+    DependentObjects,
     /// `42804`: a value of another type.
     WrongType,
     /// `22003`: a number out of the range of its type.
@@ -103,6 +107,8 @@ impl SqlState {
             Self::Ambiguous => "42702",
             Self::NotPermitted => "42501",
             Self::DuplicateTable => "42P07",
+            Self::DuplicateSchema => "42P06",
+            Self::DependentObjects => "2BP01",
             Self::WrongType => "42804",
             Self::OutOfRange => "22003",
             Self::InvalidValue => "22P02",
@@ -205,6 +211,8 @@ impl From<halite_types::Error> for SqlError {
         let state = match error.kind() {
             ErrorKind::NoSuchTable => SqlState::UndefinedTable,
             ErrorKind::NoSuchNamespace => SqlState::UndefinedSchema,
+            ErrorKind::NamespaceExists => SqlState::DuplicateSchema,
+            ErrorKind::NamespaceNotEmpty => SqlState::DependentObjects,
             ErrorKind::TableExists => SqlState::DuplicateTable,
             ErrorKind::TableDisabled => SqlState::NotInState,
             ErrorKind::InvalidRequest | ErrorKind::NoSuchFamily => SqlState::InvalidParameter,

@@ -55,9 +55,8 @@ pub(crate) struct Explain {
 }
 
 /// Statements of SQL that this dialect does not have.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 12] = [
     "MERGE",
-    "TRUNCATE",
     "COPY",
     "DROP",
     "REPLACE",
@@ -71,9 +70,10 @@ const OTHERS: [&str; 13] = [
     "LOCK",
 ];
 /// First words of statements.
-const FIRST_WORDS: [&str; 18] = [
+const FIRST_WORDS: [&str; 20] = [
     "SELECT", "WITH", "VALUES", "EXPLAIN", "DESCRIBE", "SHOW", "SET", "RESET", "CREATE", "ALTER",
-    "BEGIN", "COMMIT", "ROLLBACK", "INSERT", "UPSERT", "UPDATE", "DELETE", "ANALYZE",
+    "DROP", "TRUNCATE", "BEGIN", "COMMIT", "ROLLBACK", "INSERT", "UPSERT", "UPDATE", "DELETE",
+    "ANALYZE",
 ];
 
 /// Returns what a statement is.
@@ -94,9 +94,12 @@ pub(crate) fn kind_of(mut tokens: Vec<TokenWithSpan>) -> Result<Kind> {
         "EXPLAIN" => explain(&tokens),
         "CREATE" => match (word_at(1), word_at(2)) {
             ("TABLE", _) => created(&tokens),
+            ("SCHEMA", _) => Ok(Kind::Language),
             _ => Err(unsupported(first, &format!("CREATE {}", word_at(1)))),
         },
-        "ALTER" if word_at(1) == "TABLE" => Ok(Kind::Language),
+        "ALTER" | "FLUSH" | "COMPACT" | "SPLIT" if word_at(1) == "TABLE" => Ok(Kind::Language),
+        "DROP" if matches!(word_at(1), "TABLE" | "SCHEMA") => Ok(Kind::Language),
+        "TRUNCATE" => Ok(Kind::Language),
         "SHOW" => show(&tokens, &words),
         "DESCRIBE" | "DESC" => {
             let skipped = if word_at(1) == "TABLE" && tokens.len() > 2 { 2 } else { 1 };
@@ -187,7 +190,6 @@ fn unsupported(at: &TokenWithSpan, what: &str) -> SqlError {
     let instead = match what {
         "MERGE" => "INSERT .. ON CONFLICT (key) DO UPDATE SET .. writes rows that may be there",
         "REPLACE" => "UPSERT INTO t (columns) VALUES (..) writes over a row that is there",
-        "TRUNCATE" => "DELETE FROM t deletes its rows one by one, truncate in halite shell at once",
         "COPY" => {
             "it is a statement of the port for clients of PostgreSQL, and \\copy one of halite sql; \
              INSERT INTO t SELECT .. copies rows of a query"
@@ -217,8 +219,8 @@ fn unsupported(at: &TokenWithSpan, what: &str) -> SqlError {
             "users and their roles are lines of the file of --pg-users, by halite pg-user"
         }
         _ => {
-            "tables are declared by CREATE TABLE .. ROW KEY (..), and altered and dropped by halite \
-             shell, the API or the HBase port"
+            "tables are declared by CREATE TABLE .. ROW KEY (..), and changed by ALTER TABLE and DROP \
+             TABLE"
         }
     };
     let text = format!("{what} is not part of this dialect: {instead}");
@@ -346,7 +348,17 @@ mod tests {
         assert!(matches!(kind("select 1"), Ok(Kind::Query(_))));
         assert!(matches!(kind("(SELECT 1)"), Ok(Kind::Query(_))));
         assert_eq!(kind("CREATE TABLE t (a I32, ROW KEY (b STRING))"), Ok(Kind::Language));
-        assert_eq!(kind("show create table t;"), Ok(Kind::Language));
+        for text in [
+            "show create table t;",
+            "DROP TABLE IF EXISTS t",
+            "truncate t",
+            "CREATE SCHEMA s",
+            "DROP SCHEMA s",
+            "ALTER TABLE t DROP COLUMN c",
+            "SPLIT TABLE t AT ('m')",
+        ] {
+            assert_eq!(kind(text), Ok(Kind::Language), "{text}");
+        }
         assert_eq!(kind("SHOW TABLES FROM ns"), Ok(Kind::ShowTables(Some("ns".to_owned()))));
         assert_eq!(kind("show halite.full_scan"), Ok(Kind::Show(Some("halite.full_scan".into()))));
         let set = Kind::Set { name: "halite.bad_cells".into(), value: "null".into() };
@@ -368,14 +380,13 @@ mod tests {
         let state = |text| kind(text).unwrap_err().state;
         for text in [
             "MERGE INTO t USING u ON true WHEN MATCHED THEN DELETE",
-            "TRUNCATE TABLE t",
             "SAVEPOINT s",
             "ROLLBACK TO s",
             "COMMIT AND CHAIN",
             "CREATE TABLE t AS SELECT 1",
             "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'",
             "COPY t TO '/tmp/x'",
-            "DROP TABLE t",
+            "DROP VIEW v",
             "CREATE VIEW v AS SELECT 1",
         ] {
             assert_eq!(state(text), SqlState::NotSupported, "{text}");

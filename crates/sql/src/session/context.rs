@@ -24,7 +24,7 @@ use super::settings::{Direct, Settings};
 use super::statement::StatementContext;
 use crate::catalog::analyze::analyze;
 use crate::catalog::listing::{TableInfo, list_tables};
-use crate::catalog::{DEFAULT, HaliteCatalog, ddl, describe, namespace_of};
+use crate::catalog::{DEFAULT, HaliteCatalog, PUBLIC, ddl, describe, namespace_of};
 use crate::error::{Result, SqlError, SqlState};
 use crate::explain;
 use crate::names::resolve;
@@ -329,9 +329,14 @@ impl SqlContext {
     async fn run_language(&self, text: &str, statement: Arc<StatementContext>) -> Result<Answer> {
         let parsed = statements(text).map_err(|error| SqlError::of_language(&error, text))?;
         let mut parsed = parsed.into_iter();
-        let (Some(one), None) = (parsed.next(), parsed.next()) else {
+        let (Some(mut one), None) = (parsed.next(), parsed.next()) else {
             return Err(SqlError::new(SqlState::Syntax, "one statement is expected here"));
         };
+        if let Statement::Schema(schema) = &mut one
+            && let Some(table) = schema.table_mut()
+        {
+            self.find(table).await?;
+        }
         if let Statement::ShowCreateTable(name) = &one {
             let descriptor = self.descriptor(name).await?;
             return Ok(Answer::known(describe::show_create(&descriptor)?, statement));
@@ -340,6 +345,18 @@ impl SqlContext {
         let tag = ddl::run(&self.catalog, one, &mut notices).await?;
         notices.into_iter().for_each(|notice| statement.notice(notice));
         Ok(Answer::command(tag, statement))
+    }
+
+    /// Replaces the name of a table by that of the table it means: `public` is `default`, and a name
+    /// may differ by case.
+    async fn find(&self, table: &mut TableName) -> Result<()> {
+        if table.namespace() == PUBLIC {
+            *table = TableName::new(DEFAULT, table.qualifier())?;
+        }
+        if let Ok(found) = self.descriptor(table).await {
+            found.name().clone_into(table);
+        }
+        Ok(())
     }
 
     /// Returns the table that the tokens of a name mean.

@@ -309,7 +309,9 @@ fn text_findings(text: &str) -> Result<Vec<FindingView>, LanguageError> {
             Statement::Adopt { key, .. } => {
                 lint(&LintInput { key: Some(key), ..LintInput::default() })
             }
-            Statement::AlterSalt { .. } | Statement::ShowCreateTable(_) => continue,
+            Statement::AlterSalt { .. } | Statement::ShowCreateTable(_) | Statement::Schema(_) => {
+                continue;
+            }
         };
         let line = |segment| located.line(text, segment);
         all.extend(shown(findings, &located.suppressions, line));
