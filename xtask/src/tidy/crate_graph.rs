@@ -48,7 +48,24 @@ const ALLOWED: &[Edges] = &[
         &[],
     ),
     edges("halite-client", &["halite-types", "halite-wire"], &["halite-engine", "halite-server"]),
-    edges("halite-sql", &["halite-types", "halite-rowkey"], &["halite"]),
+    // The SQL of the examples' READMEs is run on their tables.
+    edges(
+        "halite-sql",
+        &["halite-types", "halite-rowkey"],
+        &[
+            "halite",
+            "halite-example-analytics",
+            "halite-example-features",
+            "halite-example-feed",
+            "halite-example-files",
+            "halite-example-logs",
+            "halite-example-messages",
+            "halite-example-monitor",
+            "halite-example-timeseries",
+            "halite-example-user-ops",
+            "halite-example-wide-user",
+        ],
+    ),
     edges("halite-pg", &["halite-types", "halite-sql"], &["halite"]),
     edges(
         "halite",
