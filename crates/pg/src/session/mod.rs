@@ -213,9 +213,10 @@ impl Session {
             }
             message => match self.extended(message, channel).await {
                 Ok(()) => Ok(channel.flush_if_full().await?),
+                // A client may wait for it before it sends the Sync.
                 Err(Failure::Error(error)) if error.severity != Severity::Fatal => {
                     self.is_skipping = true;
-                    Ok(())
+                    Ok(channel.flush().await?)
                 }
                 Err(failure) => Err(failure),
             },
