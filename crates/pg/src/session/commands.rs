@@ -302,17 +302,34 @@ fn warn_of_changes(changes: u64, out: &mut Backend) {
 /// Reads `-c name=value` and `--name=value` of the startup parameter `options`.
 fn options(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut words = text.split_whitespace();
+    let mut words = option_words(text).into_iter();
     while let Some(word) = words.next() {
         let setting = match word.strip_prefix("--").or_else(|| word.strip_prefix("-c")) {
             Some("") => words.next(),
-            other => other,
+            other => other.map(ToOwned::to_owned),
         };
-        if let Some((name, value)) = setting.and_then(|setting| setting.split_once('=')) {
+        if let Some((name, value)) = setting.as_deref().and_then(|one| one.split_once('=')) {
             found.push((name.replace('-', "_").to_ascii_lowercase(), value.to_owned()));
         }
     }
     found
+}
+
+/// Returns the words of options. A backslash stands before a space that is part of one.
+fn option_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter.is_whitespace() {
+            words.extend(word.take());
+            continue;
+        }
+        let letter = if letter == '\\' { letters.next() } else { Some(letter) };
+        word.get_or_insert_default().extend(letter);
+    }
+    words.extend(word);
+    words
 }
 
 #[cfg(test)]
@@ -321,8 +338,9 @@ mod tests {
 
     #[test]
     fn options_of_the_startup_are_read() {
-        let read = options("-c statement_timeout=5s --search-path=x -cjit=off nonsense");
-        let expected = [("statement_timeout", "5s"), ("search_path", "x"), ("jit", "off")];
+        let read =
+            options("-c statement_timeout=5s --search-path=x,\\ \\\\y -cjit=off nonsense \\");
+        let expected = [("statement_timeout", "5s"), ("search_path", "x, \\y"), ("jit", "off")];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(read, expected);
     }

@@ -28,6 +28,8 @@ enum Values {
     Switch,
     /// A time.
     Time,
+    /// Schemas in which names without one are looked for, of which only `public` has tables.
+    Schemas,
     /// It cannot be set.
     ReadOnly,
 }
@@ -51,7 +53,7 @@ const fn known(
     Known { name, default, values, is_reported }
 }
 
-use Values::{Any, Fixed, Only, ReadOnly, Switch, Time};
+use Values::{Any, Fixed, Only, ReadOnly, Schemas, Switch, Time};
 
 const KNOWN: &[Known] = &[
     known("application_name", "", Any, true),
@@ -77,7 +79,7 @@ const KNOWN: &[Known] = &[
     known("max_index_keys", "32", ReadOnly, false),
     known("row_security", "on", Any, false),
     known("scram_iterations", "4096", ReadOnly, true),
-    known("search_path", "public", Any, false),
+    known("search_path", "public", Schemas, false),
     known("server_encoding", "UTF8", ReadOnly, true),
     known("server_version", SERVER_VERSION, ReadOnly, true),
     known("server_version_num", "160000", ReadOnly, false),
@@ -181,6 +183,7 @@ impl Settings {
                 })?;
                 self.values[at] = show_ms(Duration::from_millis(ms));
             }
+            Schemas => self.values[at] = read_schemas(value)?,
             _ if is_default => known.default.clone_into(&mut self.values[at]),
             Only(values) if values.iter().any(|one| one.eq_ignore_ascii_case(value)) => {
                 known.default.clone_into(&mut self.values[at]);
@@ -218,6 +221,37 @@ pub(super) fn read_switch(text: &str) -> Option<bool> {
         "off" | "false" | "no" | "0" => Some(false),
         _ => None,
     }
+}
+
+/// Reads the schemas of `search_path`, and returns them as they are shown.
+///
+/// # Errors
+/// `0A000` for other schemas than those in which names are looked for: a statement that relies on
+/// them would read and write tables of another.
+fn read_schemas(text: &str) -> Result<String> {
+    let mut shown = Vec::new();
+    let mut has_public = false;
+    for schema in text.split(',') {
+        let schema = schema.trim().trim_matches('"');
+        let is = |name: &str| schema.eq_ignore_ascii_case(name);
+        let is_public = is("public") || is("default");
+        has_public |= is_public;
+        // That of the user is passed over by PostgreSQL where it is missing.
+        shown.push(match schema {
+            "$user" => "\"$user\"",
+            _ if is_public || is("pg_catalog") => schema,
+            _ => return Err(other_schemas(text)),
+        });
+    }
+    if has_public { Ok(shown.join(", ")) } else { Err(other_schemas(text)) }
+}
+
+fn other_schemas(text: &str) -> PgError {
+    let text = format!(
+        "search_path is public here, and not {text:?}; write the schema in front of the table, as \
+         in schema.t"
+    );
+    PgError::new(NOT_SUPPORTED, text)
 }
 
 /// Reads a time such as `5min` or `1500`, which are milliseconds.
@@ -274,6 +308,26 @@ mod tests {
         assert_eq!(set(&mut settings, "halite.full_scan", "x"), Ok(Set::Unknown));
         let error = set(&mut settings, "datafusion.execution.batch_size", "1").unwrap_err();
         assert_eq!(error.code, NOT_PERMITTED);
+    }
+
+    #[test]
+    fn search_path_is_the_schema_in_which_names_are_looked_for() {
+        let mut settings = Settings::new("ann");
+        for (value, shown) in [
+            ("public", "public"),
+            ("public,$user", "public, \"$user\""),
+            ("\"$user\", public", "\"$user\", public"),
+            ("pg_catalog, Public", "pg_catalog, Public"),
+            ("default", "default"),
+        ] {
+            assert_eq!(set(&mut settings, "search_path", value), Ok(Set::Done), "{value}");
+            assert_eq!(settings.get("search_path"), Some(shown), "{value}");
+        }
+        for value in ["staging", "public, staging", "staging, public", "", "pg_catalog", "$user"] {
+            let error = set(&mut settings, "search_path", value).unwrap_err();
+            assert_eq!(error.code, NOT_SUPPORTED, "{value}");
+        }
+        assert_eq!(settings.get("search_path"), Some("default"));
     }
 
     #[test]
