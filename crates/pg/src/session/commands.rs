@@ -10,6 +10,7 @@ use super::Session;
 use super::command::Command;
 use super::failure::Failure;
 use super::portal::{NOTICE, Portal, Ran, Source};
+use super::saved::Saved;
 use super::settings::{READ_ONLY, READ_ONLY_DEFAULT, Set, read_ms, show_ms};
 use crate::connection::io::Channel;
 use crate::error::{
@@ -33,8 +34,8 @@ impl Session {
         channel: &mut Channel,
     ) -> Result<Outcome, Failure> {
         let tag = match command {
-            Command::Set { name, value } => {
-                self.set(name, value.as_deref(), &mut channel.out)?;
+            Command::Set { name, value, is_local } => {
+                self.set_for(*is_local, name, value.as_deref(), &mut channel.out)?;
                 if value.is_some() { "SET" } else { "RESET" }.to_owned()
             }
             Command::Show(name) => return Ok(Outcome::Rows(Box::new(self.show(name)?))),
@@ -43,12 +44,13 @@ impl Session {
                 (*tag).to_owned()
             }
             Command::Transaction(change @ TransactionStatement::Begin { read_only }) => {
-                if self.transaction.begin() {
-                    self.sql.change_block(*change);
-                    self.set_read_only(*read_only);
-                } else {
+                if self.transaction.is_open() {
                     let text = "a transaction is open already";
                     channel.out.report(Severity::Warning, OPEN_TRANSACTION, text, None);
+                } else {
+                    self.transaction.begin(self.saved());
+                    self.sql.change_block(*change);
+                    self.set_read_only(*read_only);
                 }
                 "BEGIN".to_owned()
             }
@@ -63,7 +65,7 @@ impl Session {
                 "SET".to_owned()
             }
             Command::Save(name) => {
-                self.transaction.save(name, self.sql.changes())?;
+                self.transaction.save(name, self.sql.changes(), self.saved())?;
                 "SAVEPOINT".to_owned()
             }
             Command::Release(name) => {
@@ -71,7 +73,8 @@ impl Session {
                 "RELEASE".to_owned()
             }
             Command::GoBack(name) => {
-                let before = self.transaction.go_back(name)?;
+                let (before, settings) = self.transaction.go_back(name)?;
+                self.restore(settings, &mut channel.out);
                 warn_of_changes(self.sql.changes().saturating_sub(before), &mut channel.out);
                 "ROLLBACK".to_owned()
             }
@@ -160,7 +163,10 @@ impl Session {
             out.report(Severity::Warning, NO_TRANSACTION, "no transaction is open", None);
         }
         let has_failed = self.transaction.state() == TransactionState::Failed;
-        self.transaction.end();
+        let is_commit = change == TransactionStatement::Commit && !has_failed;
+        if let Some(settings) = self.transaction.end(is_commit) {
+            self.restore(settings, out);
+        }
         let changes = self.sql.change_block(change);
         self.set_read_only(None);
         self.portals.retain(|_, portal| portal.is_held);
@@ -206,6 +212,48 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Sets a setting for the session, or for the rest of its transaction.
+    fn set_for(
+        &mut self,
+        is_local: bool,
+        name: &str,
+        value: Option<&str>,
+        out: &mut Backend,
+    ) -> Result<()> {
+        if is_local && !self.transaction.is_open() {
+            // The value is checked all the same.
+            let (before, mut unseen) = (self.saved(), Backend::default());
+            let checked = self.set(name, value, &mut unseen);
+            self.restore(before, &mut unseen);
+            checked?;
+            let text = "SET LOCAL is about the transaction after BEGIN";
+            out.report(Severity::Warning, NO_TRANSACTION, text, None);
+            return Ok(());
+        }
+        self.set(name, value, out)?;
+        if !is_local {
+            self.transaction.keep(name, &self.saved());
+        }
+        Ok(())
+    }
+
+    /// Returns the settings as they are.
+    fn saved(&self) -> Saved {
+        let (own, sql) = (self.settings().clone(), self.sql.settings());
+        Saved { own, sql, is_read_only: self.sql.is_read_only() }
+    }
+
+    /// Goes back to settings, and tells the client of those that it wants to know.
+    fn restore(&self, saved: Saved, out: &mut Backend) {
+        self.settings().restore(saved.own, out);
+        // A change that has no error.
+        let _ = self.sql.change(|settings| {
+            *settings = saved.sql;
+            Ok(())
+        });
+        self.sql.set_read_only(saved.is_read_only);
     }
 
     /// Sets a setting; `None` for its default.
@@ -254,7 +302,9 @@ impl Session {
             *settings = defaults;
             Ok(())
         })?;
-        if !self.transaction.is_open() {
+        if self.transaction.is_open() {
+            self.transaction.keep_all(self.saved());
+        } else {
             self.set_read_only(None);
         }
         if is_discard {

@@ -8,6 +8,7 @@
 //! labels.rs       names of columns            transaction.rs  BEGIN, COMMIT, savepoints
 //! copy.rs         COPY in both directions
 //! failure.rs      why a message failed        kept.rs       what is kept by name, and its bytes
+//! saved.rs        settings to which a transaction goes back
 //! ```
 
 mod command;
@@ -18,6 +19,7 @@ mod failure;
 mod kept;
 mod labels;
 mod portal;
+mod saved;
 pub(crate) mod settings;
 mod simple;
 mod statement;

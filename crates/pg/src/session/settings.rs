@@ -1,6 +1,7 @@
 //! Settings that clients of PostgreSQL set and show. Those of SQL are the session's of
 //! `halite-sql`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{INVALID_PARAMETER, NOT_PERMITTED, NOT_SUPPORTED, PgError, Result};
@@ -107,10 +108,10 @@ fn reported_name(name: &'static str) -> &'static str {
     }
 }
 
-/// Values of the settings.
+/// Values of the settings. A clone shares them up to the next change of either.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    values: Vec<String>,
+    values: Arc<Vec<String>>,
 }
 
 /// Result of a change.
@@ -129,7 +130,7 @@ impl Settings {
             "session_authorization" => user.to_owned(),
             _ => known.default.to_owned(),
         };
-        Self { values: KNOWN.iter().map(value).collect() }
+        Self { values: Arc::new(KNOWN.iter().map(value).collect()) }
     }
 
     /// Returns the value of a setting by its name in lower case.
@@ -168,25 +169,26 @@ impl Settings {
         let value = value.unwrap_or(known.default).trim();
         let is_default = value.eq_ignore_ascii_case(known.default);
         let mut told = None;
+        let new = &mut Arc::make_mut(&mut self.values)[at];
         match known.values {
-            Any => value.clone_into(&mut self.values[at]),
+            Any => value.clone_into(new),
             Switch => {
                 let is_on = read_switch(value).ok_or_else(|| {
                     PgError::new(INVALID_PARAMETER, format!("{name} is on or off, not {value:?}"))
                 })?;
-                if is_on { "on" } else { "off" }.clone_into(&mut self.values[at]);
+                if is_on { "on" } else { "off" }.clone_into(new);
             }
             Time if !is_default => {
                 let ms = read_ms(value).ok_or_else(|| {
                     let text = format!("{value:?} is no time such as 500ms, 5s or 5min");
                     PgError::new(INVALID_PARAMETER, text)
                 })?;
-                self.values[at] = show_ms(Duration::from_millis(ms));
+                *new = show_ms(Duration::from_millis(ms));
             }
-            Schemas => self.values[at] = read_schemas(value)?,
-            _ if is_default => known.default.clone_into(&mut self.values[at]),
+            Schemas => *new = read_schemas(value)?,
+            _ if is_default => known.default.clone_into(new),
             Only(values) if values.iter().any(|one| one.eq_ignore_ascii_case(value)) => {
-                known.default.clone_into(&mut self.values[at]);
+                known.default.clone_into(new);
             }
             Fixed(what) => told = Some(what),
             Only(values) => {
@@ -204,9 +206,31 @@ impl Settings {
         Ok(told.map_or(Set::Done, Set::Told))
     }
 
+    /// Takes the value of one setting over from others; returns `false` if it is none of these.
+    pub(super) fn take_over(&mut self, name: &str, from: &Self) -> bool {
+        let Some(at) = KNOWN.iter().position(|known| known.name == name) else { return false };
+        if self.values[at] != from.values[at] {
+            Arc::make_mut(&mut self.values)[at].clone_from(&from.values[at]);
+        }
+        true
+    }
+
+    /// Goes back to earlier values, and tells the client of those that it wants to know.
+    pub(super) fn restore(&mut self, earlier: Self, out: &mut Backend) {
+        if Arc::ptr_eq(&self.values, &earlier.values) {
+            return;
+        }
+        let left = std::mem::replace(self, earlier);
+        for (known, (old, value)) in KNOWN.iter().zip(left.values.iter().zip(self.values.iter())) {
+            if known.is_reported && old != value {
+                out.parameter_status(reported_name(known.name), value);
+            }
+        }
+    }
+
     /// Tells the client of the values that clients want to know.
     pub(super) fn report_all(&self, out: &mut Backend) {
-        for (known, value) in KNOWN.iter().zip(&self.values) {
+        for (known, value) in KNOWN.iter().zip(self.values.iter()) {
             if known.is_reported {
                 out.parameter_status(reported_name(known.name), value);
             }
