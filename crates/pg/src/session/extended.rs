@@ -171,14 +171,21 @@ impl Session {
         channel: &mut Channel,
     ) -> Result<(), Failure> {
         channel.interrupts.begin();
-        let source = &mut self.portal(name)?.source;
-        if let Source::Bound(..) = source {
-            let Source::Bound(statement, values) = std::mem::replace(source, Source::Done) else {
-                return Ok(());
-            };
+        let portal = self.portal(name)?;
+        if matches!(portal.source, Source::Bound(..)) {
+            // It stays so unless it begins.
+            let source = std::mem::replace(&mut portal.source, Source::Failed);
+            let Source::Bound(statement, values) = source else { return Ok(()) };
             if self.begin(name, &statement, &values, channel).await? {
+                // COMMIT and CLOSE end portals, also that in which they run.
+                if let Some(portal) = self.portals.get_mut(name) {
+                    portal.source = Source::Done;
+                }
                 return Ok(());
             }
+        } else {
+            // It has begun before the transaction failed.
+            self.check_transaction(None)?;
         }
         match self.portal(name)?.send(rows, channel).await? {
             Ran::Suspended => channel.out.suspended(),

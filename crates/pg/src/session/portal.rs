@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::labels::{fields_of, labelled};
 use super::statement::Statement;
 use crate::connection::io::Channel;
-use crate::error::{PROTOCOL_VIOLATION, PgError, Result};
+use crate::error::{NOT_IN_STATE, PROTOCOL_VIOLATION, PgError, Result};
 use crate::values::encode::Column;
 use crate::values::types;
 use crate::wire::backend::{ColumnDescription, Severity};
@@ -70,6 +70,8 @@ pub(super) enum Source {
     Known(Option<RecordBatch>),
     /// Nothing more.
     Done,
+    /// A statement that has failed: how many rows it has is not known.
+    Failed,
 }
 
 /// Statement with values, and its rows.
@@ -144,12 +146,26 @@ impl Portal {
     /// Sends up to `most` rows, 0 for all. The statement must have begun.
     ///
     /// # Errors
-    /// That of the statement.
+    /// That of the statement, after which it has no rows; `55000` from then on.
     pub(super) async fn send(
         &mut self,
         most: usize,
         channel: &mut Channel,
     ) -> Result<Ran, Failure> {
+        let sent = self.send_rows(most, channel).await;
+        if sent.is_err() {
+            self.fail();
+        }
+        sent
+    }
+
+    /// Ends the statement, of which no more rows can be read.
+    pub(super) fn fail(&mut self) {
+        self.source = Source::Failed;
+        self.current = None;
+    }
+
+    async fn send_rows(&mut self, most: usize, channel: &mut Channel) -> Result<Ran, Failure> {
         let mut left = if most == 0 { usize::MAX } else { most };
         if let Source::Answer(answer) = &mut self.source
             && std::mem::take(&mut self.is_suspended)
@@ -187,12 +203,20 @@ impl Portal {
     /// Passes over up to `most` rows, and returns how many there were.
     ///
     /// # Errors
-    /// That of the statement.
+    /// As [`Self::send`].
     pub(super) async fn skip(
         &mut self,
         most: usize,
         channel: &mut Channel,
     ) -> Result<usize, Failure> {
+        let skipped = self.skip_rows(most, channel).await;
+        if skipped.is_err() {
+            self.fail();
+        }
+        skipped
+    }
+
+    async fn skip_rows(&mut self, most: usize, channel: &mut Channel) -> Result<usize, Failure> {
         let mut skipped = 0;
         while skipped < most {
             match &mut self.current {
@@ -229,6 +253,10 @@ impl Portal {
             }
             Source::Known(batch) => batch.take().filter(|batch| batch.num_rows() > 0),
             Source::Bound(..) | Source::Done => None,
+            Source::Failed => {
+                let text = "the statement of this portal or cursor has failed; run it again";
+                return Err(PgError::new(NOT_IN_STATE, text).into());
+            }
         };
         let Some(batch) = batch else { return Ok(false) };
         let columns = self.fields.iter().zip(batch.columns());

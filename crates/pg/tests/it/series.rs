@@ -72,3 +72,43 @@ fn bad_line_of_a_copy_is_told_while_the_client_sends() {
     assert_eq!(raw.until(b'Z').len(), 1);
     assert_eq!(door.rows(&door.client(), "SELECT count(*) FROM t"), ["0"]);
 }
+
+#[test]
+fn failed_cursor_is_not_at_its_end() {
+    let door = Door::with_rows(2000);
+    let client = door.client();
+    let heavy = "SELECT count(*) FROM t AS a, t AS b, t AS c WHERE a.v + b.v + c.v < 0";
+    let text = format!("SET statement_timeout = 200; DECLARE c CURSOR WITH HOLD FOR {heavy}");
+    door.rows(&client, &text);
+    assert_eq!(door.error(&client, "FETCH 1 FROM c"), "57014");
+    for text in ["FETCH ALL FROM c", "FETCH 1 FROM c", "MOVE ALL IN c"] {
+        assert_eq!(door.error(&client, text), "55000", "{text}");
+    }
+    door.rows(&client, "CLOSE c; DECLARE c CURSOR WITH HOLD FOR SELECT 1 / (n - 9) FROM t");
+    assert_eq!(door.error(&client, "MOVE 1 IN c"), "22012");
+    assert_eq!(door.error(&client, "FETCH ALL FROM c"), "55000");
+}
+
+#[test]
+fn portal_of_a_failed_transaction_gives_no_rows() {
+    let door = Door::with_rows(10);
+    let mut raw = Raw::session(&door);
+    let ends = |raw: &mut Raw, messages: &[Vec<u8>]| {
+        raw.send(&[messages.concat(), sync()].concat());
+        let answers = raw.until(b'Z');
+        let error = answers.iter().find(|(kind, _)| *kind == b'E');
+        let rows = answers.iter().filter(|(kind, _)| *kind == b'D').count();
+        (rows, error.map(|(_, body)| code_of(body).expect("a code")))
+    };
+    raw.send(&message(b'Q', b"BEGIN; SAVEPOINT a\0"));
+    raw.until(b'Z');
+    let begun = [parse("", "SELECT n FROM t"), bind("p", ""), execute("p", 2)];
+    assert_eq!(ends(&mut raw, &begun), (2, None));
+    let failing = [parse("", "SELECT 1 / (n - 9) FROM t"), bind("f", ""), execute("f", 2)];
+    assert_eq!(ends(&mut raw, &failing).1.as_deref(), Some("22012"));
+    assert_eq!(ends(&mut raw, &[execute("p", 2)]), (0, Some("25P02".to_owned())));
+    // One that failed gives none when the transaction has gone back, either.
+    raw.send(&message(b'Q', b"ROLLBACK TO a\0"));
+    raw.until(b'Z');
+    assert_eq!(ends(&mut raw, &[execute("f", 2)]), (0, Some("55000".to_owned())));
+}
