@@ -171,18 +171,37 @@ fn prepared_statements_and_portals_have_limits() {
 fn connections_have_a_limit() {
     let door = Door::with_limits(Limits { max_connections: 2, ..Limits::default() });
     let (one, _two) = (Raw::session(&door), Raw::session(&door));
-    assert_eq!(Raw::connect(&door).error_at_end().as_deref(), Some("53300"));
+    let mut third = Raw::connect(&door);
+    third.send(&startup(&[("user", "ann")]));
+    assert_eq!(third.error_at_end().as_deref(), Some("53300"));
     drop(one);
     // The place is free once the server has seen that the client is gone.
     let started = Instant::now();
     loop {
         let mut raw = Raw::connect(&door);
         let _ = raw.socket.write_all(&startup(&[("user", "ann")]));
-        if raw.answer().is_some_and(|(kind, _)| kind == b'R') {
+        if raw.error_at_end_or(b'Z').is_none() {
             break;
         }
         assert!(started.elapsed() < Duration::from_secs(10), "the place stays taken");
     }
+}
+
+#[test]
+fn connections_that_do_not_log_in_keep_no_one_out() {
+    let limits = Limits { max_connections: 2, max_logins: 4, ..Limits::default() };
+    let door = Door::with_limits(limits);
+    // More than there are sessions, and less than may log in.
+    let mut silent: Vec<Raw> = (0..3).map(|_| Raw::connect(&door)).collect();
+    assert_eq!(door.rows(&door.client(), "SELECT 1"), ["1"]);
+    // All that may log in: the first of them yields once it has had its time.
+    silent.extend((0..3).map(|_| Raw::connect(&door)));
+    let started = Instant::now();
+    while door.try_client("ann", None).is_err() {
+        assert!(started.elapsed() < Duration::from_secs(10), "no one comes in");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(silent[0].answer(), None);
 }
 
 #[test]
