@@ -5,10 +5,12 @@
 //! entrants.rs   those that have not logged in
 //! tls.rs        certificate and key    login.rs     SCRAM over messages
 //! io.rs         messages of a session in both directions, and what interrupts a statement
+//! ending.rs     end of a connection behind messages that wait
 //! cancel.rs     numbers and secrets of the sessions
 //! ```
 
 mod cancel;
+mod ending;
 mod entrants;
 pub(crate) mod io;
 pub(crate) mod listener;

@@ -7,6 +7,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::ending::Ending;
 use super::entrants::Entrant;
 use super::io::{Channel, Socket};
 use super::{Shared, login};
@@ -54,6 +55,7 @@ pub(super) async fn serve(socket: TcpStream, mut entrant: Entrant, shared: &Shar
 }
 
 async fn log_in(socket: TcpStream, shared: &Shared) -> io::Result<Option<Started>> {
+    let ending = Ending::of(&socket);
     let Some(requested) = requested(socket, shared).await? else { return Ok(None) };
     let Requested { mut socket, minor, parameters } = requested;
     let mut out = Backend::default();
@@ -95,7 +97,7 @@ async fn log_in(socket: TcpStream, shared: &Shared) -> io::Result<Option<Started
                 budget: std::sync::Arc::clone(&shared.budget),
             };
             let stopping = shared.stopping.clone();
-            let mut channel = Channel::new(socket, limits, session.entry(), stopping);
+            let mut channel = Channel::new(socket, ending, limits, session.entry(), stopping);
             channel.out = out;
             Ok(Some(Started { channel, session, slot }))
         }

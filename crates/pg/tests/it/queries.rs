@@ -28,6 +28,20 @@ fn wait_for(door: &Door, query: &str, state: &str, examined: u64) -> String {
 }
 
 #[test]
+fn client_that_sent_ahead_and_leaves_ends_its_statement() {
+    let door = Door::with_rows(2000);
+    let mut raw = Raw::session(&door);
+    let parse = message(b'P', format!("\0{HEAVY}\0\0\0").as_bytes());
+    let bind = message(b'B', b"\0\0\0\0\0\0\0\0");
+    let rest = [message(b'D', b"P\0"), message(b'E', b"\0\0\0\0\0"), message(b'S', b"")];
+    // More messages than are read ahead.
+    raw.send(&[parse, bind, rest.concat()].concat().repeat(3));
+    wait_for(&door, "SELECT count(*) FROM t AS a", "running", 4000);
+    drop(raw);
+    wait_for(&door, "SELECT count(*) FROM t AS a", "stopped", 0);
+}
+
+#[test]
 fn running_statement_is_listed_and_cancelled_by_its_number() {
     let door = Door::with_rows(2000);
     let (one, other) = (door.client(), door.client());
