@@ -96,8 +96,9 @@ impl Session {
             }
             Command::Move { name, rows } => {
                 let most = rows.unwrap_or(usize::MAX);
-                let moved = self.cursor(name)?.skip(most, channel).await?;
-                format!("MOVE {moved}")
+                let moved = self.cursor(name)?.skip(most, channel).await;
+                self.count_waiting(name);
+                format!("MOVE {}", moved?)
             }
             Command::Close(None) => {
                 self.portals.retain(|name, _| name.is_empty());
@@ -146,9 +147,10 @@ impl Session {
         if rows == Some(0) {
             return Ok("FETCH 0".to_owned());
         }
-        let cursor = self.cursor(name)?;
-        match cursor.send(rows.unwrap_or(0), channel).await? {
-            Ran::Suspended => Ok(format!("FETCH {}", cursor.take_sent())),
+        let sent = self.cursor(name)?.send(rows.unwrap_or(0), channel).await;
+        self.count_waiting(name);
+        match sent? {
+            Ran::Suspended => Ok(format!("FETCH {}", self.cursor(name)?.take_sent())),
             // The tag of the statement tells how many rows there were.
             Ran::Complete(tag) => {
                 let sent = tag.rsplit(' ').next().unwrap_or("0");

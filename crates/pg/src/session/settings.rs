@@ -42,7 +42,7 @@ pub(super) const READ_ONLY: &str = "transaction_read_only";
 
 /// Setting: how long a session may idle outside of a transaction.
 pub(super) const IDLE_TIMEOUT: &str = "idle_session_timeout";
-/// Setting: how long a session may idle in a transaction.
+/// Setting: how long a session may idle in a transaction, and a cursor may wait after it.
 pub(super) const IDLE_TRANSACTION_TIMEOUT: &str = "idle_in_transaction_session_timeout";
 
 const fn known(
@@ -66,7 +66,7 @@ const KNOWN: &[Known] = &[
     known(READ_ONLY_DEFAULT, "off", Switch, true),
     known("default_table_access_method", "halite", ReadOnly, false),
     known("extra_float_digits", "1", Any, false),
-    known(IDLE_TRANSACTION_TIMEOUT, "0", Time, false),
+    known(IDLE_TRANSACTION_TIMEOUT, "10min", Time, false),
     known(IDLE_TIMEOUT, "0", Time, false),
     known("in_hot_standby", "off", ReadOnly, true),
     known("integer_datetimes", "on", ReadOnly, true),

@@ -147,6 +147,43 @@ fn bytes_of_statements_and_portals_have_a_limit() {
 }
 
 #[test]
+fn cursors_and_portals_that_wait_count_as_memory() {
+    let limits = Limits { max_kept_bytes: 4 << 20, ..Limits::default() };
+    let door = Door::with_limits(limits);
+    door.add_rows(100);
+    let client = door.client();
+    let declare = |name: &str| format!("DECLARE {name} CURSOR WITH HOLD FOR SELECT n FROM t");
+    for name in ["a", "b", "c"] {
+        door.rows(&client, &declare(name));
+    }
+    assert_eq!(door.error(&client, &declare("d")), "53200");
+    // One that is at its end, or closed, waits no more.
+    assert_eq!(door.rows(&client, "FETCH ALL FROM a").len(), 100);
+    door.rows(&client, &declare("d"));
+    assert_eq!(door.error(&client, &declare("e")), "53200");
+    door.rows(&client, "CLOSE b");
+    door.rows(&client, &declare("e"));
+    // Portals of the protocol, of which some rows are read.
+    let mut raw = Raw::session(&door);
+    raw.send(&message(b'Q', b"BEGIN\0"));
+    raw.until(b'Z');
+    raw.send(&message(b'P', b"s\0SELECT n FROM t\0\0\0"));
+    let run = |portal: &str, rows: &[u8]| {
+        let bind = message(b'B', format!("{portal}\0s\0\0\0\0\0\0\0").as_bytes());
+        let execute = message(b'E', &[portal.as_bytes(), b"\0\0\0\0", rows].concat());
+        [bind, execute].concat()
+    };
+    raw.send(&[run("p", b"\x05"), run("q", b"\x05"), run("r", b"\x05")].concat());
+    // What is read to its end counts for nothing.
+    raw.send(&[run("", b"\0"), message(b'S', b"")].concat());
+    assert!(codes(&raw.until(b'Z')).is_empty());
+    raw.send(&[run("u", b"\x05"), message(b'S', b"")].concat());
+    assert_eq!(codes(&raw.until(b'Z')), ["53200"]);
+    raw.send(&message(b'Q', b"ROLLBACK\0"));
+    assert!(codes(&raw.until(b'Z')).is_empty());
+}
+
+#[test]
 fn prepared_statements_and_portals_have_limits() {
     let door = Door::with_limits(Limits { max_statements: 3, max_portals: 2, ..Limits::default() });
     let mut raw = Raw::session(&door);

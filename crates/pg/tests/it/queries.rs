@@ -137,6 +137,25 @@ fn session_that_idles_is_ended_when_it_says_so() {
 }
 
 #[test]
+fn transaction_does_not_idle_for_ever() {
+    let door = Door::with_rows(3);
+    let client = door.client();
+    assert_eq!(door.rows(&client, "SHOW idle_in_transaction_session_timeout"), ["10min"]);
+    // A cursor that outlives its transaction waits as long, and its session goes on.
+    let begin = "SET idle_in_transaction_session_timeout = 100; \
+                 DECLARE c CURSOR WITH HOLD FOR SELECT n FROM t; FETCH 1 FROM c";
+    assert_eq!(door.rows(&client, begin), ["0"]);
+    wait_for(&door, "SELECT n FROM t", "stopped", 0);
+    assert_eq!(door.error(&client, "FETCH 1 FROM c"), "55000");
+    // One that is used, and one without such a limit, goes on.
+    let begin = "SET idle_in_transaction_session_timeout = 0; \
+                 DECLARE d CURSOR WITH HOLD FOR SELECT n FROM t; FETCH 1 FROM d";
+    assert_eq!(door.rows(&client, begin), ["0"]);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(door.rows(&client, "FETCH 1 FROM d"), ["1"]);
+}
+
+#[test]
 fn statement_whose_client_takes_no_rows_is_cancelled() {
     let door = Door::new();
     let mut raw = Raw::session(&door);
