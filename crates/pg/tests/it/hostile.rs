@@ -147,6 +147,26 @@ fn bytes_of_statements_and_portals_have_a_limit() {
 }
 
 #[test]
+fn values_of_prepared_statements_count_as_memory() {
+    let limits = Limits { max_kept_bytes: 4 << 20, ..Limits::default() };
+    let door = Door::with_limits(limits);
+    door.add_rows(0);
+    let mut raw = Raw::session(&door);
+    // The text is short, and the plan that is kept has an expression for each of 12,000 values.
+    let values = vec!["(1,2)"; 6000].join(",");
+    let prepare = |name: &str| {
+        let text = format!("{name}\0INSERT INTO t (n, v) VALUES {values}\0\0\0");
+        [message(b'P', text.as_bytes()), message(b'S', b"")].concat()
+    };
+    for (name, expected) in [("a", &[][..]), ("b", &["53200"]), ("a", &["42P05"])] {
+        raw.send(&prepare(name));
+        assert_eq!(codes(&raw.until(b'Z')), expected, "{name}");
+    }
+    raw.send(&[message(b'C', b"Sa\0"), prepare("b")].concat());
+    assert!(codes(&raw.until(b'Z')).is_empty());
+}
+
+#[test]
 fn cursors_and_portals_that_wait_count_as_memory() {
     let limits = Limits { max_kept_bytes: 4 << 20, ..Limits::default() };
     let door = Door::with_limits(limits);
