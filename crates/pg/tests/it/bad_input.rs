@@ -97,6 +97,8 @@ fn errors_point_into_the_text_that_was_sent() {
         ("SELECT uper(name) FROM t", "42883", 8),
         ("UPDATE t SET vv = 1 WHERE n = 0", "42703", 14),
         ("SELEC 1", "42601", 1),
+        ("SELECT name FROM t ORDER BY name COLLATE \"de_DE\"", "0A000", 42),
+        ("SELECT count(*) FROM t WHERE name COLLATE \"de-x-icu\" < 'a'", "0A000", 43),
     ] {
         let error = door.runtime.block_on(client.simple_query(text)).expect_err(text);
         let error = error.as_db_error().expect("an error of the server");
@@ -149,4 +151,19 @@ fn other_schema_is_no_place_for_names_without_one() {
             None => drop(raw.until(b'Z')),
         }
     }
+}
+
+#[test]
+fn collations_that_hold_are_taken() {
+    let door = Door::with_rows(3);
+    let client = door.client();
+    for collation in ["\"C\"", "\"POSIX\"", "\"default\"", "pg_catalog.\"default\""] {
+        let text = format!("SELECT name FROM t ORDER BY name COLLATE {collation} DESC LIMIT 1");
+        assert_eq!(door.rows(&client, &text), ["row 2"], "{collation}");
+    }
+    // Without it, the comparison would be another one.
+    let text = "SELECT 1 WHERE 'a' = 'A' COLLATE \"und-u-ks-level2\"";
+    assert_eq!(door.error(&client, text), "0A000");
+    assert_eq!(door.error(&client, "DELETE FROM t WHERE name COLLATE \"de_DE\" < 'z'"), "0A000");
+    assert_eq!(door.rows(&client, "SELECT count(*) FROM t"), ["3"]);
 }
