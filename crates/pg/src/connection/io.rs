@@ -63,7 +63,7 @@ pub(crate) struct Interrupts {
 
 impl Channel {
     /// Begins to read.
-    pub(crate) fn new(
+    pub(super) fn new(
         socket: Box<dyn Socket>,
         ending: Ending,
         limits: FrameLimits,

@@ -160,7 +160,7 @@ impl Session {
     /// Waits for the next message, not longer than the session may idle.
     async fn next_message(&mut self, channel: &mut Channel) -> Result<Option<Message>> {
         let idle = if self.is_idle { self.idle_timeout() } else { None };
-        let end = idle.as_ref().map(|idle| Instant::now() + idle.time);
+        let end = idle.as_ref().and_then(|idle| Instant::now().checked_add(idle.time));
         let message = loop {
             let wake = [end, self.end_unused()].into_iter().flatten().min();
             let next = channel.next();
@@ -202,7 +202,7 @@ impl Session {
         let timeout = self.timeout(IDLE_TRANSACTION_TIMEOUT)?;
         let (now, mut next, mut ended) = (Instant::now(), None, Vec::new());
         for (name, portal) in self.portals.iter_mut().filter(|(_, portal)| is_held(portal)) {
-            let end = portal.used + timeout;
+            let Some(end) = portal.used.checked_add(timeout) else { continue };
             if end <= now {
                 portal.fail(UNUSED);
                 ended.push(name.to_owned());

@@ -78,7 +78,7 @@ fn failed_cursor_is_not_at_its_end() {
     let door = Door::with_rows(2000);
     let client = door.client();
     let heavy = "SELECT count(*) FROM t AS a, t AS b, t AS c WHERE a.v + b.v + c.v < 0";
-    let text = format!("SET statement_timeout = 200; DECLARE c CURSOR WITH HOLD FOR {heavy}");
+    let text = format!("SET statement_timeout = 2000; DECLARE c CURSOR WITH HOLD FOR {heavy}");
     door.rows(&client, &text);
     assert_eq!(door.error(&client, "FETCH 1 FROM c"), "57014");
     for text in ["FETCH ALL FROM c", "FETCH 1 FROM c", "MOVE ALL IN c"] {

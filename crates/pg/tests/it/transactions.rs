@@ -114,7 +114,8 @@ fn local_setting_ends_with_its_transaction() {
     let client = door.client();
     let shown = |name: &str| door.rows(&client, &format!("SHOW {name}")).concat();
     for end in ["COMMIT", "ROLLBACK"] {
-        let begin = "BEGIN; SET LOCAL halite.insert = 'upsert'; SET LOCAL statement_timeout = 500; \
+        let begin = "BEGIN; SET LOCAL halite.insert = 'upsert'; \
+                     SET LOCAL statement_timeout = '50s'; \
                      SET LOCAL halite.transactions = 'statement'; SET LOCAL application_name = 'x'";
         door.rows(&client, begin);
         assert_eq!([shown("halite.insert"), shown("application_name")], ["upsert", "x"], "{end}");
