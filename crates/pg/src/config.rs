@@ -33,8 +33,12 @@ pub struct TlsFiles {
 /// Limits of the port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Open connections.
+    /// Sessions.
     pub max_connections: usize,
+    /// Sessions beyond those, for admins if there are users.
+    pub admin_connections: usize,
+    /// Connections that have not logged in. At the limit, one that has taken over a second ends.
+    pub max_logins: usize,
     /// Bytes of a message; a statement has at most 1 MiB whatever this is.
     pub max_message_bytes: usize,
     /// Bytes of large messages of all connections that are being worked off.
@@ -60,6 +64,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_connections: 200,
+            admin_connections: 3,
+            max_logins: 200,
             max_message_bytes: 16 << 20,
             max_buffered_bytes: 64 << 20,
             login: Duration::from_secs(30),

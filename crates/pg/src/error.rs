@@ -41,6 +41,8 @@ pub(crate) const NO_SUCH_STATEMENT: &str = "26000";
 pub(crate) const STATEMENT_EXISTS: &str = "42P05";
 pub(crate) const NO_SUCH_CURSOR: &str = "34000";
 pub(crate) const CURSOR_EXISTS: &str = "42P03";
+/// A portal whose statement has failed.
+pub(crate) const NOT_IN_STATE: &str = "55000";
 pub(crate) const INVALID_VALUE: &str = "22P02";
 pub(crate) const INVALID_PARAMETER: &str = "22023";
 pub(crate) const UNKNOWN_SETTING: &str = "42704";

@@ -1,6 +1,7 @@
 //! Messages of a session in both directions, and what interrupts a statement.
 //!
-//! A task reads ahead, so that a client that leaves is noticed while a statement runs.
+//! A task reads ahead, so that a client that leaves is noticed while a statement runs, also behind
+//! messages that wait.
 
 use std::future::poll_fn;
 use std::io;
@@ -13,6 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::CancelEntry;
+use super::ending::Ending;
 use crate::error::{CANCELLED, PROTOCOL_VIOLATION, PgError, Result, STOPPING};
 use crate::session::Failure;
 use crate::wire::frames::{self, Frame, FrameLimits, Received};
@@ -61,8 +63,9 @@ pub(crate) struct Interrupts {
 
 impl Channel {
     /// Begins to read.
-    pub(crate) fn new(
+    pub(super) fn new(
         socket: Box<dyn Socket>,
+        ending: Ending,
         limits: FrameLimits,
         entry: &CancelEntry,
         stopping: watch::Receiver<bool>,
@@ -71,7 +74,7 @@ impl Channel {
         let (reader, writer) = tokio::io::split(socket);
         let (sender, frames) = mpsc::channel(READ_AHEAD);
         let (left, gone) = watch::channel(false);
-        let reader = tokio::spawn(read_all(reader, limits, sender, left));
+        let reader = tokio::spawn(read_all(reader, limits, ending, sender, left));
         let (cancelled, terminated) = (entry.cancelled.clone(), entry.terminated.clone());
         let interrupts = Interrupts { cancelled, terminated, gone, stopping };
         Self { out: Backend::default(), writer, frames, reader, stall, current: None, interrupts }
@@ -242,6 +245,7 @@ fn stopping() -> PgError {
 async fn read_all(
     reader: ReadHalf<Box<dyn Socket>>,
     limits: FrameLimits,
+    ending: Ending,
     sender: mpsc::Sender<io::Result<Received>>,
     left: watch::Sender<bool>,
 ) {
@@ -252,8 +256,28 @@ async fn read_all(
         if is_end {
             left.send_replace(true);
         }
-        if sender.send(received).await.is_err() || is_end {
+        let Some(place) = place(&sender, &ending, &left).await else { return };
+        place.send(received);
+        if is_end {
             return;
         }
     }
+}
+
+/// Waits until another message may be read ahead, and remembers if the client leaves meanwhile.
+/// `None` if no one takes messages any more.
+async fn place<'s, T>(
+    sender: &'s mpsc::Sender<T>,
+    ending: &Ending,
+    left: &watch::Sender<bool>,
+) -> Option<mpsc::Permit<'s, T>> {
+    if let Ok(place) = sender.try_reserve() {
+        return Some(place);
+    }
+    let mut place = pin!(sender.reserve());
+    tokio::select! {
+        place = &mut place => return place.ok(),
+        () = ending.has_come() => left.send_replace(true),
+    };
+    place.await.ok()
 }

@@ -1,7 +1,6 @@
-//! Accepts sockets, as many as there are places.
+//! Accepts sockets, as many as may log in at a time.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -38,27 +37,21 @@ pub(crate) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 fn accept(socket: TcpStream, shared: &Arc<Shared>, connections: &mut JoinSet<()>) {
-    let Ok(slot) = Arc::clone(&shared.slots).try_acquire_owned() else {
+    let Some(entrant) = shared.entrants.enter() else {
         refuse(&socket, shared);
         return;
     };
     // Small messages go back and forth; waiting to collect more of them only delays.
     let _ = socket.set_nodelay(true);
     let shared = Arc::clone(shared);
-    connections.spawn(async move {
-        startup::serve(socket, &shared).await;
-        drop(slot);
-    });
+    connections.spawn(async move { startup::serve(socket, entrant, &shared).await });
 }
 
 /// Tells why, as far as that goes without waiting.
 fn refuse(socket: &TcpStream, shared: &Shared) {
-    let limit = shared.limits.max_connections;
-    if !shared.is_full_logged.swap(true, Ordering::Relaxed) {
-        tracing::warn!("connections for SQL are refused, as {limit} are open");
-    }
+    let limit = shared.limits.max_logins;
     let mut out = Backend::default();
-    let text = format!("{limit} connections are open, which is the limit; try again later");
+    let text = format!("{limit} connections log in, which is the limit; try again in a moment");
     PgError::fatal(TOO_MANY_CONNECTIONS, text).write(&mut out, "", "");
     let _ = socket.try_write(out.buffer());
 }

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 
+use super::ending::Ending;
+use super::entrants::Entrant;
 use super::io::{Channel, Socket};
 use super::{Shared, login};
 use crate::error::{INTERNAL, NOT_AUTHORIZED, PROTOCOL_VIOLATION, PgError};
@@ -27,20 +30,32 @@ struct Requested {
     parameters: Vec<(String, String)>,
 }
 
+/// Session that has started.
+struct Started {
+    channel: Channel,
+    session: Session,
+    /// Its place among the sessions.
+    slot: OwnedSemaphorePermit,
+}
+
 /// Serves one connection to its end.
-pub(super) async fn serve(socket: TcpStream, shared: &Shared) {
+pub(super) async fn serve(socket: TcpStream, mut entrant: Entrant, shared: &Shared) {
     let mut stopping = shared.stopping.clone();
     let login = tokio::time::timeout(shared.limits.login, log_in(socket, shared));
     let ended = tokio::select! {
         ended = login => ended,
+        () = entrant.displaced() => return,
         _ = stopping.wait_for(|is_stopping| *is_stopping) => return,
     };
     // Who does not log in within the time is not told.
-    let Ok(Ok(Some((channel, session)))) = ended else { return };
+    let Ok(Ok(Some(Started { channel, session, slot }))) = ended else { return };
+    drop(entrant);
     session.run(channel).await;
+    drop(slot);
 }
 
-async fn log_in(socket: TcpStream, shared: &Shared) -> io::Result<Option<(Channel, Session)>> {
+async fn log_in(socket: TcpStream, shared: &Shared) -> io::Result<Option<Started>> {
+    let ending = Ending::of(&socket);
     let Some(requested) = requested(socket, shared).await? else { return Ok(None) };
     let Requested { mut socket, minor, parameters } = requested;
     let mut out = Backend::default();
@@ -61,6 +76,13 @@ async fn log_in(socket: TcpStream, shared: &Shared) -> io::Result<Option<(Channe
             return refuse(socket, out).await.map(|()| None);
         }
     };
+    let slot = match shared.slot(access) {
+        Ok(slot) => slot,
+        Err(error) => {
+            error.write(&mut out, "", "");
+            return refuse(socket, out).await.map(|()| None);
+        }
+    };
     let user = parameters.iter().find(|(name, _)| name == "user");
     let user = user.map_or("", |(_, user)| user.as_str());
     let entry = shared.cancels.enter(user).map_err(|what| PgError::fatal(INTERNAL, what));
@@ -75,9 +97,9 @@ async fn log_in(socket: TcpStream, shared: &Shared) -> io::Result<Option<(Channe
                 budget: std::sync::Arc::clone(&shared.budget),
             };
             let stopping = shared.stopping.clone();
-            let mut channel = Channel::new(socket, limits, session.entry(), stopping);
+            let mut channel = Channel::new(socket, ending, limits, session.entry(), stopping);
             channel.out = out;
-            Ok(Some((channel, session)))
+            Ok(Some(Started { channel, session, slot }))
         }
         Err(error) => {
             error.write(&mut out, "", "");

@@ -11,7 +11,7 @@ use crate::error::{LIMIT_EXCEEDED, NOT_SUPPORTED, PgError, Result, SYNTAX};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     /// SET of a setting; `None` for its default.
-    Set { name: String, value: Option<String> },
+    Set { name: String, value: Option<String>, is_local: bool },
     /// SHOW of a setting.
     Show(String),
     /// RESET of all settings, DISCARD ALL.
@@ -131,7 +131,7 @@ pub(super) fn read(text: &str) -> Result<Option<Command>> {
         ["SHOW", "TABLES" | "CREATE" | "ALL" | "SETTINGS", ..] | ["SHOW"] => return Ok(None),
         ["SHOW", ..] => Command::Show(name(&words[1..])),
         ["RESET", "ALL"] => Command::ResetAll { tag: "RESET", is_discard: false },
-        ["RESET", _, ..] => Command::Set { name: name(&words[1..]), value: None },
+        ["RESET", _, ..] => setting(name(&words[1..]), None),
         ["DISCARD", "ALL"] => Command::ResetAll { tag: "DISCARD ALL", is_discard: true },
         ["DISCARD", ..] => Command::Nothing("DISCARD"),
         ["PREPARE", "TRANSACTION", ..] => {
@@ -178,29 +178,38 @@ pub(super) fn read(text: &str) -> Result<Option<Command>> {
     }))
 }
 
+/// SET for the session.
+fn setting(name: String, value: Option<String>) -> Command {
+    Command::Set { name, value, is_local: false }
+}
+
 fn syntax(text: &str) -> PgError {
     PgError::new(SYNTAX, text)
 }
 
 /// `SET [SESSION | LOCAL] name {= | TO} value`, `SET TIME ZONE`, `SET TRANSACTION`.
 fn set(upper: &[&str], words: &[Word]) -> Result<Command> {
+    // What stands before a sign is the name of a setting.
+    let is_sign = |rest: &[&str]| matches!(rest.first(), Some(&("=" | "TO")));
     match upper {
         ["SESSION", "CHARACTERISTICS", "AS", "TRANSACTION", rest @ ..] => {
             let Some(is_on) = transaction_modes(rest)? else { return Ok(Command::Nothing("SET")) };
             let value = Some(if is_on { "on" } else { "off" }.to_owned());
-            Ok(Command::Set { name: READ_ONLY_DEFAULT.to_owned(), value })
+            Ok(setting(READ_ONLY_DEFAULT.to_owned(), value))
         }
         ["TRANSACTION", rest @ ..] => Ok(Command::Modes { read_only: transaction_modes(rest)? }),
-        ["SESSION" | "LOCAL", rest @ ..] if !matches!(rest.first(), Some(&("=" | "TO"))) => {
-            set(rest, &words[1..])
-        }
+        ["SESSION", rest @ ..] if !is_sign(rest) => set(rest, &words[1..]),
+        ["LOCAL", rest @ ..] if !is_sign(rest) => Ok(match set(rest, &words[1..])? {
+            Command::Set { name, value, .. } => Command::Set { name, value, is_local: true },
+            other => other,
+        }),
         ["TIME", "ZONE", ..] => {
             let value = words[2..].iter().map(|word| word.plain.as_str()).collect::<String>();
-            Ok(Command::Set { name: "timezone".into(), value: Some(value) })
+            Ok(setting("timezone".into(), Some(value)))
         }
         ["NAMES", ..] => {
             let value = words.get(1).map(|word| word.plain.clone());
-            Ok(Command::Set { name: "client_encoding".into(), value })
+            Ok(setting("client_encoding".into(), value))
         }
         _ => {
             let sign = upper.iter().position(|word| matches!(*word, "=" | "TO"));
@@ -208,7 +217,7 @@ fn set(upper: &[&str], words: &[Word]) -> Result<Command> {
             let sign = sign.ok_or_else(|| syntax("SET name = value; SHOW ALL lists the names"))?;
             let value: String = words[sign + 1..].iter().map(|word| word.plain.as_str()).collect();
             let is_default = upper[sign + 1..] == ["DEFAULT"];
-            Ok(Command::Set { name: name(&words[..sign]), value: (!is_default).then_some(value) })
+            Ok(setting(name(&words[..sign]), (!is_default).then_some(value)))
         }
     }
 }
@@ -314,7 +323,11 @@ mod tests {
     use super::*;
 
     fn set(name: &str, value: &str) -> Command {
-        Command::Set { name: name.into(), value: Some(value.into()) }
+        setting(name.into(), Some(value.into()))
+    }
+
+    fn local(name: &str, value: &str) -> Command {
+        Command::Set { name: name.into(), value: Some(value.into()), is_local: true }
     }
 
     #[test]
@@ -322,11 +335,13 @@ mod tests {
         for (text, expected) in [
             ("SET DateStyle = 'ISO, MDY'", Some(set("datestyle", "ISO, MDY"))),
             ("set session halite.full_scan to refuse", Some(set("halite.full_scan", "refuse"))),
-            ("SET LOCAL x = 5", Some(set("x", "5"))),
+            ("SET LOCAL x = 5", Some(local("x", "5"))),
+            ("SET LOCAL TIME ZONE 'UTC'", Some(local("timezone", "UTC"))),
+            ("SET LOCAL = 5", Some(set("local", "5"))),
             ("SET TIME ZONE 'UTC'", Some(set("timezone", "UTC"))),
             ("SET NAMES 'utf8'", Some(set("client_encoding", "utf8"))),
-            ("SET x TO DEFAULT", Some(Command::Set { name: "x".into(), value: None })),
-            ("RESET x", Some(Command::Set { name: "x".into(), value: None })),
+            ("SET x TO DEFAULT", Some(setting("x".into(), None))),
+            ("RESET x", Some(setting("x".into(), None))),
             ("SHOW server_version;", Some(Command::Show("server_version".into()))),
             ("SHOW halite.full_scan", Some(Command::Show("halite.full_scan".into()))),
             ("SHOW TABLES", None),

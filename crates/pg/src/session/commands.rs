@@ -10,6 +10,7 @@ use super::Session;
 use super::command::Command;
 use super::failure::Failure;
 use super::portal::{NOTICE, Portal, Ran, Source};
+use super::saved::Saved;
 use super::settings::{READ_ONLY, READ_ONLY_DEFAULT, Set, read_ms, show_ms};
 use crate::connection::io::Channel;
 use crate::error::{
@@ -33,8 +34,8 @@ impl Session {
         channel: &mut Channel,
     ) -> Result<Outcome, Failure> {
         let tag = match command {
-            Command::Set { name, value } => {
-                self.set(name, value.as_deref(), &mut channel.out)?;
+            Command::Set { name, value, is_local } => {
+                self.set_for(*is_local, name, value.as_deref(), &mut channel.out)?;
                 if value.is_some() { "SET" } else { "RESET" }.to_owned()
             }
             Command::Show(name) => return Ok(Outcome::Rows(Box::new(self.show(name)?))),
@@ -43,12 +44,13 @@ impl Session {
                 (*tag).to_owned()
             }
             Command::Transaction(change @ TransactionStatement::Begin { read_only }) => {
-                if self.transaction.begin() {
-                    self.sql.change_block(*change);
-                    self.set_read_only(*read_only);
-                } else {
+                if self.transaction.is_open() {
                     let text = "a transaction is open already";
                     channel.out.report(Severity::Warning, OPEN_TRANSACTION, text, None);
+                } else {
+                    self.transaction.begin(self.saved());
+                    self.sql.change_block(*change);
+                    self.set_read_only(*read_only);
                 }
                 "BEGIN".to_owned()
             }
@@ -63,7 +65,7 @@ impl Session {
                 "SET".to_owned()
             }
             Command::Save(name) => {
-                self.transaction.save(name, self.sql.changes())?;
+                self.transaction.save(name, self.sql.changes(), self.saved())?;
                 "SAVEPOINT".to_owned()
             }
             Command::Release(name) => {
@@ -71,7 +73,8 @@ impl Session {
                 "RELEASE".to_owned()
             }
             Command::GoBack(name) => {
-                let before = self.transaction.go_back(name)?;
+                let (before, settings) = self.transaction.go_back(name)?;
+                self.restore(settings, &mut channel.out);
                 warn_of_changes(self.sql.changes().saturating_sub(before), &mut channel.out);
                 "ROLLBACK".to_owned()
             }
@@ -93,8 +96,9 @@ impl Session {
             }
             Command::Move { name, rows } => {
                 let most = rows.unwrap_or(usize::MAX);
-                let moved = self.cursor(name)?.skip(most, channel).await?;
-                format!("MOVE {moved}")
+                let moved = self.cursor(name)?.skip(most, channel).await;
+                self.count_waiting(name);
+                format!("MOVE {}", moved?)
             }
             Command::Close(None) => {
                 self.portals.retain(|name, _| name.is_empty());
@@ -143,9 +147,10 @@ impl Session {
         if rows == Some(0) {
             return Ok("FETCH 0".to_owned());
         }
-        let cursor = self.cursor(name)?;
-        match cursor.send(rows.unwrap_or(0), channel).await? {
-            Ran::Suspended => Ok(format!("FETCH {}", cursor.take_sent())),
+        let sent = self.cursor(name)?.send(rows.unwrap_or(0), channel).await;
+        self.count_waiting(name);
+        match sent? {
+            Ran::Suspended => Ok(format!("FETCH {}", self.cursor(name)?.take_sent())),
             // The tag of the statement tells how many rows there were.
             Ran::Complete(tag) => {
                 let sent = tag.rsplit(' ').next().unwrap_or("0");
@@ -160,7 +165,10 @@ impl Session {
             out.report(Severity::Warning, NO_TRANSACTION, "no transaction is open", None);
         }
         let has_failed = self.transaction.state() == TransactionState::Failed;
-        self.transaction.end();
+        let is_commit = change == TransactionStatement::Commit && !has_failed;
+        if let Some(settings) = self.transaction.end(is_commit) {
+            self.restore(settings, out);
+        }
         let changes = self.sql.change_block(change);
         self.set_read_only(None);
         self.portals.retain(|_, portal| portal.is_held);
@@ -206,6 +214,48 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Sets a setting for the session, or for the rest of its transaction.
+    fn set_for(
+        &mut self,
+        is_local: bool,
+        name: &str,
+        value: Option<&str>,
+        out: &mut Backend,
+    ) -> Result<()> {
+        if is_local && !self.transaction.is_open() {
+            // The value is checked all the same.
+            let (before, mut unseen) = (self.saved(), Backend::default());
+            let checked = self.set(name, value, &mut unseen);
+            self.restore(before, &mut unseen);
+            checked?;
+            let text = "SET LOCAL is about the transaction after BEGIN";
+            out.report(Severity::Warning, NO_TRANSACTION, text, None);
+            return Ok(());
+        }
+        self.set(name, value, out)?;
+        if !is_local {
+            self.transaction.keep(name, &self.saved());
+        }
+        Ok(())
+    }
+
+    /// Returns the settings as they are.
+    fn saved(&self) -> Saved {
+        let (own, sql) = (self.settings().clone(), self.sql.settings());
+        Saved { own, sql, is_read_only: self.sql.is_read_only() }
+    }
+
+    /// Goes back to settings, and tells the client of those that it wants to know.
+    fn restore(&self, saved: Saved, out: &mut Backend) {
+        self.settings().restore(saved.own, out);
+        // A change that has no error.
+        let _ = self.sql.change(|settings| {
+            *settings = saved.sql;
+            Ok(())
+        });
+        self.sql.set_read_only(saved.is_read_only);
     }
 
     /// Sets a setting; `None` for its default.
@@ -254,7 +304,9 @@ impl Session {
             *settings = defaults;
             Ok(())
         })?;
-        if !self.transaction.is_open() {
+        if self.transaction.is_open() {
+            self.transaction.keep_all(self.saved());
+        } else {
             self.set_read_only(None);
         }
         if is_discard {
@@ -302,17 +354,34 @@ fn warn_of_changes(changes: u64, out: &mut Backend) {
 /// Reads `-c name=value` and `--name=value` of the startup parameter `options`.
 fn options(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut words = text.split_whitespace();
+    let mut words = option_words(text).into_iter();
     while let Some(word) = words.next() {
         let setting = match word.strip_prefix("--").or_else(|| word.strip_prefix("-c")) {
             Some("") => words.next(),
-            other => other,
+            other => other.map(ToOwned::to_owned),
         };
-        if let Some((name, value)) = setting.and_then(|setting| setting.split_once('=')) {
+        if let Some((name, value)) = setting.as_deref().and_then(|one| one.split_once('=')) {
             found.push((name.replace('-', "_").to_ascii_lowercase(), value.to_owned()));
         }
     }
     found
+}
+
+/// Returns the words of options. A backslash stands before a space that is part of one.
+fn option_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter.is_whitespace() {
+            words.extend(word.take());
+            continue;
+        }
+        let letter = if letter == '\\' { letters.next() } else { Some(letter) };
+        word.get_or_insert_default().extend(letter);
+    }
+    words.extend(word);
+    words
 }
 
 #[cfg(test)]
@@ -321,8 +390,9 @@ mod tests {
 
     #[test]
     fn options_of_the_startup_are_read() {
-        let read = options("-c statement_timeout=5s --search-path=x -cjit=off nonsense");
-        let expected = [("statement_timeout", "5s"), ("search_path", "x"), ("jit", "off")];
+        let read =
+            options("-c statement_timeout=5s --search-path=x,\\ \\\\y -cjit=off nonsense \\");
+        let expected = [("statement_timeout", "5s"), ("search_path", "x, \\y"), ("jit", "off")];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(read, expected);
     }

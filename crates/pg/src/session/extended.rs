@@ -8,7 +8,7 @@ use halite_sql::datafusion::common::ScalarValue;
 use super::Session;
 use super::commands::Outcome;
 use super::failure::Failure;
-use super::portal::{Formats, Portal, Ran, Source};
+use super::portal::{FAILED, Formats, Portal, Ran, Source, WAITING_BYTES};
 use super::statement::{Statement, Work, verb};
 use crate::connection::io::Channel;
 use crate::error::{
@@ -171,16 +171,30 @@ impl Session {
         channel: &mut Channel,
     ) -> Result<(), Failure> {
         channel.interrupts.begin();
-        let source = &mut self.portal(name)?.source;
-        if let Source::Bound(..) = source {
-            let Source::Bound(statement, values) = std::mem::replace(source, Source::Done) else {
-                return Ok(());
-            };
+        let portal = self.portal(name)?;
+        if matches!(portal.source, Source::Bound(..)) {
+            // It stays so unless it begins.
+            let has_rows = !portal.fields.is_empty();
+            let source = std::mem::replace(&mut portal.source, Source::Failed(FAILED));
+            let Source::Bound(statement, values) = source else { return Ok(()) };
+            // What is not read to its end waits.
+            if rows > 0 && has_rows && matches!(statement.work, Work::Sql(_)) {
+                self.check_kept(WAITING_BYTES, 0)?;
+            }
             if self.begin(name, &statement, &values, channel).await? {
+                // COMMIT and CLOSE end portals, also that in which they run.
+                if let Some(portal) = self.portals.get_mut(name) {
+                    portal.source = Source::Done;
+                }
                 return Ok(());
             }
+        } else {
+            // It has begun before the transaction failed.
+            self.check_transaction(None)?;
         }
-        match self.portal(name)?.send(rows, channel).await? {
+        let sent = self.portal(name)?.send(rows, channel).await;
+        self.count_waiting(name);
+        match sent? {
             Ran::Suspended => channel.out.suspended(),
             Ran::Complete(tag) => channel.out.complete(&tag),
         }

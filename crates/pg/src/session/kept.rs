@@ -49,6 +49,19 @@ impl<T> Kept<T> {
         self.items.insert(name, (item, bytes));
     }
 
+    /// Counts `more` bytes for an item in place of `less`.
+    pub(super) fn recount(&mut self, name: &str, less: usize, more: usize) {
+        if let Some((_, bytes)) = self.items.get_mut(name) {
+            let changed = |bytes: usize| bytes.saturating_sub(less).saturating_add(more);
+            (*bytes, self.bytes) = (changed(*bytes), changed(self.bytes));
+        }
+    }
+
+    /// Returns all, in no order.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut T)> {
+        self.items.iter_mut().map(|(name, (item, _))| (name.as_str(), item))
+    }
+
     pub(super) fn remove(&mut self, name: &str) -> Option<T> {
         let (item, bytes) = self.items.remove(name)?;
         self.bytes = self.bytes.saturating_sub(bytes);
@@ -84,6 +97,9 @@ mod tests {
         kept.insert("b".to_owned(), 2, 20);
         kept.insert("a".to_owned(), 3, 5);
         assert_eq!((kept.bytes(), kept.bytes_of("a"), kept.len()), (27, 6, 2));
+        kept.recount("b", 15, 5);
+        kept.recount("c", 0, 9);
+        assert_eq!((kept.bytes(), kept.bytes_of("b")), (17, 11));
         kept.retain(|name, _| name == "a");
         assert_eq!((kept.bytes(), kept.get("a"), kept.get("b")), (6, Some(&3), None));
         assert_eq!((kept.remove("a"), kept.remove("a"), kept.bytes()), (Some(3), None, 0));

@@ -8,6 +8,7 @@
 //! labels.rs       names of columns            transaction.rs  BEGIN, COMMIT, savepoints
 //! copy.rs         COPY in both directions
 //! failure.rs      why a message failed        kept.rs       what is kept by name, and its bytes
+//! saved.rs        settings to which a transaction goes back
 //! ```
 
 mod command;
@@ -18,13 +19,14 @@ mod failure;
 mod kept;
 mod labels;
 mod portal;
+mod saved;
 pub(crate) mod settings;
 mod simple;
 mod statement;
 mod transaction;
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use halite_sql::{Access, Settings as SqlSettings, SqlContext};
 
@@ -44,6 +46,10 @@ use portal::Portal;
 use settings::{IDLE_TIMEOUT, IDLE_TRANSACTION_TIMEOUT, Settings, read_ms};
 use statement::Statement;
 use transaction::Transaction;
+
+/// Why a cursor has no rows that was not used for long.
+const UNUSED: &str = "the cursor was not used for as long as idle_in_transaction_session_timeout \
+                      says, and has ended; declare it again";
 
 /// How long a session may idle.
 struct IdleTimeout {
@@ -153,16 +159,20 @@ impl Session {
 
     /// Waits for the next message, not longer than the session may idle.
     async fn next_message(&mut self, channel: &mut Channel) -> Result<Option<Message>> {
-        let timeout = if self.is_idle { self.idle_timeout() } else { None };
-        let next = channel.next();
-        let message = match timeout {
-            None => next.await,
-            Some(timeout) => {
-                let Ok(message) = tokio::time::timeout(timeout.time, next).await else {
-                    let text = format!("nothing came for as long as {} says", timeout.setting);
-                    return Err(PgError::fatal(timeout.code, text));
-                };
-                message
+        let idle = if self.is_idle { self.idle_timeout() } else { None };
+        let end = idle.as_ref().and_then(|idle| Instant::now().checked_add(idle.time));
+        let message = loop {
+            let wake = [end, self.end_unused()].into_iter().flatten().min();
+            let next = channel.next();
+            let Some(wake) = wake else { break next.await };
+            if let Ok(message) = tokio::time::timeout_at(wake.into(), next).await {
+                break message;
+            }
+            if let Some(idle) = &idle
+                && end.is_some_and(|end| end <= Instant::now())
+            {
+                let text = format!("nothing came for as long as {} says", idle.setting);
+                return Err(PgError::fatal(idle.code, text));
             }
         };
         self.is_idle = matches!(message, Ok(Some(Message::Query(_) | Message::Sync)));
@@ -174,8 +184,34 @@ impl Session {
             TransactionState::Idle => (IDLE_TIMEOUT, IDLE_SESSION),
             _ => (IDLE_TRANSACTION_TIMEOUT, IDLE_TRANSACTION),
         };
+        Some(IdleTimeout { setting, code, time: self.timeout(setting)? })
+    }
+
+    fn timeout(&self, setting: &str) -> Option<Duration> {
         let ms = self.settings().get(setting).and_then(read_ms)?;
-        (ms > 0).then(|| IdleTimeout { setting, code, time: Duration::from_millis(ms) })
+        (ms > 0).then(|| Duration::from_millis(ms))
+    }
+
+    /// Ends cursors that outlive their transaction and have not been used for as long as one may
+    /// idle, and returns when the next one has not.
+    fn end_unused(&mut self) -> Option<Instant> {
+        let is_held = |portal: &Portal| portal.is_held && portal.is_running();
+        if !self.portals.iter_mut().any(|(_, portal)| is_held(portal)) {
+            return None;
+        }
+        let timeout = self.timeout(IDLE_TRANSACTION_TIMEOUT)?;
+        let (now, mut next, mut ended) = (Instant::now(), None, Vec::new());
+        for (name, portal) in self.portals.iter_mut().filter(|(_, portal)| is_held(portal)) {
+            let Some(end) = portal.used.checked_add(timeout) else { continue };
+            if end <= now {
+                portal.fail(UNUSED);
+                ended.push(name.to_owned());
+            } else {
+                next = Some(next.map_or(end, |next: Instant| next.min(end)));
+            }
+        }
+        ended.iter().for_each(|name| self.count_waiting(name));
+        next
     }
 
     /// Works off a message. Errors of statements have been told already; what is returned ends the
@@ -213,9 +249,10 @@ impl Session {
             }
             message => match self.extended(message, channel).await {
                 Ok(()) => Ok(channel.flush_if_full().await?),
+                // A client may wait for it before it sends the Sync.
                 Err(Failure::Error(error)) if error.severity != Severity::Fatal => {
                     self.is_skipping = true;
-                    Ok(())
+                    Ok(channel.flush().await?)
                 }
                 Err(failure) => Err(failure),
             },

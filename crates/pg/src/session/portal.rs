@@ -1,6 +1,7 @@
 //! Running statement: its columns, and its rows as far as the client asks for them.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use halite_sql::Answer;
 use halite_sql::datafusion::arrow::array::RecordBatch;
@@ -11,13 +12,18 @@ use super::failure::Failure;
 use super::labels::{fields_of, labelled};
 use super::statement::Statement;
 use crate::connection::io::Channel;
-use crate::error::{PROTOCOL_VIOLATION, PgError, Result};
+use crate::error::{NOT_IN_STATE, PROTOCOL_VIOLATION, PgError, Result};
 use crate::values::encode::Column;
 use crate::values::types;
 use crate::wire::backend::{ColumnDescription, Severity};
 
 /// Code of a notice.
 pub(super) const NOTICE: &str = "00000";
+/// Why a portal has no rows after an error.
+pub(super) const FAILED: &str = "the statement of this portal or cursor has failed; run it again";
+/// Bytes for which a statement counts that waits to be read, besides the rows that wait: its scans
+/// read ahead, and its sorts and groups are kept.
+pub(super) const WAITING_BYTES: usize = 1 << 20;
 
 /// Formats of the columns of a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,6 +76,8 @@ pub(super) enum Source {
     Known(Option<RecordBatch>),
     /// Nothing more.
     Done,
+    /// A statement that has failed, and why it has no rows: how many it has is not known.
+    Failed(&'static str),
 }
 
 /// Statement with values, and its rows.
@@ -86,6 +94,10 @@ pub(super) struct Portal {
     sent: usize,
     /// `true` once the client decides when the next rows are sent.
     pub(super) is_suspended: bool,
+    /// Bytes that the session counts for what waits.
+    pub(super) counted: usize,
+    /// When rows were read last.
+    pub(super) used: Instant,
 }
 
 /// Rows that wait to be sent.
@@ -93,6 +105,7 @@ struct Batch {
     columns: Vec<Column>,
     rows: usize,
     at: usize,
+    bytes: usize,
 }
 
 /// What a run of a portal came to.
@@ -115,6 +128,8 @@ impl Portal {
             current: None,
             sent: 0,
             is_suspended: false,
+            counted: 0,
+            used: Instant::now(),
         }
     }
 
@@ -144,12 +159,37 @@ impl Portal {
     /// Sends up to `most` rows, 0 for all. The statement must have begun.
     ///
     /// # Errors
-    /// That of the statement.
+    /// That of the statement, after which it has no rows; `55000` from then on.
     pub(super) async fn send(
         &mut self,
         most: usize,
         channel: &mut Channel,
     ) -> Result<Ran, Failure> {
+        let sent = self.send_rows(most, channel).await;
+        if sent.is_err() {
+            self.fail(FAILED);
+        }
+        sent
+    }
+
+    /// Ends the statement, of which no more rows can be read, and remembers why.
+    pub(super) fn fail(&mut self, why: &'static str) {
+        self.source = Source::Failed(why);
+        self.current = None;
+    }
+
+    /// Returns `true` if the statement runs, or waits for its rows to be read.
+    pub(super) fn is_running(&self) -> bool {
+        matches!(self.source, Source::Answer(_))
+    }
+
+    /// Returns the bytes for which it counts while it waits.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        let rows = self.current.as_ref().map_or(0, |batch| batch.bytes);
+        if self.is_running() { WAITING_BYTES.saturating_add(rows) } else { rows }
+    }
+
+    async fn send_rows(&mut self, most: usize, channel: &mut Channel) -> Result<Ran, Failure> {
         let mut left = if most == 0 { usize::MAX } else { most };
         if let Source::Answer(answer) = &mut self.source
             && std::mem::take(&mut self.is_suspended)
@@ -187,12 +227,20 @@ impl Portal {
     /// Passes over up to `most` rows, and returns how many there were.
     ///
     /// # Errors
-    /// That of the statement.
+    /// As [`Self::send`].
     pub(super) async fn skip(
         &mut self,
         most: usize,
         channel: &mut Channel,
     ) -> Result<usize, Failure> {
+        let skipped = self.skip_rows(most, channel).await;
+        if skipped.is_err() {
+            self.fail(FAILED);
+        }
+        skipped
+    }
+
+    async fn skip_rows(&mut self, most: usize, channel: &mut Channel) -> Result<usize, Failure> {
         let mut skipped = 0;
         while skipped < most {
             match &mut self.current {
@@ -229,12 +277,14 @@ impl Portal {
             }
             Source::Known(batch) => batch.take().filter(|batch| batch.num_rows() > 0),
             Source::Bound(..) | Source::Done => None,
+            Source::Failed(why) => return Err(PgError::new(NOT_IN_STATE, *why).into()),
         };
         let Some(batch) = batch else { return Ok(false) };
         let columns = self.fields.iter().zip(batch.columns());
         let columns = columns.map(|(field, column)| Column::new(field, column));
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        self.current = Some(Batch { columns, rows: batch.num_rows(), at: 0 });
+        let (rows, bytes) = (batch.num_rows(), batch.get_array_memory_size());
+        self.current = Some(Batch { columns, rows, at: 0, bytes });
         Ok(true)
     }
 

@@ -1,6 +1,7 @@
 //! Settings that clients of PostgreSQL set and show. Those of SQL are the session's of
 //! `halite-sql`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{INVALID_PARAMETER, NOT_PERMITTED, NOT_SUPPORTED, PgError, Result};
@@ -28,6 +29,8 @@ enum Values {
     Switch,
     /// A time.
     Time,
+    /// Schemas in which names without one are looked for, of which only `public` has tables.
+    Schemas,
     /// It cannot be set.
     ReadOnly,
 }
@@ -39,7 +42,7 @@ pub(super) const READ_ONLY: &str = "transaction_read_only";
 
 /// Setting: how long a session may idle outside of a transaction.
 pub(super) const IDLE_TIMEOUT: &str = "idle_session_timeout";
-/// Setting: how long a session may idle in a transaction.
+/// Setting: how long a session may idle in a transaction, and a cursor may wait after it.
 pub(super) const IDLE_TRANSACTION_TIMEOUT: &str = "idle_in_transaction_session_timeout";
 
 const fn known(
@@ -51,7 +54,7 @@ const fn known(
     Known { name, default, values, is_reported }
 }
 
-use Values::{Any, Fixed, Only, ReadOnly, Switch, Time};
+use Values::{Any, Fixed, Only, ReadOnly, Schemas, Switch, Time};
 
 const KNOWN: &[Known] = &[
     known("application_name", "", Any, true),
@@ -63,7 +66,7 @@ const KNOWN: &[Known] = &[
     known(READ_ONLY_DEFAULT, "off", Switch, true),
     known("default_table_access_method", "halite", ReadOnly, false),
     known("extra_float_digits", "1", Any, false),
-    known(IDLE_TRANSACTION_TIMEOUT, "0", Time, false),
+    known(IDLE_TRANSACTION_TIMEOUT, "10min", Time, false),
     known(IDLE_TIMEOUT, "0", Time, false),
     known("in_hot_standby", "off", ReadOnly, true),
     known("integer_datetimes", "on", ReadOnly, true),
@@ -77,7 +80,7 @@ const KNOWN: &[Known] = &[
     known("max_index_keys", "32", ReadOnly, false),
     known("row_security", "on", Any, false),
     known("scram_iterations", "4096", ReadOnly, true),
-    known("search_path", "public", Any, false),
+    known("search_path", "public", Schemas, false),
     known("server_encoding", "UTF8", ReadOnly, true),
     known("server_version", SERVER_VERSION, ReadOnly, true),
     known("server_version_num", "160000", ReadOnly, false),
@@ -105,10 +108,10 @@ fn reported_name(name: &'static str) -> &'static str {
     }
 }
 
-/// Values of the settings.
+/// Values of the settings. A clone shares them up to the next change of either.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    values: Vec<String>,
+    values: Arc<Vec<String>>,
 }
 
 /// Result of a change.
@@ -127,7 +130,7 @@ impl Settings {
             "session_authorization" => user.to_owned(),
             _ => known.default.to_owned(),
         };
-        Self { values: KNOWN.iter().map(value).collect() }
+        Self { values: Arc::new(KNOWN.iter().map(value).collect()) }
     }
 
     /// Returns the value of a setting by its name in lower case.
@@ -166,24 +169,26 @@ impl Settings {
         let value = value.unwrap_or(known.default).trim();
         let is_default = value.eq_ignore_ascii_case(known.default);
         let mut told = None;
+        let new = &mut Arc::make_mut(&mut self.values)[at];
         match known.values {
-            Any => value.clone_into(&mut self.values[at]),
+            Any => value.clone_into(new),
             Switch => {
                 let is_on = read_switch(value).ok_or_else(|| {
                     PgError::new(INVALID_PARAMETER, format!("{name} is on or off, not {value:?}"))
                 })?;
-                if is_on { "on" } else { "off" }.clone_into(&mut self.values[at]);
+                if is_on { "on" } else { "off" }.clone_into(new);
             }
             Time if !is_default => {
                 let ms = read_ms(value).ok_or_else(|| {
                     let text = format!("{value:?} is no time such as 500ms, 5s or 5min");
                     PgError::new(INVALID_PARAMETER, text)
                 })?;
-                self.values[at] = show_ms(Duration::from_millis(ms));
+                *new = show_ms(Duration::from_millis(ms));
             }
-            _ if is_default => known.default.clone_into(&mut self.values[at]),
+            Schemas => *new = read_schemas(value)?,
+            _ if is_default => known.default.clone_into(new),
             Only(values) if values.iter().any(|one| one.eq_ignore_ascii_case(value)) => {
-                known.default.clone_into(&mut self.values[at]);
+                known.default.clone_into(new);
             }
             Fixed(what) => told = Some(what),
             Only(values) => {
@@ -201,9 +206,31 @@ impl Settings {
         Ok(told.map_or(Set::Done, Set::Told))
     }
 
+    /// Takes the value of one setting over from others; returns `false` if it is none of these.
+    pub(super) fn take_over(&mut self, name: &str, from: &Self) -> bool {
+        let Some(at) = KNOWN.iter().position(|known| known.name == name) else { return false };
+        if self.values[at] != from.values[at] {
+            Arc::make_mut(&mut self.values)[at].clone_from(&from.values[at]);
+        }
+        true
+    }
+
+    /// Goes back to earlier values, and tells the client of those that it wants to know.
+    pub(super) fn restore(&mut self, earlier: Self, out: &mut Backend) {
+        if Arc::ptr_eq(&self.values, &earlier.values) {
+            return;
+        }
+        let left = std::mem::replace(self, earlier);
+        for (known, (old, value)) in KNOWN.iter().zip(left.values.iter().zip(self.values.iter())) {
+            if known.is_reported && old != value {
+                out.parameter_status(reported_name(known.name), value);
+            }
+        }
+    }
+
     /// Tells the client of the values that clients want to know.
     pub(super) fn report_all(&self, out: &mut Backend) {
-        for (known, value) in KNOWN.iter().zip(&self.values) {
+        for (known, value) in KNOWN.iter().zip(self.values.iter()) {
             if known.is_reported {
                 out.parameter_status(reported_name(known.name), value);
             }
@@ -218,6 +245,37 @@ pub(super) fn read_switch(text: &str) -> Option<bool> {
         "off" | "false" | "no" | "0" => Some(false),
         _ => None,
     }
+}
+
+/// Reads the schemas of `search_path`, and returns them as they are shown.
+///
+/// # Errors
+/// `0A000` for other schemas than those in which names are looked for: a statement that relies on
+/// them would read and write tables of another.
+fn read_schemas(text: &str) -> Result<String> {
+    let mut shown = Vec::new();
+    let mut has_public = false;
+    for schema in text.split(',') {
+        let schema = schema.trim().trim_matches('"');
+        let is = |name: &str| schema.eq_ignore_ascii_case(name);
+        let is_public = is("public") || is("default");
+        has_public |= is_public;
+        // That of the user is passed over by PostgreSQL where it is missing.
+        shown.push(match schema {
+            "$user" => "\"$user\"",
+            _ if is_public || is("pg_catalog") => schema,
+            _ => return Err(other_schemas(text)),
+        });
+    }
+    if has_public { Ok(shown.join(", ")) } else { Err(other_schemas(text)) }
+}
+
+fn other_schemas(text: &str) -> PgError {
+    let text = format!(
+        "search_path is public here, and not {text:?}; write the schema in front of the table, as \
+         in schema.t"
+    );
+    PgError::new(NOT_SUPPORTED, text)
 }
 
 /// Reads a time such as `5min` or `1500`, which are milliseconds.
@@ -274,6 +332,26 @@ mod tests {
         assert_eq!(set(&mut settings, "halite.full_scan", "x"), Ok(Set::Unknown));
         let error = set(&mut settings, "datafusion.execution.batch_size", "1").unwrap_err();
         assert_eq!(error.code, NOT_PERMITTED);
+    }
+
+    #[test]
+    fn search_path_is_the_schema_in_which_names_are_looked_for() {
+        let mut settings = Settings::new("ann");
+        for (value, shown) in [
+            ("public", "public"),
+            ("public,$user", "public, \"$user\""),
+            ("\"$user\", public", "\"$user\", public"),
+            ("pg_catalog, Public", "pg_catalog, Public"),
+            ("default", "default"),
+        ] {
+            assert_eq!(set(&mut settings, "search_path", value), Ok(Set::Done), "{value}");
+            assert_eq!(settings.get("search_path"), Some(shown), "{value}");
+        }
+        for value in ["staging", "public, staging", "staging, public", "", "pg_catalog", "$user"] {
+            let error = set(&mut settings, "search_path", value).unwrap_err();
+            assert_eq!(error.code, NOT_SUPPORTED, "{value}");
+        }
+        assert_eq!(settings.get("search_path"), Some("default"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Query: statements as text, run one after the other up to the first that fails.
 
+use std::time::Instant;
+
 use halite_sql::{TransactionStatement, split_statements};
 
 use super::Session;
@@ -98,10 +100,24 @@ impl Session {
             return Err(PgError::new(CURSOR_EXISTS, format!("cursor {name} is open already")));
         }
         self.check_portals()?;
+        let bytes = cursor.waiting_bytes();
+        self.check_kept(bytes, 0)?;
         cursor.is_held = is_held;
         cursor.is_suspended = true;
-        self.portals.insert(name, cursor, 0);
+        cursor.counted = bytes;
+        self.portals.insert(name, cursor, bytes);
         Ok(())
+    }
+
+    /// Counts what a portal or a cursor has now that rows were read of it.
+    pub(super) fn count_waiting(&mut self, name: &str) {
+        let Some(portal) = self.portals.get_mut(name) else { return };
+        portal.used = Instant::now();
+        let more = portal.waiting_bytes();
+        let less = std::mem::replace(&mut portal.counted, more);
+        if less != more {
+            self.portals.recount(name, less, more);
+        }
     }
 
     /// Checks that another portal may be opened.

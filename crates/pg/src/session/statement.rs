@@ -1,6 +1,7 @@
 //! Statement: the session's own, or one of SQL, prepared.
 
 use halite_sql::datafusion::arrow::datatypes::{DataType, FieldRef};
+use halite_sql::datafusion::logical_expr::Expr;
 use halite_sql::{Prepared, SqlContext, split_statements};
 
 use super::command::{self, Command};
@@ -66,14 +67,17 @@ impl Statement {
         Ok(Self { work, parameters, text })
     }
 
-    /// Returns about how many bytes it has: texts, parameters and columns.
+    /// Returns about how many bytes it has: texts, parameters, columns, and the plan that is kept.
     pub(super) fn bytes(&self) -> usize {
         /// Bytes of the description of a parameter or a column.
         const FIELD_BYTES: usize = 256;
+        /// Bytes of a value in a plan, in a list that has grown.
+        const VALUE_BYTES: usize = 2 * size_of::<Expr>();
         let fields = self
             .prepared()
             .map_or(0, |prepared| prepared.parameters().len() + prepared.schema().fields().len());
-        2 * self.text.len() + FIELD_BYTES * fields
+        let values = if self.prepared().is_some() { words(&self.text) } else { 0 };
+        2 * self.text.len() + FIELD_BYTES * fields + VALUE_BYTES * values
     }
 
     /// Returns the prepared statement of SQL.
@@ -107,11 +111,47 @@ fn numbers(parameters: &[FieldRef], known: &[Oid]) -> Vec<Oid> {
     parameters.iter().enumerate().map(number).collect()
 }
 
+/// Returns about how many words, numbers and quoted texts a statement has, which are not less than
+/// its values.
+fn words(text: &str) -> usize {
+    let (mut found, mut bytes, mut is_within) = (0, text.bytes(), false);
+    while let Some(byte) = bytes.next() {
+        let is_quote = matches!(byte, b'\'' | b'"');
+        let is_word = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$' | 0x80..);
+        found += usize::from(is_quote || is_word && !is_within);
+        is_within = is_word;
+        if is_quote {
+            // A doubled quote within begins another one.
+            let _ = bytes.by_ref().find(|other| *other == byte);
+        }
+    }
+    found
+}
+
 /// Returns the first word of the tag of a statement of SQL with rows.
 pub(super) fn verb(text: &str) -> &'static str {
     match command::first_word(text).as_str() {
         "EXPLAIN" => "EXPLAIN",
         "SHOW" | "DESCRIBE" | "DESC" => "SHOW",
         _ => "SELECT",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_counted_outside_of_quotes() {
+        for (text, expected) in [
+            ("", 0),
+            ("SELECT a_1, 1.5e3, $1 FROM t", 6),
+            ("VALUES (1,2,-3)", 4),
+            ("SELECT 'a b, c', \"x y\"", 3),
+            ("SELECT 'a b", 2),
+            ("IN(1)", 2),
+        ] {
+            assert_eq!(words(text), expected, "{text}");
+        }
     }
 }

@@ -17,6 +17,9 @@ use crate::error::{
 };
 use crate::wire::cursor::Cursor;
 
+/// Digits behind the point.
+const MAX_SCALE: i32 = 38;
+
 /// Reads the value of a parameter: its type as the client sends it, and the field that the
 /// statement has for it.
 ///
@@ -135,17 +138,30 @@ fn string(value: &str) -> ScalarValue {
     ScalarValue::Utf8View(Some(value.to_owned()))
 }
 
-/// Reads a number of as many digits behind the point as its text has.
+/// Reads a number of as many digits behind the point as its text has, after its exponent.
 fn decimal(value: &str) -> Option<ScalarValue> {
-    let (whole, part) = value.split_once('.').unwrap_or((value, ""));
-    let scale = i8::try_from(part.len()).ok().filter(|scale| scale.unsigned_abs() <= 38)?;
+    let (number, exponent) = match value.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
+        None => (value, 0),
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     if !part.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let digits: i128 = format!("{whole}{part}").parse().ok()?;
+    let mut digits: i128 = format!("{whole}{part}").parse().ok()?;
+    let mut scale = i32::try_from(part.len()).ok()?.checked_sub(exponent)?;
+    if digits == 0 {
+        scale = scale.clamp(0, MAX_SCALE);
+    }
+    // Zeros in front of the point that the text leaves out.
+    if scale < 0 {
+        digits = digits.checked_mul(10i128.checked_pow(scale.unsigned_abs())?)?;
+        scale = 0;
+    }
     if digits.unsigned_abs() >= 10u128.pow(38) {
         return None;
     }
+    let scale = i8::try_from(scale).ok().filter(|scale| i32::from(*scale) <= MAX_SCALE)?;
     Some(ScalarValue::Decimal128(Some(digits), DECIMAL128_MAX_PRECISION, scale))
 }
 
@@ -249,7 +265,25 @@ mod tests {
         assert_eq!(text("9", types::TEXT, &number), Ok(ScalarValue::from(9i64)));
         let decimal = ScalarValue::Decimal128(Some(-150), 38, 2);
         assert_eq!(text("-1.50", types::NUMERIC, &number), Ok(decimal));
-        assert!(text("1.-5", types::NUMERIC, &number).is_err());
+        for (value, digits, scale) in [
+            ("1E+5", 100_000, 0),
+            ("-1.5e-3", -15, 4),
+            ("1.25e1", 125, 1),
+            ("12e0", 12, 0),
+            ("1e37", 10i128.pow(37), 0),
+            ("1e-38", 1, 38),
+            ("0e99", 0, 0),
+            ("0e-99", 0, 38),
+        ] {
+            let expected = ScalarValue::Decimal128(Some(digits), 38, scale);
+            assert_eq!(text(value, types::NUMERIC, &number), Ok(expected), "{value}");
+        }
+        for value in ["1.-5", "1e", "e5", "1e5.0", "1e38", "1e-39", "1e2147483648", "1e2e3", "NaN"]
+        {
+            let error = text(value, types::NUMERIC, &number).unwrap_err();
+            assert_eq!(error.code, INVALID_VALUE, "{value}");
+        }
+        assert!(text("1e-2147483648", types::NUMERIC, &number).is_err());
         let bytes = field(DataType::BinaryView, "BYTES");
         assert_eq!(
             text("\\x00ff", types::BYTEA, &bytes),

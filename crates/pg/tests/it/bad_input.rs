@@ -7,6 +7,7 @@ use halite_pg::{Access, Config, Users};
 use tokio_postgres::error::ErrorPosition;
 
 use crate::door::{Door, code};
+use crate::raw::{Raw, startup};
 
 /// Statements by which PostgreSQL or DataFusion reach files and programs of the server.
 fn reaching(file: &Path) -> Vec<String> {
@@ -96,6 +97,8 @@ fn errors_point_into_the_text_that_was_sent() {
         ("SELECT uper(name) FROM t", "42883", 8),
         ("UPDATE t SET vv = 1 WHERE n = 0", "42703", 14),
         ("SELEC 1", "42601", 1),
+        ("SELECT name FROM t ORDER BY name COLLATE \"de_DE\"", "0A000", 42),
+        ("SELECT count(*) FROM t WHERE name COLLATE \"de-x-icu\" < 'a'", "0A000", 43),
     ] {
         let error = door.runtime.block_on(client.simple_query(text)).expect_err(text);
         let error = error.as_db_error().expect("an error of the server");
@@ -118,4 +121,49 @@ fn text_with_a_zero_byte_and_roles() {
         assert_eq!(error.code().code(), "42501", "{text}");
         assert!(error.message().contains("connect as a user"), "{error}");
     }
+}
+
+#[test]
+fn other_schema_is_no_place_for_names_without_one() {
+    let door = Door::with_rows(3);
+    let client = door.client();
+    for path in ["staging", "'staging'", "staging, public", "public, staging", "pg_catalog", "''"] {
+        assert_eq!(door.error(&client, &format!("SET search_path TO {path}")), "0A000", "{path}");
+        let text = format!("SET search_path = {path}; DELETE FROM t WHERE n = 1");
+        assert_eq!(door.error(&client, &text), "0A000", "{path}");
+    }
+    for path in ["public", "public,\"$user\"", "'public'", "\"$user\", public", "DEFAULT"] {
+        door.rows(&client, &format!("SET SESSION search_path TO {path}"));
+    }
+    assert_eq!(door.rows(&client, "SHOW search_path"), ["public"]);
+    assert_eq!(door.rows(&client, "SELECT count(*) FROM t"), ["3"]);
+    // The startup message has settings by name and as options.
+    for (name, value, expected) in [
+        ("search_path", "staging", Some("0A000")),
+        ("options", "-c search_path=staging", Some("0A000")),
+        ("options", "--search-path=public,\\ staging", Some("0A000")),
+        ("options", "-c search_path=\"$user\",\\ public", None),
+    ] {
+        let mut raw = Raw::connect(&door);
+        raw.send(&startup(&[("user", "ann"), (name, value)]));
+        match expected {
+            Some(_) => assert_eq!(raw.error_at_end().as_deref(), expected, "{value}"),
+            None => drop(raw.until(b'Z')),
+        }
+    }
+}
+
+#[test]
+fn collations_that_hold_are_taken() {
+    let door = Door::with_rows(3);
+    let client = door.client();
+    for collation in ["\"C\"", "\"POSIX\"", "\"default\"", "pg_catalog.\"default\""] {
+        let text = format!("SELECT name FROM t ORDER BY name COLLATE {collation} DESC LIMIT 1");
+        assert_eq!(door.rows(&client, &text), ["row 2"], "{collation}");
+    }
+    // Without it, the comparison would be another one.
+    let text = "SELECT 1 WHERE 'a' = 'A' COLLATE \"und-u-ks-level2\"";
+    assert_eq!(door.error(&client, text), "0A000");
+    assert_eq!(door.error(&client, "DELETE FROM t WHERE name COLLATE \"de_DE\" < 'z'"), "0A000");
+    assert_eq!(door.rows(&client, "SELECT count(*) FROM t"), ["3"]);
 }

@@ -147,6 +147,63 @@ fn bytes_of_statements_and_portals_have_a_limit() {
 }
 
 #[test]
+fn values_of_prepared_statements_count_as_memory() {
+    let limits = Limits { max_kept_bytes: 4 << 20, ..Limits::default() };
+    let door = Door::with_limits(limits);
+    door.add_rows(0);
+    let mut raw = Raw::session(&door);
+    // The text is short, and the plan that is kept has an expression for each of 12,000 values.
+    let values = vec!["(1,2)"; 6000].join(",");
+    let prepare = |name: &str| {
+        let text = format!("{name}\0INSERT INTO t (n, v) VALUES {values}\0\0\0");
+        [message(b'P', text.as_bytes()), message(b'S', b"")].concat()
+    };
+    for (name, expected) in [("a", &[][..]), ("b", &["53200"]), ("a", &["42P05"])] {
+        raw.send(&prepare(name));
+        assert_eq!(codes(&raw.until(b'Z')), expected, "{name}");
+    }
+    raw.send(&[message(b'C', b"Sa\0"), prepare("b")].concat());
+    assert!(codes(&raw.until(b'Z')).is_empty());
+}
+
+#[test]
+fn cursors_and_portals_that_wait_count_as_memory() {
+    let limits = Limits { max_kept_bytes: 4 << 20, ..Limits::default() };
+    let door = Door::with_limits(limits);
+    door.add_rows(100);
+    let client = door.client();
+    let declare = |name: &str| format!("DECLARE {name} CURSOR WITH HOLD FOR SELECT n FROM t");
+    for name in ["a", "b", "c"] {
+        door.rows(&client, &declare(name));
+    }
+    assert_eq!(door.error(&client, &declare("d")), "53200");
+    // One that is at its end, or closed, waits no more.
+    assert_eq!(door.rows(&client, "FETCH ALL FROM a").len(), 100);
+    door.rows(&client, &declare("d"));
+    assert_eq!(door.error(&client, &declare("e")), "53200");
+    door.rows(&client, "CLOSE b");
+    door.rows(&client, &declare("e"));
+    // Portals of the protocol, of which some rows are read.
+    let mut raw = Raw::session(&door);
+    raw.send(&message(b'Q', b"BEGIN\0"));
+    raw.until(b'Z');
+    raw.send(&message(b'P', b"s\0SELECT n FROM t\0\0\0"));
+    let run = |portal: &str, rows: &[u8]| {
+        let bind = message(b'B', format!("{portal}\0s\0\0\0\0\0\0\0").as_bytes());
+        let execute = message(b'E', &[portal.as_bytes(), b"\0\0\0\0", rows].concat());
+        [bind, execute].concat()
+    };
+    raw.send(&[run("p", b"\x05"), run("q", b"\x05"), run("r", b"\x05")].concat());
+    // What is read to its end counts for nothing.
+    raw.send(&[run("", b"\0"), message(b'S', b"")].concat());
+    assert!(codes(&raw.until(b'Z')).is_empty());
+    raw.send(&[run("u", b"\x05"), message(b'S', b"")].concat());
+    assert_eq!(codes(&raw.until(b'Z')), ["53200"]);
+    raw.send(&message(b'Q', b"ROLLBACK\0"));
+    assert!(codes(&raw.until(b'Z')).is_empty());
+}
+
+#[test]
 fn prepared_statements_and_portals_have_limits() {
     let door = Door::with_limits(Limits { max_statements: 3, max_portals: 2, ..Limits::default() });
     let mut raw = Raw::session(&door);
@@ -171,18 +228,37 @@ fn prepared_statements_and_portals_have_limits() {
 fn connections_have_a_limit() {
     let door = Door::with_limits(Limits { max_connections: 2, ..Limits::default() });
     let (one, _two) = (Raw::session(&door), Raw::session(&door));
-    assert_eq!(Raw::connect(&door).error_at_end().as_deref(), Some("53300"));
+    let mut third = Raw::connect(&door);
+    third.send(&startup(&[("user", "ann")]));
+    assert_eq!(third.error_at_end().as_deref(), Some("53300"));
     drop(one);
     // The place is free once the server has seen that the client is gone.
     let started = Instant::now();
     loop {
         let mut raw = Raw::connect(&door);
         let _ = raw.socket.write_all(&startup(&[("user", "ann")]));
-        if raw.answer().is_some_and(|(kind, _)| kind == b'R') {
+        if raw.error_at_end_or(b'Z').is_none() {
             break;
         }
         assert!(started.elapsed() < Duration::from_secs(10), "the place stays taken");
     }
+}
+
+#[test]
+fn connections_that_do_not_log_in_keep_no_one_out() {
+    let limits = Limits { max_connections: 2, max_logins: 4, ..Limits::default() };
+    let door = Door::with_limits(limits);
+    // More than there are sessions, and less than may log in.
+    let mut silent: Vec<Raw> = (0..3).map(|_| Raw::connect(&door)).collect();
+    assert_eq!(door.rows(&door.client(), "SELECT 1"), ["1"]);
+    // All that may log in: the first of them yields once it has had its time.
+    silent.extend((0..3).map(|_| Raw::connect(&door)));
+    let started = Instant::now();
+    while door.try_client("ann", None).is_err() {
+        assert!(started.elapsed() < Duration::from_secs(10), "no one comes in");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(silent[0].answer(), None);
 }
 
 #[test]

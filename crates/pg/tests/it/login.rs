@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use halite_pg::{Access, Config, Server, TlsFiles, Users};
+use halite_pg::{Access, Config, Limits, Server, TlsFiles, Users};
+use tokio_postgres::NoTls;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
@@ -87,6 +88,35 @@ fn login_that_is_none_is_refused() {
     raw.send(&startup(&[("database", "halite")]));
     let (_, body) = raw.answer().expect("an error");
     assert_eq!(code_of(&body).as_deref(), Some("28000"));
+}
+
+#[test]
+fn admin_and_cancel_come_through_when_all_places_are_taken() {
+    let limits = Limits { max_connections: 1, admin_connections: 1, ..Limits::default() };
+    let door = Door::with(Config { users: Some(users()), limits, ..Config::default() });
+    let client = |user: &str| door.try_client(user, Some(&format!("secret of {user}")));
+    let refused = |user: &str| code(&client(user).expect_err("no place"));
+    let reader = client("rob").expect("a session");
+    let heavy = "SELECT count(*) FROM generate_series(1, 1000000000) AS a, \
+                 generate_series(1, 1000)";
+    let (pid, token) = (door.rows(&reader, "SELECT pg_backend_pid()"), reader.cancel_token());
+    assert_eq!([refused("rob"), refused("wil")], ["53300", "53300"]);
+    let cancelled = door.runtime.block_on(async {
+        let (done, ()) = tokio::join!(reader.simple_query(heavy), async {
+            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            token.cancel_query(NoTls).await.expect("a request to cancel");
+        });
+        done
+    });
+    assert_eq!(code(&cancelled.expect_err("a cancelled statement")), "57014");
+    let admin = client("ann").expect("a place of the admins");
+    assert_eq!([refused("wil"), refused("ann")], ["53300", "53300"]);
+    let ended = door.rows(&admin, &format!("SELECT pg_terminate_backend({})", pid[0]));
+    assert_eq!(ended, ["t"]);
+    let started = std::time::Instant::now();
+    while client("wil").is_err() {
+        assert!(started.elapsed() < std::time::Duration::from_secs(10), "the place stays taken");
+    }
 }
 
 #[test]

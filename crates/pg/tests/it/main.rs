@@ -10,6 +10,7 @@ mod hostile;
 mod login;
 mod queries;
 mod raw;
+mod series;
 mod statements;
 mod transactions;
 mod writes;

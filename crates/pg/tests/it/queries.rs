@@ -28,6 +28,20 @@ fn wait_for(door: &Door, query: &str, state: &str, examined: u64) -> String {
 }
 
 #[test]
+fn client_that_sent_ahead_and_leaves_ends_its_statement() {
+    let door = Door::with_rows(2000);
+    let mut raw = Raw::session(&door);
+    let parse = message(b'P', format!("\0{HEAVY}\0\0\0").as_bytes());
+    let bind = message(b'B', b"\0\0\0\0\0\0\0\0");
+    let rest = [message(b'D', b"P\0"), message(b'E', b"\0\0\0\0\0"), message(b'S', b"")];
+    // More messages than are read ahead.
+    raw.send(&[parse, bind, rest.concat()].concat().repeat(3));
+    wait_for(&door, "SELECT count(*) FROM t AS a", "running", 4000);
+    drop(raw);
+    wait_for(&door, "SELECT count(*) FROM t AS a", "stopped", 0);
+}
+
+#[test]
 fn running_statement_is_listed_and_cancelled_by_its_number() {
     let door = Door::with_rows(2000);
     let (one, other) = (door.client(), door.client());
@@ -120,6 +134,25 @@ fn session_that_idles_is_ended_when_it_says_so() {
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(door.rows(&client, "SHOW idle_in_transaction_session_timeout"), ["50ms"]);
     assert_eq!(door.error(&client, "SET idle_session_timeout = 'soon'"), "22023");
+}
+
+#[test]
+fn transaction_does_not_idle_for_ever() {
+    let door = Door::with_rows(3);
+    let client = door.client();
+    assert_eq!(door.rows(&client, "SHOW idle_in_transaction_session_timeout"), ["10min"]);
+    // A cursor that outlives its transaction waits as long, and its session goes on.
+    let begin = "SET idle_in_transaction_session_timeout = 100; \
+                 DECLARE c CURSOR WITH HOLD FOR SELECT n FROM t; FETCH 1 FROM c";
+    assert_eq!(door.rows(&client, begin), ["0"]);
+    wait_for(&door, "SELECT n FROM t", "stopped", 0);
+    assert_eq!(door.error(&client, "FETCH 1 FROM c"), "55000");
+    // One that is used, and one without such a limit, goes on.
+    let begin = "SET idle_in_transaction_session_timeout = 0; \
+                 DECLARE d CURSOR WITH HOLD FOR SELECT n FROM t; FETCH 1 FROM d";
+    assert_eq!(door.rows(&client, begin), ["0"]);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(door.rows(&client, "FETCH 1 FROM d"), ["1"]);
 }
 
 #[test]

@@ -60,10 +60,18 @@ impl<S: Read + Write> Raw<S> {
 
     /// Reads messages to the end of the connection, and returns the code of the error.
     pub(crate) fn error_at_end(&mut self) -> Option<String> {
+        // No message is of this type.
+        self.error_at_end_or(0)
+    }
+
+    /// Reads messages up to one of a type or the end, and returns the code of the error.
+    pub(crate) fn error_at_end_or(&mut self, last: u8) -> Option<String> {
         let mut found = None;
         while let Some((kind, body)) = self.answer() {
             if kind == b'E' {
                 found = code_of(&body);
+            } else if kind == last {
+                break;
             }
         }
         found

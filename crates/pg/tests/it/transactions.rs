@@ -1,6 +1,7 @@
 //! BEGIN and COMMIT: no write hides from the refusal, and no word is passed over.
 
 use crate::door::{Door, code};
+use crate::raw::{Raw, code_of, message};
 
 #[test]
 fn writes_in_a_transaction_are_refused_however_they_come() {
@@ -109,4 +110,80 @@ fn read_only_is_held() {
         "SET default_transaction_read_only = on; RESET ALL; DELETE FROM t WHERE n = 2",
     );
     assert_eq!(door.error(&client, "SET default_transaction_read_only = maybe"), "22023");
+}
+
+#[test]
+fn local_setting_ends_with_its_transaction() {
+    let door = Door::with_rows(3);
+    let client = door.client();
+    let shown = |name: &str| door.rows(&client, &format!("SHOW {name}")).concat();
+    for end in ["COMMIT", "ROLLBACK"] {
+        let begin = "BEGIN; SET LOCAL halite.insert = 'upsert'; \
+                     SET LOCAL statement_timeout = '50s'; \
+                     SET LOCAL halite.transactions = 'statement'; SET LOCAL application_name = 'x'";
+        door.rows(&client, begin);
+        assert_eq!([shown("halite.insert"), shown("application_name")], ["upsert", "x"], "{end}");
+        door.rows(&client, "INSERT INTO t (n, v) VALUES (1, 7)");
+        door.rows(&client, end);
+        assert_eq!([shown("statement_timeout"), shown("application_name")], ["5min", ""], "{end}");
+        assert_eq!(door.error(&client, "INSERT INTO t (n, v) VALUES (1, 8)"), "23505", "{end}");
+        door.rows(&client, "BEGIN");
+        assert_eq!(door.error(&client, "DELETE FROM t WHERE n = 1"), "0A000", "{end}");
+        door.rows(&client, "ROLLBACK");
+    }
+    // What is set for the session meanwhile stays, whichever of both comes last.
+    door.rows(&client, "BEGIN; SET statement_timeout = '1s'; SET LOCAL statement_timeout = '2s'");
+    assert_eq!(shown("statement_timeout"), "2s");
+    door.rows(
+        &client,
+        "SET LOCAL halite.bad_cells = 'null'; SET halite.bad_cells = 'fail'; COMMIT",
+    );
+    assert_eq!([shown("statement_timeout"), shown("halite.bad_cells")], ["1s", "fail"]);
+    // Outside of a transaction nothing changes, and the value is checked.
+    door.rows(&client, "SET LOCAL statement_timeout = '9s'");
+    assert_eq!(shown("statement_timeout"), "1s");
+    assert_eq!(door.error(&client, "SET LOCAL statement_timeout = 'soon'"), "22023");
+    let mut raw = Raw::session(&door);
+    raw.send(&message(b'Q', b"SET LOCAL application_name = 'y'\0"));
+    let answers = raw.until(b'Z');
+    assert!(answers.iter().all(|(kind, _)| *kind != b'S'), "{answers:?}");
+    let warning = answers.iter().find(|(kind, _)| *kind == b'N').expect("a warning");
+    assert_eq!(code_of(&warning.1).as_deref(), Some("25P01"));
+}
+
+#[test]
+fn rollback_restores_settings() {
+    let door = Door::with_rows(3);
+    let client = door.client();
+    let shown = |name: &str| door.rows(&client, &format!("SHOW {name}")).concat();
+    door.rows(&client, "SET application_name = 'a'");
+    door.rows(
+        &client,
+        "BEGIN; SET application_name = 'b'; SET halite.bad_cells = 'null'; ROLLBACK",
+    );
+    assert_eq!([shown("application_name"), shown("halite.bad_cells")], ["a", "fail"]);
+    // COMMIT of what has failed is ROLLBACK.
+    door.rows(&client, "BEGIN; RESET ALL; SET default_transaction_read_only = on");
+    assert_eq!(door.error(&client, "SELECT * FROM missing"), "42P01");
+    door.rows(&client, "COMMIT");
+    assert_eq!([shown("application_name"), shown("transaction_read_only")], ["a", "off"]);
+    // So is what follows a savepoint.
+    door.rows(
+        &client,
+        "BEGIN; SET application_name = 'c'; SAVEPOINT s; SET application_name = 'd'",
+    );
+    door.rows(&client, "SET LOCAL statement_timeout = '9s'; SET TRANSACTION READ ONLY");
+    assert_eq!(door.error(&client, "SELECT * FROM missing"), "42P01");
+    door.rows(&client, "ROLLBACK TO s");
+    assert_eq!([shown("application_name"), shown("statement_timeout")], ["c", "5min"]);
+    assert_eq!(shown("transaction_read_only"), "off");
+    door.rows(&client, "SET application_name = 'e'; ROLLBACK TO s; COMMIT");
+    assert_eq!(shown("application_name"), "c");
+    // The client is told of values that it wants to know.
+    let mut raw = Raw::session(&door);
+    raw.send(&message(b'Q', b"BEGIN; SET application_name = 'f'; ROLLBACK\0"));
+    let answers = raw.until(b'Z');
+    let told = answers.iter().filter(|(kind, _)| *kind == b'S').map(|(_, body)| body.as_slice());
+    let expected: [&[u8]; 2] = [b"application_name\0f\0", b"application_name\0\0"];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
 }

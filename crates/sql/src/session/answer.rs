@@ -34,6 +34,8 @@ enum Rows {
     Running(Running),
     /// Rows that are known.
     Known(RecordBatch),
+    /// Reading has failed, or was given up: what follows is not known.
+    Broken,
 }
 
 fn with_plain_batch(batch: RecordBatch) -> Result<RecordBatch> {
@@ -104,7 +106,7 @@ impl Answer {
                 query.set_waiting(true);
                 self.query = Some(query);
             }
-            None => query.end(QueryState::Done),
+            None | Some(Rows::Broken) => query.end(QueryState::Done),
             Some(Rows::Known(rows)) => {
                 self.statement.returned.store(rows.num_rows() as u64, Ordering::Relaxed);
                 query.end(QueryState::Done);
@@ -137,7 +139,8 @@ impl Answer {
     /// Returns the next rows, at least one; `None` at the end.
     ///
     /// # Errors
-    /// The error that ended the statement. `Cancelled` after `statement_timeout`.
+    /// The error that ended the statement. `Cancelled` after `statement_timeout`. `NotInState` after
+    /// an error, and after a call that was dropped before it ended.
     pub async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         if let Some(query) = &self.query {
             query.set_waiting(false);
@@ -162,11 +165,25 @@ impl Answer {
 
     async fn next_rows(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            let batch = match self.rows.take() {
-                None => return Ok(None),
-                Some(Rows::Known(batch)) => batch,
+            // So it stays unless the rows come, or their end.
+            let batch = match self.rows.replace(Rows::Broken) {
+                None => {
+                    self.rows = None;
+                    return Ok(None);
+                }
+                Some(Rows::Broken) => {
+                    return Err(SqlError::new(
+                        SqlState::NotInState,
+                        "the statement ended before its rows did; run it again",
+                    ));
+                }
+                Some(Rows::Known(batch)) => {
+                    self.rows = None;
+                    batch
+                }
                 Some(Rows::Direct(mut rows)) => {
                     let Some(batch) = within(self.deadline, rows.next()).await?? else {
+                        self.rows = None;
                         return Ok(None);
                     };
                     self.rows = Some(if rows.is_long() {
@@ -179,10 +196,12 @@ impl Answer {
                 }
                 Some(Rows::Running(mut running)) => {
                     let Some(batch) = within(self.deadline, running.next()).await?? else {
+                        self.rows = None;
                         return Ok(None);
                     };
+                    let batch = with_plain_batch(batch)?;
                     self.rows = Some(Rows::Running(running));
-                    with_plain_batch(batch)?
+                    batch
                 }
             };
             if batch.num_rows() > 0 {

@@ -3,6 +3,7 @@
 
 use halite::{BoxFuture, Bytes, Error, ErrorKind, OpResult, Put, Result as HaliteResult, Table};
 use halite_sql::SqlError;
+use halite_sql::datafusion::arrow::array::RecordBatch;
 use halite_sql::datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use halite_sql::datafusion::execution::memory_pool::FairSpillPool;
 use halite_sql::datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -397,6 +398,29 @@ fn time_is_up() {
     let error = store.run(text).expect_err(text);
     assert_eq!(error.state.code(), "57014", "{error}");
     assert!(error.message.contains("statement_timeout"), "{error}");
+}
+
+#[test]
+fn rows_that_were_not_read_to_their_end_have_none() {
+    let store = TestStore::new();
+    let text = "SELECT count(*) FROM generate_series(1, 1000000000) AS a, generate_series(1, 1000)";
+    let code = |next: Result<Option<RecordBatch>, SqlError>| next.expect_err(text).state.code();
+    store.runtime.block_on(async {
+        // Who stops waiting, as by a cancel, has given the rows up.
+        let mut answer = store.sql.run(text).await.expect(text);
+        let wait = std::time::Duration::from_millis(50);
+        assert!(tokio::time::timeout(wait, answer.next_batch()).await.is_err());
+        assert_eq!(code(answer.next_batch().await), "55000");
+        assert_eq!(code(answer.next_batch().await), "55000");
+        store.sql.run("SET statement_timeout = 100").await.expect("a setting");
+        let mut answer = store.sql.run(text).await.expect(text);
+        assert_eq!(code(answer.next_batch().await), "57014");
+        assert_eq!(code(answer.next_batch().await), "55000");
+        // Those that were read to their end have none after it.
+        let mut answer = store.sql.run("SELECT 1").await.expect("an answer");
+        assert_eq!(answer.batches().await.expect("rows").len(), 1);
+        assert!(answer.next_batch().await.expect("the end").is_none());
+    });
 }
 
 #[test]

@@ -7,11 +7,29 @@ use halite_sql::datafusion::sql::sqlparser::ast::{
     FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident,
     ObjectName, Query, Select, SelectItem, SetExpr, TableFactor, Value, Visit, Visitor,
 };
+use halite_sql::{SqlError, SqlState};
 
 use super::super::columns::TABLE_FUNCTIONS;
 use super::super::expand::EXPAND;
 use super::super::names::{CURRENT_SCHEMAS, SCHEMA};
 use crate::values::{list, types};
+
+/// Returns the error of a COLLATE that is not the order of text here, which is that of its bytes.
+pub(super) fn collation_error(expr: &Expr) -> Option<SqlError> {
+    let Expr::Collate { collation, .. } = expr else { return None };
+    let name = last(collation);
+    if ["default", "c", "posix", "ucs_basic", "c.utf8", "c.utf-8"].contains(&name.as_str()) {
+        return None;
+    }
+    let text = format!(
+        "COLLATE {collation} is not there: text is ordered and compared by its bytes, which is \
+         COLLATE \"C\"; leave it out, or order the rows in the client"
+    );
+    let ident = collation.0.last().and_then(|part| part.as_ident());
+    let start = ident.map(|ident| ident.span.start).filter(|start| start.line > 0);
+    let position = start.map(|start| (start.line, start.column));
+    Some(SqlError { position, ..SqlError::new(SqlState::NotSupported, text) })
+}
 
 /// Changes one expression, whose parts have been changed.
 pub(super) fn change(expr: &mut Expr) {

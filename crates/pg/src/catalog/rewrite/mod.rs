@@ -22,14 +22,15 @@ use super::columns::catalog_table;
 /// Changes a query of a client.
 ///
 /// # Errors
-/// None; the planner says what cannot be.
-#[expect(clippy::unnecessary_wraps, reason = "the type of a rewrite")]
+/// `0A000` for an order of text that there is not; the planner says what else cannot be.
 pub(super) fn rewrite(statement: &mut Statement) -> Result<(), SqlError> {
     if let Statement::Query(query) = statement {
         let _ = query.visit(&mut Stars);
         let _ = query.visit(&mut Nothing);
         let reads_catalog = reads_catalog(query);
-        let _ = query.visit(&mut Forms { reads_catalog });
+        if let ControlFlow::Break(error) = query.visit(&mut Forms { reads_catalog }) {
+            return Err(error);
+        }
     }
     Ok(())
 }
@@ -87,19 +88,22 @@ struct Forms {
 }
 
 impl VisitorMut for Forms {
-    type Break = ();
+    type Break = SqlError;
 
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
         forms::change_table(factor);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
         lookups::change_table(factor);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        if let Some(error) = forms::collation_error(expr) {
+            return ControlFlow::Break(error);
+        }
         forms::change(expr);
         lookups::change(expr);
         if self.reads_catalog {
