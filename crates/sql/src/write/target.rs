@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use datafusion::sql::sqlparser::ast::Ident;
-use halite_rowkey::Dictionary;
 use halite_rowkey::language::{ColumnType, TableDeclaration};
+use halite_rowkey::{Dictionary, HashFunction, KeySchema, SegmentKind};
 use halite_types::suggest::closest_match;
 use halite_types::{Bytes, Table, TableDescriptor, TableName};
 
@@ -220,6 +220,22 @@ impl WriteTarget {
         Ok(())
     }
 
+    /// Refuses a statement that looks for the row of given fields, for keys with a salt that is
+    /// drawn for each row, so that the row may be under each of several keys.
+    ///
+    /// # Errors
+    /// `NotSupported`.
+    pub(super) fn check_found(&self, verb: &str) -> Result<()> {
+        let Some(function) = drawn_salt(&self.shape.key) else { return Ok(()) };
+        Err(SqlError::unsupported(format!(
+            "{verb} of table {}: its salt is drawn for each row ({}), so the fields of a key do not \
+             tell whether its row is there; UPSERT writes a row without looking, and SALT(n BY ..) \
+             is computed from fields",
+            self.table.name(),
+            function.name()
+        )))
+    }
+
     /// Returns the positions of the columns that are cells.
     pub(super) fn cells(&self) -> impl Iterator<Item = usize> + '_ {
         let is_cell = |at: &usize| matches!(self.shape.columns[*at].source, Source::Cell { .. });
@@ -240,6 +256,15 @@ impl WriteTarget {
             ))
         })
     }
+}
+
+/// Returns the function of a salt that is drawn for each row; `None` if the fields of a key tell the
+/// key.
+pub(super) fn drawn_salt(key: &KeySchema) -> Option<HashFunction> {
+    key.segments().iter().find_map(|segment| match segment.kind {
+        SegmentKind::Salt { function, .. } if !function.is_deterministic() => Some(function),
+        _ => None,
+    })
 }
 
 /// Returns the cell that every row has: one that is never empty, since to HBase an empty value is
