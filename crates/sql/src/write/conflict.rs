@@ -183,7 +183,7 @@ impl RunningUpdate<'_> {
                 found.push(FoundRow { sent, input, row, current });
             } else if !self.plan.is_only {
                 let op = target.mutation(&sent.row, &input.values, input.times, false)?;
-                let op = target.with_marker(&sent.row, op, input.times)?;
+                let op = target.with_marker(&sent.row, op, input.times, false)?;
                 let op = if_absent(witness, &sent.row, op);
                 let image = RowImage { row: sent.row.clone(), values: input.values };
                 sink.push((sent, image), op).await?;

@@ -81,7 +81,8 @@ impl<'r> InsertRun<'r> {
             }
         }
         let op = target.mutation(&row, &input.values, input.times, !self.looks)?;
-        let op = target.with_marker(&row, op, input.times)?;
+        let stays = !self.looks && target.leaves_cells(&input.values, input.times)?;
+        let op = target.with_marker(&row, op, input.times, stays)?;
         let op = if self.looks { if_absent(target.expect_witness()?, &row, op) } else { op };
         let is_kept = plan.returning.is_some() || matches!(plan.on_conflict, Conflict::Update(_));
         let input = is_kept.then(|| Box::new(input.into_owned()));

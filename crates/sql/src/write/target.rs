@@ -9,6 +9,7 @@ use halite_rowkey::{Dictionary, HashFunction, KeySchema, SegmentKind};
 use halite_types::suggest::closest_match;
 use halite_types::{Bytes, Table, TableDescriptor, TableName};
 
+use super::row::{CellTimes, ColumnValue};
 use super::syntax::{entry_of, placed};
 use crate::catalog::HaliteCatalog;
 use crate::catalog::shape::{Source, TableShape};
@@ -234,6 +235,40 @@ impl WriteTarget {
             self.table.name(),
             function.name()
         )))
+    }
+
+    /// Returns `true` if a write over a row leaves cells that live longer than those it writes, so
+    /// that the marker of the row has to stay too.
+    ///
+    /// # Errors
+    /// `NotSupported` where a column tells whether a row is there, and would not stay.
+    pub(super) fn leaves_cells(
+        &self,
+        values: &[ColumnValue<'_>],
+        times: CellTimes,
+    ) -> Result<bool> {
+        let (Some(witness), Some(_)) = (&self.witness, times.ttl_ms) else { return Ok(false) };
+        // A row of a SERIES is one by its points.
+        if self.shape.is_points() {
+            return Ok(false);
+        }
+        let is_left = |at: &usize| match self.shape.columns[*at].source {
+            Source::Cell { .. } => !values.iter().any(|(given, _)| given == at),
+            Source::Map { .. } | Source::Unread(_) => true,
+            Source::Key(_) | Source::Series(_) | Source::Pseudo(_) | Source::Part(_) => false,
+        };
+        let Some(left) = (0..self.shape.columns.len()).find(is_left) else { return Ok(false) };
+        if self.shape.marker.as_ref() == Some(&witness.family) && witness.qualifier.is_empty() {
+            return Ok(true);
+        }
+        let text = format!(
+            "_ttl in UPSERT INTO {}: column {} would stay without the cell that tells whether the \
+             row is there, which is a column that is NOT NULL; give all columns, NULL where there \
+             is nothing, or INSERT the row",
+            self.table.name(),
+            self.shape.columns[left].name
+        );
+        Err(SqlError::unsupported(text))
     }
 
     /// Returns the positions of the columns that are cells.
