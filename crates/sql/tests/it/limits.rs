@@ -27,6 +27,15 @@ fn long_chains_are_refused_or_answered() {
     assert_eq!(store.rows(&format!("SELECT 1{}", " + 1".repeat(1000))), ["1001"]);
     let longest = ors(500, |at| format!("v = {} AND k < 9", 10 * at + 10));
     assert_eq!(store.rows(&longest), ["1"]);
+    for operator in [" IS NULL", " = 1", "[1]", " COLLATE c"] {
+        for terms in [2001, 33_000] {
+            let text = format!("SELECT 1{}", operator.repeat(terms));
+            let error = store.run(&text).expect_err("over the limit");
+            assert_eq!(error.state, SqlState::LimitExceeded, "{error}");
+        }
+    }
+    assert_eq!(store.rows(&format!("SELECT 1{}", " IS NULL".repeat(2000))), ["false"]);
+    assert_eq!(store.rows(&format!("SELECT true{}", " = true".repeat(2000))), ["true"]);
     let longest = ors(1000, |at| format!("v < {at} - 1000"));
     assert!(store.run(&longest).is_err_and(|error| error.state == SqlState::LimitExceeded));
     assert_eq!(store.rows(&ors(1000, |at| format!("abs(k) = {at}"))), ["1"]);
