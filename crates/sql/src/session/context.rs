@@ -6,6 +6,7 @@ use datafusion::arrow::array::{RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::error::DataFusionError;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::Ident;
@@ -21,6 +22,7 @@ use super::queries::{QueryState, Who};
 use super::query_shape::QueryShape;
 use super::recent::Recent;
 use super::settings::{Direct, Settings};
+use super::resources::Resources;
 use super::statement::StatementContext;
 use crate::catalog::analyze::analyze;
 use crate::catalog::listing::{TableInfo, list_tables};
@@ -64,9 +66,9 @@ pub struct SqlContext {
 
 impl SqlContext {
     /// Creates a session with default settings, whose sorts, groups and joins may hold 1 GiB before
-    /// they spill to temporary files.
+    /// they spill to temporary files of the system, at most 10 GiB.
     pub fn new(cluster: Arc<dyn Cluster>) -> Self {
-        Self::with_memory(cluster, planner::MEMORY_BYTES)
+        Self::with_memory(cluster, Resources::default().memory_bytes)
     }
 
     /// Creates a session with default settings, whose sorts, groups and joins, with those of the
@@ -75,6 +77,21 @@ impl SqlContext {
     pub fn with_memory(cluster: Arc<dyn Cluster>, memory_bytes: usize) -> Self {
         let settings = Arc::new(RwLock::new(Settings::default()));
         let catalog = Arc::new(HaliteCatalog::new(cluster, Arc::clone(&settings)));
+        let resources = Resources { memory_bytes, ..Resources::default() };
+        // A directory of the system is made when the first file is.
+        Self::of_runtime(cluster, resources.runtime().ok())
+    }
+
+    /// Creates a session with default settings, whose statements share memory and temporary files
+    /// with those of the sessions that [`Self::another`] creates.
+    ///
+    /// # Errors
+    /// An error of the directory of the temporary files.
+    pub fn with_resources(cluster: Arc<dyn Cluster>, resources: &Resources) -> Result<Self> {
+        Ok(Self::of_runtime(cluster, Some(resources.runtime()?)))
+    }
+
+    fn of_runtime(cluster: Arc<dyn Cluster>, runtime: Option<Arc<RuntimeEnv>>) -> Self {
         let session = planner::session(&catalog, planner::runtime(memory_bytes));
         Self {
             catalog,

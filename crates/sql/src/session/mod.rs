@@ -5,7 +5,7 @@
 //! is compared with UUIDs and addresses (`decimals.rs`: numbers, with decimals), `write.rs` runs statements that write, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
 //! sums fail that wrap around, `growth.rs` functions that would make huge values; `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
 //! types and values are in `parameters.rs`, and `recent.rs` remembers the last ones; `queries.rs` lists what runs; `load.rs` writes the rows of COPY; `access.rs` says who may run what, and `interrupt.rs`
-//! ends statements, `rounds.rs` recursive queries.
+//! ends statements, `rounds.rs` recursive queries. `resources.rs` is the memory and the disk of statements.
 
 mod access;
 mod answer;
@@ -28,6 +28,7 @@ mod query_shape;
 mod recent;
 pub(crate) mod relations;
 pub(crate) mod rounds;
+mod resources;
 pub(crate) mod settings;
 pub(crate) mod statement;
 mod sum;
@@ -40,3 +41,4 @@ pub use load::Loader;
 pub use planner::Rewrite;
 pub use prepared::Prepared;
 pub use settings::Settings;
+pub use resources::Resources;

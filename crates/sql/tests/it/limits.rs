@@ -1,6 +1,8 @@
 //! Statements that would abort the process are refused or answered.
 
-use halite_sql::SqlState;
+use std::sync::Arc;
+
+use halite_sql::{Resources, SqlContext, SqlState};
 
 use crate::store::TestStore;
 
@@ -168,4 +170,35 @@ fn statements_that_ended_compute_no_more_rows() {
     }
     store.run("SET statement_timeout = 0").expect("a setting");
     assert_eq!(store.rows("SELECT 1"), ["1"]);
+}
+
+#[test]
+fn temporary_files_are_in_the_directory_of_the_store() {
+    let store = TestStore::new();
+    let directory = tempfile::tempdir().expect("a directory");
+    let files = directory.path().join(".tmp/sql");
+    std::fs::create_dir_all(files.join("datafusion-old")).expect("what a killed process left");
+    std::fs::write(files.join("datafusion-old/1"), "rows").expect("a file");
+    let resources = Resources { memory_bytes: 8 << 20, ..Resources::of_store(directory.path()) };
+    assert_eq!(resources.disk_bytes, 10 << 30);
+    let cluster = Arc::clone(store.store.cluster());
+    let sql = SqlContext::with_resources(cluster, &resources).expect("a session");
+    assert!(!files.join("datafusion-old").exists());
+    let runtime = sql.session().runtime_env();
+    let disk = &runtime.disk_manager;
+    assert_eq!(disk.max_temp_directory_size(), 10 << 30);
+    let text =
+        "SELECT value, repeat('x', 200) AS t FROM generate_series(1, 200000) ORDER BY t, value";
+    let mut answer = store.runtime.block_on(sql.run(text)).expect("sorted rows");
+    let first = store.runtime.block_on(answer.next_batch()).expect("rows");
+    assert!(first.is_some_and(|rows| rows.num_rows() > 0));
+    assert!(disk.used_disk_space() > 0, "the sort spilled");
+    let folders = std::fs::read_dir(&files).expect("the directory").count();
+    assert_eq!(folders, 1);
+    let file = directory.path().join("file");
+    std::fs::write(&file, "").expect("a file");
+    let resources = Resources::of_store(&file);
+    let cluster = Arc::clone(store.store.cluster());
+    let error = SqlContext::with_resources(cluster, &resources).err().expect("no directory");
+    assert!(error.message.contains("temporary files of SQL"), "{error}");
 }
