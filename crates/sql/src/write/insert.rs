@@ -140,7 +140,7 @@ impl InsertPlan {
                 let reads_itself = select::scans_of(&query.physical, self.target.table.name()) > 0;
                 let mut rows = query.run(&running.statement)?;
                 if reads_itself {
-                    for batch in rows.all().await? {
+                    for batch in run.memory.all(&mut rows).await? {
                         run.push_batch(&batch).await?;
                     }
                 } else {

@@ -9,7 +9,8 @@
 //! expressions over both rows (`excluded.rs`), or adds to counters (`counters.rs`). `change.rs` plans
 //! UPDATE and DELETE as a SELECT of rows, `sets.rs` what SET does, and `apply.rs` changes the rows
 //! (`candidate.rs`) under the condition that they still are as they were read (`guard.rs`).
-//! `row.rs` turns values into one operation, `sink.rs` sends operations in batches, `exprs.rs`
+//! `row.rs` turns values into one operation, `sink.rs` sends operations in batches, `memory.rs` counts
+//! what is kept, `exprs.rs`
 //! evaluates expressions, `values.rs` says what may be assigned, `returning.rs` returns rows, `explain.rs` says what a statement would do.
 
 mod apply;
@@ -23,6 +24,7 @@ mod exprs;
 mod guard;
 mod insert;
 mod insert_rows;
+mod memory;
 mod moved;
 mod parsed;
 mod returning;

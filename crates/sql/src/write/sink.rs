@@ -121,7 +121,11 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
         self.flights.push(Box::pin(async move { (sent, table.batch(ops).await) }));
     }
 
-    async fn drain(&mut self) -> Result<()> {
+    /// Waits for what is in flight.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub(super) async fn drain(&mut self) -> Result<()> {
         while !self.flights.is_empty() {
             self.receive().await?;
         }

@@ -173,6 +173,41 @@ fn statements_that_ended_compute_no_more_rows() {
 }
 
 #[test]
+fn rows_that_a_write_keeps_take_memory() {
+    let store = TestStore::new();
+    for table in ["t", "u"] {
+        let text = format!("CREATE TABLE {table} (v STRING, ROW KEY (k I64))");
+        store.run(&text).expect("a table");
+    }
+    let fill = "UPSERT INTO t SELECT value, repeat('x', 100) FROM generate_series(1, 10000)";
+    store.run(fill).expect("rows");
+    let limited =
+        |kib: usize| SqlContext::with_memory(Arc::clone(store.store.cluster()), kib << 10);
+    let small = limited(64);
+    for text in [
+        "INSERT INTO t SELECT k + 100000, v FROM t",
+        "UPSERT INTO t SELECT k, v FROM t RETURNING v",
+        "INSERT INTO u SELECT k, v FROM t WHERE k < 9000 ON CONFLICT (k) DO UPDATE SET v = 'y'",
+        "UPDATE t SET v = 'y' RETURNING k",
+        "DELETE FROM t WHERE v IS NOT NULL LIMIT 9000",
+    ] {
+        let error = store.runtime.block_on(small.run(text)).err().expect(text);
+        assert_eq!(error.state, SqlState::OutOfMemory, "{text}: {error}");
+    }
+    // Rows that conflict are changed in parts.
+    let text = "INSERT INTO u SELECT value, repeat('z', 100) FROM generate_series(1, 20000) \
+                ON CONFLICT (k) DO UPDATE SET v = excluded.v || 'z'";
+    store.run("DELETE FROM u WHERE k > 0").expect("an empty table");
+    let large = limited(6 << 10);
+    for _ in 0..2 {
+        let answer = store.runtime.block_on(large.run(text)).expect("written");
+        assert_eq!(answer.tag(), Some("INSERT 0 20000"));
+    }
+    let changed = "SELECT count(*), min(length(v)), max(length(v)) FROM u";
+    assert_eq!(store.rows(changed), ["20000|101|101"]);
+}
+
+#[test]
 fn temporary_files_are_in_the_directory_of_the_store() {
     let store = TestStore::new();
     let directory = tempfile::tempdir().expect("a directory");
