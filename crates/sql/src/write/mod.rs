@@ -40,7 +40,6 @@ mod tries;
 mod values;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion::prelude::SessionContext;
@@ -184,9 +183,6 @@ impl WritePlan {
 
 /// Adds to an error how many rows were written before it.
 pub(crate) fn with_count(mut error: SqlError, statement: &StatementContext) -> SqlError {
-    let written = statement.written.load(Ordering::Relaxed);
-    if written > 0 {
-        error.message = format!("{}; {written} row(s) were written before", error.message);
-    }
+    error.message.push_str(&statement.rows_written().text());
     error
 }
