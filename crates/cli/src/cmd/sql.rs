@@ -3,9 +3,11 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use halite::SqlContext;
+use halite::sql::Resources;
 
 use crate::backend::{Backend, BackendArgs};
 use crate::sql::{Format, Runner, run_interactive};
@@ -39,7 +41,11 @@ impl SqlArgs {
     }
 
     fn run_session(&self, place: &Backend) -> anyhow::Result<ExitCode> {
-        let sql = SqlContext::new(std::sync::Arc::clone(place.cluster()));
+        let resources = match self.backend.data() {
+            Some(directory) => Resources::of_store(directory),
+            None => Resources::default(),
+        };
+        let sql = SqlContext::with_resources(Arc::clone(place.cluster()), &resources)?;
         let mut runner = Runner::new(sql, self.format)?;
         for setting in &self.set {
             let (name, value) = setting.split_once('=').ok_or_else(|| {

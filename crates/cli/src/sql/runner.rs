@@ -101,14 +101,16 @@ impl Runner {
         work: impl Future<Output = Result<(), Failure>>,
     ) -> anyhow::Result<bool> {
         let started = Instant::now();
+        // What runs the statement is gone when its rows are counted.
         let ran = self.runtime.block_on(async {
             tokio::select! {
-                ran = work => ran,
-                _ = tokio::signal::ctrl_c() => Err(Failure::Statement(SqlError::new(
-                    SqlState::Cancelled,
-                    "cancelled",
-                ))),
+                ran = work => Some(ran),
+                _ = tokio::signal::ctrl_c() => None,
             }
+        });
+        let ran = ran.unwrap_or_else(|| {
+            let text = format!("cancelled{}", self.sql.take_rows_left());
+            Err(Failure::Statement(SqlError::new(SqlState::Cancelled, text)))
         });
         let is_done = match ran {
             Ok(()) => true,

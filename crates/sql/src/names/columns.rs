@@ -21,7 +21,7 @@ pub(super) fn rewrite(statement: &mut Statement, found: &FoundTables) -> Result<
     known.extend(found.ctes.iter().cloned());
     let mut aliases = Aliases { names: &mut known };
     let _ = Visit::visit(statement, &mut aliases);
-    let mut rename = Rename { known: &known, found, pseudo: BTreeSet::new() };
+    let mut rename = Rename { known: &known, pseudo: BTreeSet::new() };
     match VisitMut::visit(statement, &mut rename) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(rename.pseudo),
@@ -81,7 +81,6 @@ impl Visitor for Aliases<'_> {
 
 struct Rename<'n> {
     known: &'n BTreeSet<String>,
-    found: &'n FoundTables,
     pseudo: BTreeSet<Pseudo>,
 }
 
@@ -167,21 +166,10 @@ impl VisitorMut for Rename<'_> {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
-        match factor {
-            TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } => {
-                lower(name);
-            }
-            // A common table expression, spelled in another case.
-            TableFactor::Table { name, args: None, .. } if name.0.len() == 1 => {
-                let ctes = self.found.ctes.iter().map(String::as_str);
-                if let Some(ObjectNamePart::Identifier(ident)) = name.0.first_mut()
-                    && ident.quote_style.is_none()
-                    && let Ok(Some(cte)) = by_case(&ident.value, ctes)
-                {
-                    cte.clone_into(&mut ident.value);
-                }
-            }
-            _ => {}
+        if let TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } =
+            factor
+        {
+            lower(name);
         }
         ControlFlow::Continue(())
     }

@@ -1,7 +1,8 @@
 //! Names of a statement as the catalog spells them.
 //!
 //! A name without quotes means what is called exactly so, or else the only thing that is called so
-//! ignoring case. `tables.rs` finds the tables of a statement, `columns.rs` rewrites its names,
+//! ignoring case. `tables.rs` finds the tables of a statement, `scope.rs` tells its common table
+//! expressions from them, `columns.rs` rewrites its names,
 //! `wildcard.rs` leaves pseudo-columns out of `*`, `entries.rs` finds entries of a `MAP`, and `forms.rs` brings forms of PostgreSQL into those
 //! that are planned.
 
@@ -9,6 +10,7 @@ mod cells;
 mod columns;
 mod entries;
 mod forms;
+mod scope;
 mod tables;
 mod wildcard;
 
@@ -36,6 +38,8 @@ pub(crate) struct Named {
     pub(crate) entries: BTreeSet<MapEntry>,
     /// Tables of `cells(t)`, by the text of their names.
     pub(crate) cells: BTreeMap<String, HaliteTable>,
+    /// Common table expressions. A name of FROM without a schema that is among them means one.
+    pub(crate) ctes: BTreeSet<String>,
 }
 
 /// Rewrites the names of a query, and makes columns of the entries of a `MAP` that it names.
@@ -73,7 +77,8 @@ async fn rewrite_names(
         wildcard::rewrite(statement, &found, &pseudo)?;
     }
     let entries = if reads { entries::rewrite(statement, &found.maps) } else { BTreeSet::new() };
-    Ok(Named { pseudo, entries, cells: found.cells })
+    let ctes = found.ctes.into_iter().collect();
+    Ok(Named { pseudo, entries, cells: found.cells, ctes })
 }
 
 /// Returns the name among `known` that an unquoted name means; `None` if it is none of them.

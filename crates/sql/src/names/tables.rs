@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use datafusion::catalog::TableProvider as _;
 use datafusion::sql::sqlparser::ast::{
-    Ident, ObjectName, ObjectNamePart, Query, Statement, TableFactor, Visit, VisitMut, Visitor,
-    VisitorMut,
+    Ident, ObjectName, ObjectNamePart, Query, Statement, TableAlias, TableFactor, Visit, VisitMut,
+    Visitor, VisitorMut,
 };
 use halite_types::TableName;
 use halite_types::suggest::closest_match;
@@ -14,6 +14,7 @@ use halite_types::suggest::closest_match;
 use super::by_case;
 use super::cells::{cells_argument, set_argument};
 use super::entries::KeyTypes;
+use super::scope::Scope;
 use crate::catalog::provider::HaliteTable;
 use crate::catalog::{
     CATALOG, DEFAULT, HaliteCatalog, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC, SYSTEM_SCHEMA,
@@ -46,17 +47,21 @@ pub(super) struct FoundTables {
     pub(super) cells: BTreeMap<String, HaliteTable>,
 }
 
-/// Finds the tables of a statement and rewrites their names to schema and table.
+/// Finds the tables of a statement and rewrites their names to schema and table, and those of common
+/// table expressions to their spelling. A table that is called as one of these anywhere in the
+/// statement is named with its schema, so that a name alone means the common table expression.
 pub(super) async fn rewrite(
     catalog: &HaliteCatalog,
     statement: &mut Statement,
 ) -> Result<FoundTables> {
     let mut collected = Collect::default();
-    let _ = Visit::visit(statement, &mut collected);
+    if let ControlFlow::Break(error) = Visit::visit(statement, &mut collected) {
+        return Err(error);
+    }
     let mut found = FoundTables { ctes: collected.ctes, ..FoundTables::default() };
     for name in collected.relations {
         let key = name.to_string();
-        if found.paths.contains_key(&key) || is_cte(&name, &found.ctes)? {
+        if found.paths.contains_key(&key) {
             continue;
         }
         let path = resolve(catalog, &idents(&name)?).await?;
@@ -70,7 +75,7 @@ pub(super) async fn rewrite(
         let Some(path) = found.paths.get(&name.to_string()) else { continue };
         let table = TableName::new(path.schema.as_str(), path.table.as_str())?;
         if let Some(descriptor) = catalog.descriptor(&table).await? {
-            let key = renamed(&name, path).to_string();
+            let key = renamed(&name, path, &found.ctes).to_string();
             let table = HaliteTable::open(catalog, &descriptor).await?;
             let parts = table.cells().schema();
             let names = parts.fields().iter().map(|field| field.name());
@@ -78,9 +83,11 @@ pub(super) async fn rewrite(
             found.cells.insert(key, table);
         }
     }
-    let mut rename = Rename { paths: &found.paths };
-    let _ = VisitMut::visit(statement, &mut rename);
-    Ok(found)
+    let mut rename = Rename { paths: &found.paths, ctes: &found.ctes, scope: Scope::default() };
+    match VisitMut::visit(statement, &mut rename) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(found),
+    }
 }
 
 /// Adds the columns of a table to what is found.
@@ -223,80 +230,125 @@ pub(super) fn idents(name: &ObjectName) -> Result<Vec<Ident>> {
         .ok_or_else(|| SqlError::unsupported(format!("{name} is no name of a table")))
 }
 
-fn is_cte(name: &ObjectName, ctes: &[String]) -> Result<bool> {
-    match idents(name)?.as_slice() {
-        [only] => Ok(by_case(&only.value, ctes.iter().map(String::as_str))?.is_some()),
-        _ => Ok(false),
-    }
-}
-
-/// Names of relations and of common table expressions.
+/// Names of tables and of common table expressions.
 #[derive(Default)]
 struct Collect {
+    scope: Scope,
+    /// Tables of the catalog.
     relations: Vec<ObjectName>,
     /// Those of `cells(t)`.
     cells: Vec<ObjectName>,
     ctes: Vec<String>,
 }
 
-impl Visitor for Collect {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.ctes.extend(tables.map(|cte| cte.alias.name.value.clone()));
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+impl Collect {
+    fn add(&mut self, factor: &TableFactor) -> Result<()> {
+        let TableFactor::Table { name, args, .. } = factor else { return Ok(()) };
         // With arguments it is a function.
-        if let TableFactor::Table { name, args, .. } = factor {
-            let of_cells = args.as_ref().and_then(|args| cells_argument(name, args));
-            self.cells.extend(of_cells.clone());
-            self.relations.extend(of_cells.or_else(|| args.is_none().then(|| name.clone())));
+        let of_cells = args.as_ref().and_then(|args| cells_argument(name, args));
+        let read = of_cells.clone().or_else(|| args.is_none().then(|| name.clone()));
+        if let Some(read) = read
+            && self.scope.cte(&read)?.is_none()
+        {
+            self.relations.push(read);
+            self.cells.extend(of_cells);
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 }
 
-/// Sets the names that the catalog has.
+impl Visitor for Collect {
+    type Break = SqlError;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<SqlError> {
+        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.ctes.extend(tables.map(|cte| cte.alias.name.value.clone()));
+        flow(self.scope.enter(query))
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<SqlError> {
+        self.scope.leave();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<SqlError> {
+        flow(self.add(factor))
+    }
+}
+
+/// Sets the names that the catalog has, and those of common table expressions.
 struct Rename<'p> {
     paths: &'p BTreeMap<String, TablePath>,
+    ctes: &'p [String],
+    scope: Scope,
 }
 
 impl Rename<'_> {
-    fn rename(&self, name: &mut ObjectName) {
-        if let Some(path) = self.paths.get(&name.to_string()) {
-            *name = renamed(name, path);
+    /// Renames what a name of FROM means. Returns the name that its rows keep if they had that of
+    /// the table.
+    fn rename(&self, name: &mut ObjectName) -> Result<Option<Ident>> {
+        if let Some(cte) = self.scope.cte(name)? {
+            if let Some(ObjectNamePart::Identifier(ident)) = name.0.first_mut() {
+                cte.clone_into(&mut ident.value);
+            }
+            return Ok(None);
         }
+        let Some(path) = self.paths.get(&name.to_string()) else { return Ok(None) };
+        let new = renamed(name, path, self.ctes);
+        let is_qualified = name.0.len() == 1 && new.0.len() == 2 && path.schema != PG_CATALOG;
+        *name = new;
+        Ok(is_qualified.then(|| Ident::with_quote('"', &path.table)))
+    }
+
+    fn rename_factor(&self, factor: &mut TableFactor) -> Result<()> {
+        let TableFactor::Table { name, alias, args, .. } = factor else { return Ok(()) };
+        if let Some(args) = args {
+            if let Some(mut table) = cells_argument(name, args) {
+                self.rename(&mut table)?;
+                set_argument(args, &table);
+            }
+            return Ok(());
+        }
+        if let Some(kept) = self.rename(name)?
+            && alias.is_none()
+        {
+            *alias = Some(TableAlias { explicit: true, name: kept, columns: Vec::new(), at: None });
+        }
+        Ok(())
     }
 }
 
 /// Returns the name of a table as the catalog spells it. Columns are qualified by as much of it as
 /// the statement gives.
-fn renamed(name: &ObjectName, path: &TablePath) -> ObjectName {
+fn renamed(name: &ObjectName, path: &TablePath, ctes: &[String]) -> ObjectName {
     let part = |text: &str| ObjectNamePart::Identifier(Ident::with_quote('"', text));
+    let is_cte = || ctes.iter().any(|cte| cte.to_lowercase() == path.table.to_lowercase());
     ObjectName(match name.0.len() {
-        1 if path.schema != PG_CATALOG => vec![part(&path.table)],
+        1 if path.schema != PG_CATALOG && !is_cte() => vec![part(&path.table)],
         _ => vec![part(&path.schema), part(&path.table)],
     })
 }
 
-impl VisitorMut for Rename<'_> {
-    type Break = ();
+fn flow(result: Result<()>) -> ControlFlow<SqlError> {
+    match result {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    }
+}
 
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        let TableFactor::Table { name, args, .. } = factor else {
-            return ControlFlow::Continue(());
-        };
-        let Some(args) = args else {
-            self.rename(name);
-            return ControlFlow::Continue(());
-        };
-        if let Some(mut table) = cells_argument(name, args) {
-            self.rename(&mut table);
-            set_argument(args, &table);
-        }
+impl VisitorMut for Rename<'_> {
+    type Break = SqlError;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+        flow(self.scope.enter(query))
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<SqlError> {
+        self.scope.leave();
         ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
+        flow(self.rename_factor(factor))
     }
 }

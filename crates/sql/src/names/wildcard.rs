@@ -96,6 +96,7 @@ impl Wildcards<'_> {
             TableFactor::Table { name, alias, .. } => {
                 let parts: Vec<String> = idents(name)?.into_iter().map(|part| part.value).collect();
                 let path = match parts.as_slice() {
+                    [table] if self.found.ctes.contains(table) => None,
                     [table] => Some((DEFAULT.to_owned(), table.clone())),
                     [schema, table] => Some((schema.clone(), table.clone())),
                     _ => None,

@@ -19,6 +19,8 @@ const MAX_TOKENS: usize = 100_000;
 const MAX_NESTING: usize = 128;
 /// Operators in a row, such as the ORs of one condition.
 const MAX_CHAIN: usize = 1000;
+/// Comparisons and other operators in a row, which a chain of as many ANDs or ORs may have.
+const MAX_COMPARISONS: usize = 2 * MAX_CHAIN;
 /// Depth of the parser, which enters several levels for one pair of parentheses.
 const PARSER_DEPTH: usize = 1000;
 /// ORs of comparisons of one column from which on they become IN.
@@ -123,17 +125,47 @@ fn too_long(has: &str, limit: &str) -> SqlError {
     )
 }
 
+/// Operators since the last comma of an open parenthesis.
+#[derive(Default)]
+struct Chain {
+    operators: usize,
+    comparisons: usize,
+}
+
+impl Chain {
+    /// Counts a token. Returns an error's text beyond a limit.
+    fn add(&mut self, token: &Token) -> Option<&'static str> {
+        if is_chained(token) {
+            self.operators += 1;
+            return (self.operators > MAX_CHAIN).then_some(
+                "over 1,000 operators in a row; compare one column with many values by IN (..), or \
+                 join with a table of them",
+            );
+        }
+        if is_comparison(token) {
+            self.comparisons += 1;
+            return (self.comparisons > MAX_COMPARISONS).then_some(
+                "over 2,000 comparisons in a row; compare one column with many values by IN (..), \
+                 or join with a table of them",
+            );
+        }
+        None
+    }
+}
+
 /// Checks the depth of parentheses and the length of chains of operators.
 fn check_shape(tokens: &[TokenWithSpan]) -> Result<()> {
-    // Operators since the last comma, for each open parenthesis.
-    let mut chains = vec![0usize];
+    let mut chains = vec![Chain::default()];
     for token in tokens {
         let at = token.span.start;
         let exceeded =
             |text: &str| Err(SqlError::new(SqlState::LimitExceeded, text).at(at.line, at.column));
+        if let Some(text) = chains.last_mut().and_then(|chain| chain.add(&token.token)) {
+            return exceeded(text);
+        }
         match &token.token {
             Token::LParen | Token::LBracket | Token::LBrace => {
-                chains.push(0);
+                chains.push(Chain::default());
                 if chains.len() > MAX_NESTING {
                     return exceeded("parentheses are nested over 128 deep; compute parts in WITH");
                 }
@@ -141,24 +173,15 @@ fn check_shape(tokens: &[TokenWithSpan]) -> Result<()> {
             Token::RParen | Token::RBracket | Token::RBrace if chains.len() > 1 => {
                 chains.pop();
             }
-            Token::Comma => chains.last_mut().map_or((), |chain| *chain = 0),
-            other if is_chained(other) => {
-                let Some(chain) = chains.last_mut() else { continue };
-                *chain += 1;
-                if *chain > MAX_CHAIN {
-                    return exceeded(
-                        "over 1,000 operators in a row; compare one column with many values by \
-                         IN (..), or join with a table of them",
-                    );
-                }
-            }
+            Token::Comma => chains.last_mut().map_or((), |chain| *chain = Chain::default()),
             _ => {}
         }
     }
     Ok(())
 }
 
-/// Returns `true` for operators whose operands nest one in the other.
+/// Returns `true` for operators whose operands nest one in the other, and of which a condition may
+/// have many.
 fn is_chained(token: &Token) -> bool {
     match token {
         Token::Word(word) => matches!(
@@ -184,6 +207,55 @@ fn is_chained(token: &Token) -> bool {
         | Token::Ampersand
         | Token::Caret => true,
         _ => false,
+    }
+}
+
+/// Returns `true` for all other operators: comparisons, those behind their operand, subscripts. What
+/// is neither a word, a value nor a separator is one.
+fn is_comparison(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => matches!(
+            word.keyword,
+            Keyword::IS
+                | Keyword::IN
+                | Keyword::LIKE
+                | Keyword::ILIKE
+                | Keyword::SIMILAR
+                | Keyword::REGEXP
+                | Keyword::RLIKE
+                | Keyword::BETWEEN
+                | Keyword::COLLATE
+                | Keyword::AT
+                | Keyword::NOTNULL
+                | Keyword::OVERLAPS
+                | Keyword::OPERATOR
+                | Keyword::DIV
+                | Keyword::XOR
+                | Keyword::MATCH
+                | Keyword::MEMBER
+        ),
+        Token::Number(..)
+        | Token::SingleQuotedString(_)
+        | Token::DoubleQuotedString(_)
+        | Token::DollarQuotedString(_)
+        | Token::SingleQuotedByteStringLiteral(_)
+        | Token::NationalStringLiteral(_)
+        | Token::EscapedStringLiteral(_)
+        | Token::UnicodeStringLiteral(_)
+        | Token::HexStringLiteral(_)
+        | Token::Placeholder(_)
+        | Token::LParen
+        | Token::RParen
+        | Token::RBracket
+        | Token::LBrace
+        | Token::RBrace
+        | Token::Comma
+        | Token::Period
+        | Token::Colon
+        | Token::SemiColon
+        | Token::Whitespace(_)
+        | Token::EOF => false,
+        _ => true,
     }
 }
 
@@ -364,6 +436,27 @@ mod tests {
         assert!(ors.position.is_some_and(|(line, column)| line == 1 && column > 1000), "{ors}");
         let sums = format!("SELECT 1{}", " + 1".repeat(1001));
         assert_eq!(refused(&sums).state, SqlState::LimitExceeded);
+        for of in [
+            " IS NULL",
+            " = 1",
+            " <> 1",
+            " COLLATE c",
+            " AT TIME ZONE 'UTC'",
+            " ~ 'a'",
+            " @> '{}'",
+            " NOTNULL",
+            " LIKE 'a'",
+            " BETWEEN 1 AND 2",
+            " IN (1)",
+            "[1]",
+        ] {
+            let error = refused(&format!("SELECT x{}", of.repeat(2001)));
+            assert_eq!(error.state, SqlState::LimitExceeded, "{of}");
+        }
+        let ands = vec!["a IS NULL"; 1001].join(" AND ");
+        assert!(tokens_of(&format!("SELECT 1 WHERE {ands}")).is_ok());
+        let values = vec!["(1, '\\x00', $1, ARRAY[1])"; 5000].join(", ");
+        assert!(tokens_of(&format!("VALUES {values}")).is_ok());
         let deep = format!("SELECT {}1{}", "(".repeat(200), ")".repeat(200));
         assert!(refused(&deep).message.contains("128"));
         assert!(refused(&"x ".repeat(100_001)).message.contains("100001"));

@@ -158,8 +158,8 @@ fn range_of(predicate: &Predicate) -> Option<Range> {
             Some((Bound::Included(value.clone()), Bound::Included(value.clone())))
         }
         Predicate::In(values) => {
-            let least = values.iter().min_by(|a, b| a.compare(b))?;
-            let most = values.iter().max_by(|a, b| a.compare(b))?;
+            let least = values.iter().min_by(|one, other| order(one, other))?;
+            let most = values.iter().max_by(|one, other| order(one, other))?;
             Some((Bound::Included(least.clone()), Bound::Included(most.clone())))
         }
         Predicate::Prefix(prefix) => {

@@ -6,6 +6,7 @@ use datafusion::arrow::array::{RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::error::DataFusionError;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::Ident;
@@ -16,12 +17,14 @@ use halite_types::{Cluster, TableDescriptor, TableName};
 use super::access::Access;
 use super::answer::{Answer, deadline, within};
 use super::block::Block;
+use super::left::Left;
 use super::planner::{self, Rewrite, Way};
-use super::queries::{QueryState, Who};
+use super::queries::{Query, QueryState, Who};
 use super::query_shape::QueryShape;
 use super::recent::Recent;
+use super::resources::Resources;
 use super::settings::{Direct, Settings};
-use super::statement::StatementContext;
+use super::statement::{RowsWritten, StatementContext};
 use crate::catalog::analyze::analyze;
 use crate::catalog::listing::{TableInfo, list_tables};
 use crate::catalog::{DEFAULT, HaliteCatalog, PUBLIC, ddl, describe, namespace_of};
@@ -57,6 +60,7 @@ pub struct SqlContext {
     pub(super) session: SessionContext,
     pub(super) access: Access,
     pub(super) block: Block,
+    pub(super) left: Left,
     rewrite: Option<Arc<Rewrite>>,
     pub(super) recent: Recent,
     pub(super) who: Who,
@@ -64,24 +68,40 @@ pub struct SqlContext {
 
 impl SqlContext {
     /// Creates a session with default settings, whose sorts, groups and joins may hold 1 GiB before
-    /// they spill to temporary files.
+    /// they spill to temporary files of the system, at most 10 GiB.
     pub fn new(cluster: Arc<dyn Cluster>) -> Self {
-        Self::with_memory(cluster, planner::MEMORY_BYTES)
+        Self::with_memory(cluster, Resources::default().memory_bytes)
     }
 
     /// Creates a session with default settings, whose sorts, groups and joins, with those of the
     /// sessions that [`Self::another`] creates, may hold `memory_bytes` before they spill to
     /// temporary files. Joins by hashing do not spill: one that needs more fails.
     pub fn with_memory(cluster: Arc<dyn Cluster>, memory_bytes: usize) -> Self {
+        let resources = Resources { memory_bytes, ..Resources::default() };
+        // A directory of the system is made when the first file is.
+        Self::of_runtime(cluster, resources.runtime().ok())
+    }
+
+    /// Creates a session with default settings, whose statements share memory and temporary files
+    /// with those of the sessions that [`Self::another`] creates.
+    ///
+    /// # Errors
+    /// An error of the directory of the temporary files.
+    pub fn with_resources(cluster: Arc<dyn Cluster>, resources: &Resources) -> Result<Self> {
+        Ok(Self::of_runtime(cluster, Some(resources.runtime()?)))
+    }
+
+    fn of_runtime(cluster: Arc<dyn Cluster>, runtime: Option<Arc<RuntimeEnv>>) -> Self {
         let settings = Arc::new(RwLock::new(Settings::default()));
         let catalog = Arc::new(HaliteCatalog::new(cluster, Arc::clone(&settings)));
-        let session = planner::session(&catalog, planner::runtime(memory_bytes));
+        let session = planner::session(&catalog, runtime);
         Self {
             catalog,
             settings,
             session,
             access: Access::Admin,
             block: Block::default(),
+            left: Left::default(),
             rewrite: None,
             recent: Recent::default(),
             who: Who::default(),
@@ -99,7 +119,8 @@ impl SqlContext {
         let (access, rewrite) = (self.access, self.rewrite.clone());
         let (block, recent) = (Block::default(), Recent::default());
         let who = self.who.clone();
-        Self { catalog, settings, session, access, block, rewrite, recent, who }
+        let left = Left::default();
+        Self { catalog, settings, session, access, block, left, rewrite, recent, who }
     }
 
     /// Restricts what the session may run; by default it may run everything.
@@ -188,7 +209,7 @@ impl SqlContext {
 
     pub(super) async fn run_with(&self, text: &str, values: Vec<ScalarValue>) -> Result<Answer> {
         let statement = Arc::new(StatementContext::new(self.settings()));
-        let query = self.catalog.queries.begin(&self.who, text, &statement);
+        let query = self.begin(text, &statement);
         match Box::pin(self.run_statement(text, values, statement)).await {
             Ok(answer) => Ok(answer.with_query(query)),
             Err(error) => {
@@ -196,6 +217,12 @@ impl SqlContext {
                 Err(error)
             }
         }
+    }
+
+    /// Begins a statement, in the list of those that run.
+    pub(super) fn begin(&self, text: &str, statement: &Arc<StatementContext>) -> Query {
+        self.left.set(RowsWritten::default());
+        self.catalog.queries.begin(&self.who, text, statement)
     }
 
     async fn run_statement(

@@ -57,18 +57,6 @@ impl Running {
         Self { batches, task, statement }
     }
 
-    /// Returns all batches to the end.
-    ///
-    /// # Errors
-    /// As [`Self::next`].
-    pub(crate) async fn all(&mut self) -> Result<Vec<RecordBatch>> {
-        let mut batches = Vec::new();
-        while let Some(batch) = self.next().await? {
-            batches.push(batch);
-        }
-        Ok(batches)
-    }
-
     /// Returns the next batch; `None` at the end.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ impl SqlContext {
             return Err(SqlError::unsupported("rows are copied into a table"));
         };
         let statement = Arc::new(StatementContext::new(self.settings()));
-        let query = self.catalog.queries.begin(&self.who, text, &statement);
+        let query = self.begin(text, &statement);
         let deadline = deadline(statement.settings.statement_timeout);
         let mut loader = Loader {
             sql: self,
@@ -281,6 +281,9 @@ impl Loader<'_> {
 impl Drop for Loader<'_> {
     fn drop(&mut self) {
         self.sql.block.add(self.written());
+        if self.query.is_some() {
+            self.sql.left.set(self.statement.rows_written());
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! `context.rs` runs statements, `planner.rs` plans queries with DataFusion, `relations.rs` checks
 //! what follows the tables of FROM (`history.rs`: versions, times, bucket rows), `literals.rs` reads text that
-//! is compared with UUIDs and addresses (`decimals.rs`: numbers, with decimals), `write.rs` runs statements that write, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
+//! is compared with UUIDs and addresses (`decimals.rs`: numbers, with decimals), `write.rs` runs statements that write, `left.rs` counts the rows of those that are cancelled, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
 //! sums fail that wrap around, `growth.rs` functions that would make huge values; `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
 //! types and values are in `parameters.rs`, and `recent.rs` remembers the last ones; `queries.rs` lists what runs; `load.rs` writes the rows of COPY; `access.rs` says who may run what, and `interrupt.rs`
-//! ends statements, `rounds.rs` recursive queries.
+//! ends statements, `rounds.rs` recursive queries. `resources.rs` is the memory and the disk of statements.
 
 mod access;
 mod answer;
@@ -17,6 +17,7 @@ pub(crate) mod growth;
 mod history;
 pub(crate) mod interrupt;
 pub(crate) mod large_stack;
+mod left;
 pub(crate) mod literals;
 mod load;
 pub(crate) mod overflow;
@@ -27,6 +28,7 @@ pub(crate) mod queries;
 mod query_shape;
 mod recent;
 pub(crate) mod relations;
+mod resources;
 pub(crate) mod rounds;
 pub(crate) mod settings;
 pub(crate) mod statement;
@@ -39,4 +41,5 @@ pub use context::SqlContext;
 pub use load::Loader;
 pub use planner::Rewrite;
 pub use prepared::Prepared;
+pub use resources::Resources;
 pub use settings::Settings;

@@ -22,6 +22,7 @@ use datafusion::physical_plan::PhysicalExpr;
 use datafusion::scalar::ScalarValue;
 
 use super::growth::{Budget, bounded};
+use super::statement::StatementContext;
 
 /// Returns an expression whose arithmetic fails instead of wrapping around.
 ///
@@ -47,7 +48,7 @@ pub(crate) fn checked_expr(expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn Physic
 pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<LogicalPlan> {
     // The types of both sides are known, and the same, from here on.
     let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
-    let budget = Budget::new();
+    let budget = Budget::new(state.config().get_extension::<StatementContext>());
     let checked = plan.transform_up_with_subqueries(|plan| {
         let names = NamePreserver::new(&plan);
         let mut schema = merge_schema(&plan.inputs());

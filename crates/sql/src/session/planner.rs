@@ -8,11 +8,10 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result as DataFusionResult;
+use datafusion::execution::TaskContext;
 use datafusion::execution::context::SQLOptions;
-use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
-use datafusion::execution::{TaskContext, memory_pool::MemoryPool};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::Analyzer;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -41,9 +40,6 @@ use crate::names::{self, with_plain_names};
 use crate::parse::parse_query;
 use crate::rules::{AggregatesInRegions, KeyAggregates, ScanParts, WholeFilters};
 
-/// Bytes that sorts, groups and joins of a session may hold before they spill.
-pub(super) const MEMORY_BYTES: usize = 1 << 30;
-
 /// Values of one side of a join that become gets or ranges of the other.
 const MAX_JOINED_VALUES: usize = 10_000;
 
@@ -65,13 +61,6 @@ pub(crate) struct Planned {
 
 /// Change of a parsed query before its names are looked up.
 pub type Rewrite = dyn Fn(&mut ast::Statement) -> Result<()> + Send + Sync;
-
-/// Creates the memory of `memory_bytes` and the disk that sessions share; `None` if there is no
-/// directory for spilling.
-pub(super) fn runtime(memory_bytes: usize) -> Option<Arc<RuntimeEnv>> {
-    let pool: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(memory_bytes));
-    RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc().ok()
-}
 
 /// Creates DataFusion's session over a catalog.
 pub(super) fn session(

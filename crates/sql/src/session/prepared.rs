@@ -209,7 +209,7 @@ impl SqlContext {
             return Ok(None);
         }
         let statement = Arc::new(StatementContext::new(settings));
-        let query = self.catalog.queries.begin(&self.who, &prepared.text, &statement);
+        let query = self.begin(&prepared.text, &statement);
         match self.run_plan(prepared, kept, values, statement).await {
             Ok(Some(answer)) => Ok(Some(answer.with_query(query))),
             Ok(None) => {

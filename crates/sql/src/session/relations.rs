@@ -98,7 +98,12 @@ impl Relations {
         if is_plain && !is_changed {
             return None;
         }
-        // A common table expression is no table of the catalog.
+        // A common table expression is no table of the catalog, also where one is called so.
+        if let TableReference::Bare { table } = reference
+            && named.ctes.contains(&**table)
+        {
+            return None;
+        }
         let source = context.context_provider().get_table_source(reference.clone()).ok()?;
         let source = source.downcast_ref::<DefaultTableSource>()?;
         source.table_provider.downcast_ref::<HaliteTable>().cloned()

@@ -22,6 +22,8 @@ pub(crate) struct StatementContext {
     pub(crate) written: AtomicU64,
     /// Operations on rows so far, answered or not.
     pub(crate) writes: AtomicU64,
+    /// Those that were sent and have no answer.
+    pub(crate) in_flight: AtomicU64,
     notices: Mutex<Vec<String>>,
     has_ended: AtomicBool,
 }
@@ -50,6 +52,14 @@ impl StatementContext {
         self.has_ended.load(Ordering::Relaxed)
     }
 
+    /// Returns what the statement wrote so far.
+    pub(crate) fn rows_written(&self) -> RowsWritten {
+        RowsWritten {
+            certain: self.written.load(Ordering::Relaxed),
+            unknown: self.in_flight.load(Ordering::Relaxed),
+        }
+    }
+
     /// Adds something the user should know; repetitions are dropped.
     pub(crate) fn notice(&self, text: String) {
         let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,5 +71,27 @@ impl StatementContext {
     /// Removes and returns the notices so far.
     pub(crate) fn take_notices(&self) -> Vec<String> {
         std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Rows that a statement wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowsWritten {
+    /// Those that the cluster has answered.
+    pub(crate) certain: u64,
+    /// Those without an answer, which may have been written.
+    pub(crate) unknown: u64,
+}
+
+impl RowsWritten {
+    /// Returns the end of an error's text; nothing if no row was written.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self { certain: 0, unknown: 0 } => String::new(),
+            Self { certain, unknown: 0 } => format!("; {certain} row(s) were written before"),
+            Self { certain, unknown } => format!(
+                "; {certain} row(s) were written before, and whether {unknown} more were is unknown"
+            ),
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Statements that write, in a session.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use datafusion::arrow::datatypes::{DataType, Schema};
@@ -10,6 +9,7 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 
 use super::answer::{Answer, within};
 use super::context::SqlContext;
+use super::left::WriteRun;
 use super::parameters::with_known;
 use super::query_shape::{Kept, QueryShape};
 use super::statement::StatementContext;
@@ -39,8 +39,9 @@ impl SqlContext {
         statement: Arc<StatementContext>,
         deadline: Option<Instant>,
     ) -> Result<Answer> {
+        let run = WriteRun::new(self, &statement);
         let ran = within(deadline, Box::pin(plan.run(values, &statement))).await;
-        self.block.add(statement.written.load(Ordering::Relaxed));
+        run.end();
         let Written { tag, returned } = match ran {
             Ok(ran) => ran?,
             Err(timeout) => return Err(with_count(timeout, &statement)),

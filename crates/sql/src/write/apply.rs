@@ -13,6 +13,7 @@ use halite_types::{Bytes, Filter};
 
 use super::candidate::Candidate;
 use super::change::ChangePlan;
+use super::memory::{KeptMemory, bytes_of_row};
 use super::returning::RowImage;
 use super::running::Running;
 use super::select::{self, ExactScan, ReadyQuery, exact_scan, scans_of};
@@ -47,6 +48,7 @@ pub(super) struct Changes<'r> {
     pub(super) plan: &'r ChangePlan,
     pub(super) change: Change,
     pub(super) running: &'r Running,
+    pub(super) memory: KeptMemory,
 }
 
 /// Rows that are still to be written.
@@ -116,7 +118,7 @@ impl Changes<'_> {
             let mut sink = Sink::new(target, &self.running.statement);
             let pushed = self.push_points(points, &mut sink, &pass).await;
             sink.finish(pushed).await?;
-            self.take_done(&mut sink, &mut pass);
+            self.take_done(&mut sink, &mut pass)?;
             return Ok(pass);
         }
         let query = select::physical(self.running, select).await?;
@@ -129,7 +131,7 @@ impl Changes<'_> {
         let mut sink = Sink::new(target, &self.running.statement);
         let pushed = self.push_rows(query, wanted, &mut sink, &mut pass).await;
         sink.finish(pushed).await?;
-        self.take_done(&mut sink, &mut pass);
+        self.take_done(&mut sink, &mut pass)?;
         Ok(pass)
     }
 
@@ -172,7 +174,8 @@ impl Changes<'_> {
             let table = self.plan.target.table.name();
             let reads_itself = scans_of(&query.physical, table) > 1;
             let mut rows = query.run(&self.running.statement)?;
-            let mut batches = if reads_itself { rows.all().await? } else { Vec::new() }.into_iter();
+            let batches = if reads_itself { self.memory.all(&mut rows).await? } else { Vec::new() };
+            let mut batches = batches.into_iter();
             loop {
                 let batch = match batches.next() {
                     Some(batch) => Some(batch),
@@ -181,25 +184,31 @@ impl Changes<'_> {
                 };
                 let Some(batch) = batch else { break };
                 self.push_batch(&batch, wanted, sink, pass).await?;
-                self.take_done(sink, pass);
+                self.take_done(sink, pass)?;
             }
         }
         Ok(())
     }
 
-    fn take_done(&self, sink: &mut Sink<'_, SentChange>, pass: &mut Pass) {
+    fn take_done(&self, sink: &mut Sink<'_, SentChange>, pass: &mut Pass) -> Result<()> {
         for (sent, result) in sink.take_done() {
             if result.processed {
                 pass.written += 1;
-                pass.images.extend(sent.image);
+                if let Some(image) = sent.image {
+                    self.memory.take(image.bytes())?;
+                    pass.images.push(image);
+                }
                 if self.plan.has_limit {
+                    self.memory.take(bytes_of_row(&sent.row, &[]))?;
                     pass.taken.insert(sent.row);
                 }
             } else if pass.exact.is_none() || self.plan.has_limit {
+                self.memory.take(bytes_of_row(&sent.row, &[]))?;
                 pass.changed.push(sent.row);
             }
             // Otherwise the row no longer satisfies the condition, which is the statement's own.
         }
+        Ok(())
     }
 
     async fn push_batch(
@@ -221,6 +230,9 @@ impl Changes<'_> {
             let tracks = self.plan.joins || matches!(wanted, Wanted::Some(_));
             if !is_wanted || pass.taken.contains(&row) || tracks && !pass.seen.insert(row.clone()) {
                 continue;
+            }
+            if tracks {
+                self.memory.take(bytes_of_row(&row, &[]))?;
             }
             if pass.exact.is_some() {
                 let op = self.exact_op(&row, pass.condition(), true)?;

@@ -99,7 +99,7 @@ impl ChangePlan {
     pub(super) async fn run(&self, running: &Running) -> Result<Written> {
         let change = self.bound(running)?;
         let verb = if self.sets.is_some() { "UPDATE" } else { "DELETE" };
-        let changes = Changes { plan: self, change, running };
+        let changes = Changes { plan: self, change, running, memory: running.memory() };
         let (count, images) = changes.run(self.select.clone()).await?;
         let returned = match &self.returning {
             Some(returning) => Some(returning.rows(running, &self.target, &images)?),

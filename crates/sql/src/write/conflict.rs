@@ -27,6 +27,14 @@ use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError};
 use crate::session::settings::BadCells;
 
+/// Rows that were changed.
+#[derive(Default)]
+pub(super) struct Changed {
+    pub(super) written: u64,
+    /// What RETURNING shows of them, by their place in the statement.
+    pub(super) images: Vec<(usize, RowImage)>,
+}
+
 /// Planned `DO UPDATE SET ..`.
 pub(super) struct ConflictPlan {
     /// What is set, in the order of the expressions.
@@ -99,27 +107,29 @@ impl ConflictPlan {
         self.exprs.parameters(known)
     }
 
-    /// Writes rows that are there. Returns those that were written, by their place in the
-    /// statement, with their values of `shown` columns.
+    /// Writes rows that are there. Returns those that were written, with their values of `shown`
+    /// columns if they are given.
     pub(super) async fn run(
         &self,
         running: &Running,
         target: &WriteTarget,
         mut rows: Vec<SentRow>,
-        shown: &[usize],
-    ) -> Result<Vec<(usize, RowImage)>> {
-        let is_read = |at: &usize| self.columns.contains(at) || shown.contains(at);
+        shown: Option<&[usize]>,
+    ) -> Result<Changed> {
+        let is_shown = |at: &usize| shown.is_some_and(|shown| shown.contains(at));
+        let is_read = |at: &usize| self.columns.contains(at) || is_shown(at);
         let update = RunningUpdate {
             plan: self,
             exprs: self.exprs.bind(running)?,
             target,
             read: target.cells().filter(is_read).collect(),
             bad_cells: running.statement.settings.bad_cells,
+            returns: shown.is_some(),
         };
-        let mut written = Vec::new();
+        let mut changed = Changed::default();
         for attempt in 0..MAX_TRIES {
             if rows.is_empty() {
-                return Ok(written);
+                return Ok(changed);
             }
             pause(attempt).await;
             let mut sink = Sink::new(target, &running.statement);
@@ -133,13 +143,14 @@ impl ConflictPlan {
             rows = Vec::new();
             for ((sent, image), result) in sink.take_done() {
                 if result.processed {
-                    written.push((sent.at, image));
+                    changed.written += 1;
+                    changed.images.extend(image.map(|image| (sent.at, image)));
                 } else {
                     rows.push(sent);
                 }
             }
         }
-        if rows.is_empty() { Ok(written) } else { Err(contention(target, rows.len())) }
+        if rows.is_empty() { Ok(changed) } else { Err(contention(target, rows.len())) }
     }
 }
 
@@ -151,6 +162,8 @@ struct RunningUpdate<'r> {
     /// Columns that are read, by position.
     read: Vec<usize>,
     bad_cells: BadCells,
+    /// `true` if RETURNING shows the rows.
+    returns: bool,
 }
 
 /// Row that is there.
@@ -166,7 +179,7 @@ impl RunningUpdate<'_> {
     async fn write_chunk(
         &self,
         rows: Vec<SentRow>,
-        sink: &mut Sink<'_, (SentRow, RowImage)>,
+        sink: &mut Sink<'_, (SentRow, Option<RowImage>)>,
     ) -> Result<()> {
         let target = self.target;
         let witness = target.expect_witness()?;
@@ -183,9 +196,10 @@ impl RunningUpdate<'_> {
                 found.push(FoundRow { sent, input, row, current });
             } else if !self.plan.is_only {
                 let op = target.mutation(&sent.row, &input.values, input.times, false)?;
-                let op = target.with_marker(&sent.row, op, input.times)?;
+                let op = target.with_marker(&sent.row, op, input.times, false)?;
                 let op = if_absent(witness, &sent.row, op);
-                let image = RowImage { row: sent.row.clone(), values: input.values };
+                let row = sent.row.clone();
+                let image = self.returns.then(|| RowImage { row, values: input.values });
                 sink.push((sent, image), op).await?;
             }
         }
@@ -232,7 +246,7 @@ impl RunningUpdate<'_> {
         &self,
         found: FoundRow,
         new: InputRow<'static>,
-        sink: &mut Sink<'_, (SentRow, RowImage)>,
+        sink: &mut Sink<'_, (SentRow, Option<RowImage>)>,
     ) -> Result<()> {
         let FoundRow { sent, input, row, current } = found;
         let target = self.target;
@@ -241,10 +255,12 @@ impl RunningUpdate<'_> {
         };
         let tests = self.read.iter().filter_map(|at| target.as_in(*at, &row)).collect();
         let op = if_matches(all_of(tests), &sent.row, op);
-        let mut values = new.values;
-        values.extend(current);
-        values.extend(key_values(target, &input));
-        let image = RowImage { row: Bytes::copy_from_slice(row.key()), values };
+        let image = self.returns.then(|| {
+            let mut values = new.values;
+            values.extend(current);
+            values.extend(key_values(target, &input));
+            RowImage { row: Bytes::copy_from_slice(row.key()), values }
+        });
         sink.push((sent, image), op).await
     }
 }

@@ -87,7 +87,7 @@ impl CounterSteps {
             };
             increment = increment.add(family, qualifier, amount);
         }
-        target.with_marker(row, Some(increment.into()), input.times).map(Some)
+        target.with_marker(row, Some(increment.into()), input.times, false).map(Some)
     }
 }
 

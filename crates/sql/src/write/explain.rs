@@ -18,7 +18,6 @@ use super::target::WriteTarget;
 use super::{PlanKind, WritePlan};
 use crate::error::Result;
 use crate::explain;
-use crate::session::settings::InsertMode;
 use crate::session::statement::StatementContext;
 
 impl WritePlan {
@@ -41,9 +40,7 @@ impl WritePlan {
 }
 
 async fn of_insert(plan: &InsertPlan, running: &Running) -> Result<String> {
-    let is_plain = matches!(plan.on_conflict, Conflict::Fail);
-    let writes_over = running.statement.settings.insert == InsertMode::Upsert && is_plain;
-    let looks = !plan.is_upsert && !writes_over;
+    let looks = plan.looks(running.statement.settings.insert)?;
     let target = &plan.target;
     let verb = if plan.is_upsert { "upsert" } else { "insert" };
     let mut text = format!("{verb} {}\n", target.table.name());

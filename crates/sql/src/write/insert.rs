@@ -65,10 +65,12 @@ impl InsertPlan {
         let on_conflict = match statement.on_conflict {
             OnConflict::Fail => Conflict::Fail,
             OnConflict::Nothing { key } => {
+                target.check_found("INSERT .. ON CONFLICT")?;
                 conflict_key(&target, &key)?;
                 Conflict::Nothing
             }
             OnConflict::Update(clause) => {
+                target.check_found("INSERT .. ON CONFLICT")?;
                 conflict_key(&target, &clause.key)?;
                 let plan = ConflictPlan::new(session, catalog, &target, *clause, &columns);
                 Conflict::Update(Box::new(plan.await?))
@@ -105,10 +107,22 @@ impl InsertPlan {
         matches!(self.source, RowSource::Values(_))
     }
 
-    pub(super) async fn run(&self, running: &Running) -> Result<Written> {
+    /// Returns `true` if a row that is there is not written over.
+    ///
+    /// # Errors
+    /// `NotSupported` where nothing tells whether it is.
+    pub(super) fn looks(&self, insert: InsertMode) -> Result<bool> {
         let is_plain = matches!(self.on_conflict, Conflict::Fail);
-        let writes_over = running.statement.settings.insert == InsertMode::Upsert && is_plain;
-        let mut run = InsertRun::new(self, running, !self.is_upsert && !writes_over);
+        let looks = !self.is_upsert && !(is_plain && insert == InsertMode::Upsert);
+        if looks {
+            self.target.check_found("INSERT")?;
+        }
+        Ok(looks)
+    }
+
+    pub(super) async fn run(&self, running: &Running) -> Result<Written> {
+        let looks = self.looks(running.statement.settings.insert)?;
+        let mut run = InsertRun::new(self, running, looks);
         let pushed = self.push_rows(running, &mut run).await;
         run.finish(pushed).await
     }
@@ -126,7 +140,7 @@ impl InsertPlan {
                 let reads_itself = select::scans_of(&query.physical, self.target.table.name()) > 0;
                 let mut rows = query.run(&running.statement)?;
                 if reads_itself {
-                    for batch in rows.all().await? {
+                    for batch in run.memory.all(&mut rows).await? {
                         run.push_batch(&batch).await?;
                     }
                 } else {

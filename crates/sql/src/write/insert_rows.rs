@@ -5,16 +5,21 @@ use std::collections::HashSet;
 use datafusion::arrow::array::RecordBatch;
 use halite_types::Bytes;
 
+use super::conflict::ConflictPlan;
 use super::insert::{Conflict, InsertPlan};
+use super::memory::{KeptMemory, bytes_of_row};
 use super::returning::{Returning, RowImage};
 use super::row::if_absent;
 use super::running::{Running, Written};
 use super::sink::Sink;
 use super::source::{InputRow, SentRow, row_of};
-use super::target::WriteTarget;
+use super::target::{CHUNK_ROWS, WriteTarget};
 use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError, SqlState};
 use crate::session::settings::BadCells;
+
+/// Rows that are there, which ON CONFLICT DO UPDATE changes together.
+const CONFLICT_ROWS: usize = 4 * CHUNK_ROWS;
 
 /// Running INSERT or UPSERT.
 pub(super) struct InsertRun<'r> {
@@ -27,6 +32,9 @@ pub(super) struct InsertRun<'r> {
     written: u64,
     returned: Vec<(usize, RowImage)>,
     conflicts: Vec<SentRow>,
+    /// Bytes of those.
+    conflict_bytes: usize,
+    pub(super) memory: KeptMemory,
     /// Rows that ON CONFLICT DO UPDATE may change, which it does once.
     keys: HashSet<Bytes>,
 }
@@ -42,6 +50,8 @@ impl<'r> InsertRun<'r> {
             written: 0,
             returned: Vec::new(),
             conflicts: Vec::new(),
+            conflict_bytes: 0,
+            memory: running.memory(),
             keys: HashSet::new(),
         }
     }
@@ -75,18 +85,63 @@ impl<'r> InsertRun<'r> {
             if !self.keys.insert(row.clone()) {
                 return Err(self.twice_error(&row));
             }
+            self.memory.take(bytes_of_row(&row, &[]))?;
             if conflict.is_only {
-                self.conflicts.push(sent);
-                return Ok(());
+                self.add_conflict(sent)?;
+                return self.change_some(conflict).await;
             }
         }
         let op = target.mutation(&row, &input.values, input.times, !self.looks)?;
-        let op = target.with_marker(&row, op, input.times)?;
+        let stays = !self.looks && target.leaves_cells(&input.values, input.times)?;
+        let op = target.with_marker(&row, op, input.times, stays)?;
         let op = if self.looks { if_absent(target.expect_witness()?, &row, op) } else { op };
         let is_kept = plan.returning.is_some() || matches!(plan.on_conflict, Conflict::Update(_));
         let input = is_kept.then(|| Box::new(input.into_owned()));
         self.sink.push(SentRow { at, row, input }, op).await?;
-        self.take_done()
+        self.take_done()?;
+        match &plan.on_conflict {
+            Conflict::Update(conflict) => self.change_some(conflict).await,
+            Conflict::Fail | Conflict::Nothing => Ok(()),
+        }
+    }
+
+    fn add_conflict(&mut self, sent: SentRow) -> Result<()> {
+        let bytes = sent.input.as_ref().map_or(0, |input| bytes_of_row(&sent.row, &input.values));
+        self.memory.take(bytes)?;
+        self.conflict_bytes += bytes;
+        self.conflicts.push(sent);
+        Ok(())
+    }
+
+    /// Changes rows that are there when there are many.
+    async fn change_some(&mut self, conflict: &ConflictPlan) -> Result<()> {
+        if self.conflicts.len() < CONFLICT_ROWS {
+            return Ok(());
+        }
+        // What is in flight would wait meanwhile.
+        self.sink.drain().await?;
+        self.take_done()?;
+        self.change(conflict).await
+    }
+
+    /// Changes the rows that are there.
+    async fn change(&mut self, conflict: &ConflictPlan) -> Result<()> {
+        let rows = std::mem::take(&mut self.conflicts);
+        let shown = self.plan.returning.as_ref().map(|one| &one.columns[..]);
+        let done = conflict.run(self.running, &self.plan.target, rows, shown).await?;
+        self.written += done.written;
+        for (at, image) in done.images {
+            self.keep(at, image)?;
+        }
+        self.memory.give_back(std::mem::take(&mut self.conflict_bytes));
+        Ok(())
+    }
+
+    /// Keeps a row for RETURNING.
+    fn keep(&mut self, at: usize, image: RowImage) -> Result<()> {
+        self.memory.take(image.bytes())?;
+        self.returned.push((at, image));
+        Ok(())
     }
 
     /// Looks at the results so far.
@@ -97,10 +152,10 @@ impl<'r> InsertRun<'r> {
                 self.written += 1;
                 if let Some(input) = sent.input.filter(|_| self.plan.returning.is_some()) {
                     let image = RowImage { row: sent.row, values: input.values };
-                    self.returned.push((sent.at, image));
+                    self.keep(sent.at, image)?;
                 }
             } else if let Conflict::Update(_) = self.plan.on_conflict {
-                self.conflicts.push(sent);
+                self.add_conflict(sent)?;
             } else if let Conflict::Fail = self.plan.on_conflict {
                 existing.get_or_insert(sent.row);
             }
@@ -139,13 +194,7 @@ impl<'r> InsertRun<'r> {
         self.sink.finish(pushed).await?;
         self.take_done()?;
         if let Conflict::Update(conflict) = &self.plan.on_conflict {
-            let rows = std::mem::take(&mut self.conflicts);
-            let target = &self.plan.target;
-            let shown = self.plan.returning.as_ref().map_or(&[][..], |one| &one.columns);
-            let done = conflict.run(self.running, target, rows, shown);
-            let done = done.await?;
-            self.written += done.len() as u64;
-            self.returned.extend(done);
+            self.change(conflict).await?;
         }
         let returned = match &self.plan.returning {
             Some(returning) => {

@@ -9,7 +9,8 @@
 //! expressions over both rows (`excluded.rs`), or adds to counters (`counters.rs`). `change.rs` plans
 //! UPDATE and DELETE as a SELECT of rows, `sets.rs` what SET does, and `apply.rs` changes the rows
 //! (`candidate.rs`) under the condition that they still are as they were read (`guard.rs`).
-//! `row.rs` turns values into one operation, `sink.rs` sends operations in batches, `exprs.rs`
+//! `row.rs` turns values into one operation, `sink.rs` sends operations in batches, `memory.rs` counts
+//! what is kept, `exprs.rs`
 //! evaluates expressions, `values.rs` says what may be assigned, `returning.rs` returns rows, `explain.rs` says what a statement would do.
 
 mod apply;
@@ -23,6 +24,7 @@ mod exprs;
 mod guard;
 mod insert;
 mod insert_rows;
+mod memory;
 mod moved;
 mod parsed;
 mod returning;
@@ -38,7 +40,6 @@ mod tries;
 mod values;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion::prelude::SessionContext;
@@ -182,9 +183,6 @@ impl WritePlan {
 
 /// Adds to an error how many rows were written before it.
 pub(crate) fn with_count(mut error: SqlError, statement: &StatementContext) -> SqlError {
-    let written = statement.written.load(Ordering::Relaxed);
-    if written > 0 {
-        error.message = format!("{}; {written} row(s) were written before", error.message);
-    }
+    error.message.push_str(&statement.rows_written().text());
     error
 }

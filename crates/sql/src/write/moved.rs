@@ -34,6 +34,7 @@ impl MovePlan {
     ) -> Result<Self> {
         let target = WriteTarget::find(catalog, &statement.table, None).await?;
         target.check_changed("MOVE ROW")?;
+        target.check_found("MOVE ROW")?;
         let from = key_of(session, catalog, &target, statement.from).await?;
         let to = key_of(session, catalog, &target, statement.to).await?;
         Ok(Self { target, from, to })

@@ -13,6 +13,7 @@ use halite_rowkey::value::{FieldType, Value};
 use halite_types::Bytes;
 
 use super::exprs::{Parameters, RowExprs};
+use super::memory::bytes_of_row;
 use super::parsed::{Names, table_factor, with_names};
 use super::row::ColumnValue;
 use super::running::Running;
@@ -40,6 +41,13 @@ pub(super) struct RowImage {
     pub(super) row: Bytes,
     /// Values by column; what is missing is null.
     pub(super) values: Vec<ColumnValue<'static>>,
+}
+
+impl RowImage {
+    /// Returns the bytes of the row, here and in the answer.
+    pub(super) fn bytes(&self) -> usize {
+        2 * bytes_of_row(&self.row, &self.values)
+    }
 }
 
 impl Returning {

@@ -185,12 +185,13 @@ impl WriteTarget {
         SqlError::new(SqlState::NotNull, text)
     }
 
-    /// Adds the marker to a write of a new row.
+    /// Adds the marker to a write of a new row. It has no time to live if it `stays`.
     pub(super) fn with_marker(
         &self,
         row: &Bytes,
         op: Option<RowOp>,
         times: CellTimes,
+        stays: bool,
     ) -> Result<RowOp> {
         // A row of a SERIES is one by its points.
         let marker = self.shape.marker.as_ref().filter(|_| !self.shape.is_points());
@@ -203,10 +204,15 @@ impl WriteTarget {
         };
         let fresh = || {
             let put = Put::new(row.clone());
-            add(times.ttl_ms.map_or(put.clone(), |milliseconds| put.ttl_ms(milliseconds)))
+            add(match times.ttl_ms.filter(|_| !stays) {
+                Some(milliseconds) => put.ttl_ms(milliseconds),
+                None => put,
+            })
         };
         Ok(match op {
             None => fresh().into(),
+            Some(RowOp::Mutate(group)) if stays => group.add(fresh()).into(),
+            Some(other) if stays => RowMutations::new(row.clone()).add(fresh()).add(other).into(),
             Some(RowOp::Put(put)) => add(put).into(),
             Some(RowOp::Mutate(mut group)) => {
                 group.ops = group

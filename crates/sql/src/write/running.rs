@@ -3,10 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::session_state::SessionState;
 use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
 
+use super::memory::KeptMemory;
 use crate::session::statement::StatementContext;
 
 /// Run of a plan.
@@ -26,6 +28,12 @@ impl Running {
     ) -> Self {
         let (session, statement) = (session.clone(), Arc::clone(statement));
         Self { session, state: OnceLock::new(), values, statement }
+    }
+
+    /// Returns the memory of the rows that the statement keeps.
+    pub(super) fn memory(&self) -> KeptMemory {
+        let consumer = MemoryConsumer::new("rows of a statement that writes");
+        KeptMemory(consumer.register(&self.session.runtime_env().memory_pool))
     }
 
     /// Returns what plans and evaluates expressions. Making it takes longer than writing a row, and

@@ -13,6 +13,7 @@ use halite_types::{Bytes, Filter, TableName};
 
 use super::exprs::Parameters;
 use super::running::Running;
+use super::target::drawn_salt;
 use crate::catalog::HaliteCatalog;
 use crate::error::Result;
 use crate::names;
@@ -133,7 +134,9 @@ impl ExactScan {
         if !spec.checked_again.is_empty() || spec.history != History::default() {
             return None;
         }
-        let is_whole = !has_limit && !spec.plan.has_residual();
+        // Of the keys with each salt that may have been drawn, most are no rows.
+        let is_drawn = drawn_salt(spec.plan.schema()).is_some();
+        let is_whole = !has_limit && !is_drawn && !spec.plan.has_residual();
         let points = if is_whole { spec.plan.points() } else { None };
         Some(Self { points, condition: spec.condition.clone() })
     }

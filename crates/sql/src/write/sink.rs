@@ -117,11 +117,16 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
         }
         self.pending_bytes = 0;
         let (sent, ops) = (std::mem::take(&mut self.tokens), std::mem::take(&mut self.pending));
+        self.statement.in_flight.fetch_add(sent.len() as u64, Ordering::Relaxed);
         let table: Arc<dyn Table> = Arc::clone(&self.target.table);
         self.flights.push(Box::pin(async move { (sent, table.batch(ops).await) }));
     }
 
-    async fn drain(&mut self) -> Result<()> {
+    /// Waits for what is in flight.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub(super) async fn drain(&mut self) -> Result<()> {
         while !self.flights.is_empty() {
             self.receive().await?;
         }
@@ -140,6 +145,7 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
     }
 
     fn take(&mut self, (sent, results): Answered<T>) -> Result<()> {
+        self.statement.in_flight.fetch_sub(sent.len() as u64, Ordering::Relaxed);
         if !self.busy.is_empty() {
             for one in &sent {
                 self.busy.remove(&one.row);

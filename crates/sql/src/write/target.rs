@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use datafusion::sql::sqlparser::ast::Ident;
-use halite_rowkey::Dictionary;
 use halite_rowkey::language::{ColumnType, TableDeclaration};
+use halite_rowkey::{Dictionary, HashFunction, KeySchema, SegmentKind};
 use halite_types::suggest::closest_match;
 use halite_types::{Bytes, Table, TableDescriptor, TableName};
 
+use super::row::{CellTimes, ColumnValue};
 use super::syntax::{entry_of, placed};
 use crate::catalog::HaliteCatalog;
 use crate::catalog::shape::{Source, TableShape};
@@ -220,6 +221,56 @@ impl WriteTarget {
         Ok(())
     }
 
+    /// Refuses a statement that looks for the row of given fields, for keys with a salt that is
+    /// drawn for each row, so that the row may be under each of several keys.
+    ///
+    /// # Errors
+    /// `NotSupported`.
+    pub(super) fn check_found(&self, verb: &str) -> Result<()> {
+        let Some(function) = drawn_salt(&self.shape.key) else { return Ok(()) };
+        Err(SqlError::unsupported(format!(
+            "{verb} of table {}: its salt is drawn for each row ({}), so the fields of a key do not \
+             tell whether its row is there; UPSERT writes a row without looking, and SALT(n BY ..) \
+             is computed from fields",
+            self.table.name(),
+            function.name()
+        )))
+    }
+
+    /// Returns `true` if a write over a row leaves cells that live longer than those it writes, so
+    /// that the marker of the row has to stay too.
+    ///
+    /// # Errors
+    /// `NotSupported` where a column tells whether a row is there, and would not stay.
+    pub(super) fn leaves_cells(
+        &self,
+        values: &[ColumnValue<'_>],
+        times: CellTimes,
+    ) -> Result<bool> {
+        let (Some(witness), Some(_)) = (&self.witness, times.ttl_ms) else { return Ok(false) };
+        // A row of a SERIES is one by its points.
+        if self.shape.is_points() {
+            return Ok(false);
+        }
+        let is_left = |at: &usize| match self.shape.columns[*at].source {
+            Source::Cell { .. } => !values.iter().any(|(given, _)| given == at),
+            Source::Map { .. } | Source::Unread(_) => true,
+            Source::Key(_) | Source::Series(_) | Source::Pseudo(_) | Source::Part(_) => false,
+        };
+        let Some(left) = (0..self.shape.columns.len()).find(is_left) else { return Ok(false) };
+        if self.shape.marker.as_ref() == Some(&witness.family) && witness.qualifier.is_empty() {
+            return Ok(true);
+        }
+        let text = format!(
+            "_ttl in UPSERT INTO {}: column {} would stay without the cell that tells whether the \
+             row is there, which is a column that is NOT NULL; give all columns, NULL where there \
+             is nothing, or INSERT the row",
+            self.table.name(),
+            self.shape.columns[left].name
+        );
+        Err(SqlError::unsupported(text))
+    }
+
     /// Returns the positions of the columns that are cells.
     pub(super) fn cells(&self) -> impl Iterator<Item = usize> + '_ {
         let is_cell = |at: &usize| matches!(self.shape.columns[*at].source, Source::Cell { .. });
@@ -240,6 +291,15 @@ impl WriteTarget {
             ))
         })
     }
+}
+
+/// Returns the function of a salt that is drawn for each row; `None` if the fields of a key tell the
+/// key.
+pub(super) fn drawn_salt(key: &KeySchema) -> Option<HashFunction> {
+    key.segments().iter().find_map(|segment| match segment.kind {
+        SegmentKind::Salt { function, .. } if !function.is_deterministic() => Some(function),
+        _ => None,
+    })
 }
 
 /// Returns the cell that every row has: one that is never empty, since to HBase an empty value is

@@ -466,6 +466,7 @@ fn limits_before_planning() {
         ("100,000 tokens", format!("SELECT 1 IN ({})", list(60_000, "1"))),
         ("nesting over 128", format!("SELECT {}1{}", "(".repeat(129), ")".repeat(129))),
         ("chain of over 1,000 operators", format!("SELECT 1{}", " + 1".repeat(1001))),
+        ("chain of over 2,000 comparisons", format!("SELECT 1{}", " = 1".repeat(2001))),
         ("1,024 columns", format!("SELECT {}", list(1025, "1"))),
         ("a million VALUES", format!("UPSERT INTO t VALUES {}", list(25_000, "(1, 1)"))),
         ("64 tables in a join", format!("SELECT 1 FROM t{}", " CROSS JOIN t".repeat(64))),

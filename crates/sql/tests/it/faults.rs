@@ -1,9 +1,13 @@
 //! Writes whose answers are errors: the state and the number of rows that were written for certain.
 
+use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use halite::{Error, ErrorKind, OpResult};
+use futures::future::{Either, select};
+use halite::{BoxFuture, Error, ErrorKind, OpResult, Table};
 use halite_sql::{SqlError, SqlState};
+use tokio::sync::Notify;
 
 use crate::interposed::{Answers, Hook, session};
 use crate::store::TestStore;
@@ -203,4 +207,47 @@ fn faults_of_the_cluster_have_their_states_and_words() {
         ["08006", "53400", "40003"]
     );
     assert_eq!(store.rows("SELECT k, v, n FROM t"), ["a|1|0"]);
+}
+
+/// Gives two batches their answers, and none to four others.
+struct Stuck {
+    seen: AtomicUsize,
+    all_are: Arc<Notify>,
+}
+
+impl Hook for Stuck {
+    fn before<'a>(&'a self, _: &'a dyn Table) -> BoxFuture<'a, ()> {
+        let before = self.seen.fetch_add(1, Ordering::Relaxed);
+        if before == 5 {
+            self.all_are.notify_one();
+        }
+        Box::pin(async move {
+            if before >= 2 {
+                std::future::pending::<()>().await;
+            }
+        })
+    }
+}
+
+#[test]
+fn statements_that_are_left_say_what_they_wrote() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, ROW KEY (k I64))").expect("a table");
+    let all_are = Arc::new(Notify::new());
+    let sql = session(&store, Stuck { seen: AtomicUsize::new(0), all_are: Arc::clone(&all_are) });
+    store.runtime.block_on(async {
+        sql.run("SET halite.transactions = 'statement'").await.expect("a setting");
+        sql.run("BEGIN").await.expect("a block");
+        let text = "UPSERT INTO t SELECT value, value FROM generate_series(1, 20000)";
+        let run = pin!(sql.run(text));
+        let is_left = matches!(select(run, pin!(all_are.notified())).await, Either::Right(_));
+        assert!(is_left, "the statement waits for its batches");
+    });
+    let text = "; 2000 row(s) were written before, and whether 4000 more were is unknown";
+    assert_eq!(sql.take_rows_left(), text);
+    assert_eq!(sql.take_rows_left(), "", "once");
+    assert_eq!(sql.changes(), 2000, "ROLLBACK tells of them");
+    assert_eq!(store.rows("SELECT count(*) FROM t"), ["2000"]);
+    let run = store.runtime.block_on(sql.run("SELECT 1"));
+    assert!(run.is_ok() && sql.take_rows_left().is_empty());
 }

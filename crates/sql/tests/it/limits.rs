@@ -1,6 +1,8 @@
 //! Statements that would abort the process are refused or answered.
 
-use halite_sql::SqlState;
+use std::sync::Arc;
+
+use halite_sql::{Resources, SqlContext, SqlState};
 
 use crate::store::TestStore;
 
@@ -25,6 +27,15 @@ fn long_chains_are_refused_or_answered() {
     assert_eq!(error.state, SqlState::LimitExceeded, "{error}");
     // As long as is permitted.
     assert_eq!(store.rows(&format!("SELECT 1{}", " + 1".repeat(1000))), ["1001"]);
+    for operator in [" IS NULL", " = 1", "[1]", " COLLATE c"] {
+        for terms in [2001, 33_000] {
+            let text = format!("SELECT 1{}", operator.repeat(terms));
+            let error = store.run(&text).expect_err("over the limit");
+            assert_eq!(error.state, SqlState::LimitExceeded, "{error}");
+        }
+    }
+    assert_eq!(store.rows(&format!("SELECT 1{}", " IS NULL".repeat(2000))), ["false"]);
+    assert_eq!(store.rows(&format!("SELECT true{}", " = true".repeat(2000))), ["true"]);
     let longest = ors(500, |at| format!("v = {} AND k < 9", 10 * at + 10));
     assert_eq!(store.rows(&longest), ["1"]);
     let longest = ors(1000, |at| format!("v < {at} - 1000"));
@@ -118,4 +129,111 @@ fn guard_counts_rows_that_regions_examine_and_names_the_key_that_serves() {
         assert_eq!(store.rows("SELECT v FROM t WHERE k = 7"), ["7"]);
         store.run("SET halite.max_rows_examined = 0").expect("a setting");
     }
+}
+
+#[test]
+fn time_of_functions_is_bounded() {
+    let store = TestStore::new();
+    for text in [
+        "SELECT levenshtein(repeat('a', 30000000), repeat('b', 30000000))",
+        "SELECT btrim(repeat('a', 30000000), repeat('b', 30000000) || 'a')",
+        "SELECT strpos(repeat('a', 30000000), repeat('a', 15000000) || 'b')",
+        "SELECT array_has_all(range(0, 1000000), range(-1000000, 0))",
+        "SELECT levenshtein(repeat('a', 20000 + value), repeat('b', 20000)) \
+         FROM generate_series(1, 10)",
+        "SELECT levenshtein(repeat('a', 6000), repeat('b', 6000)) \
+         + levenshtein(repeat('c', 6000), repeat('b', 6000))",
+    ] {
+        let error = store.run(text).expect_err(text);
+        assert_eq!(error.state, SqlState::LimitExceeded, "{text}: {error}");
+        assert!(error.message.contains("steps"), "{text}: {error}");
+    }
+    // Many rows are computed some at a time, with the same results.
+    let distances = "SELECT count(*), sum(levenshtein(repeat('b', 700 + value % 2), \
+                     repeat('a', 700))) FROM generate_series(1, 100)";
+    assert_eq!(store.rows(distances), ["100|70050"]);
+    let short = "SELECT levenshtein('kitten', 'sitting'), btrim('xyabx', 'xy'), \
+                 strpos('high', 'ig'), array_has_all([1, 2, 3], [3, 1]), trim('  a ')";
+    assert_eq!(store.rows(short), ["3|ab|2|true|a"]);
+}
+
+#[test]
+fn statements_that_ended_compute_no_more_rows() {
+    let store = TestStore::new();
+    store.run("SET statement_timeout = 100").expect("a setting");
+    // An hour of work for each thread of the runtime.
+    let text = "SELECT sum(levenshtein(repeat('a', 8000 + value % 2), repeat('b', 8000))) \
+                FROM generate_series(1, 8000)";
+    for _ in 0..4 {
+        let error = store.run(text).expect_err(text);
+        assert_eq!(error.state, SqlState::Cancelled, "{error}");
+    }
+    store.run("SET statement_timeout = 0").expect("a setting");
+    assert_eq!(store.rows("SELECT 1"), ["1"]);
+}
+
+#[test]
+fn rows_that_a_write_keeps_take_memory() {
+    let store = TestStore::new();
+    for table in ["t", "u"] {
+        let text = format!("CREATE TABLE {table} (v STRING, ROW KEY (k I64))");
+        store.run(&text).expect("a table");
+    }
+    let fill = "UPSERT INTO t SELECT value, repeat('x', 100) FROM generate_series(1, 10000)";
+    store.run(fill).expect("rows");
+    let limited =
+        |kib: usize| SqlContext::with_memory(Arc::clone(store.store.cluster()), kib << 10);
+    let small = limited(64);
+    for text in [
+        "INSERT INTO t SELECT k + 100000, v FROM t",
+        "UPSERT INTO t SELECT k, v FROM t RETURNING v",
+        "INSERT INTO u SELECT k, v FROM t WHERE k < 9000 ON CONFLICT (k) DO UPDATE SET v = 'y'",
+        "UPDATE t SET v = 'y' RETURNING k",
+        "DELETE FROM t WHERE v IS NOT NULL LIMIT 9000",
+    ] {
+        let error = store.runtime.block_on(small.run(text)).err().expect(text);
+        assert_eq!(error.state, SqlState::OutOfMemory, "{text}: {error}");
+    }
+    // Rows that conflict are changed in parts.
+    let text = "INSERT INTO u SELECT value, repeat('z', 100) FROM generate_series(1, 20000) \
+                ON CONFLICT (k) DO UPDATE SET v = excluded.v || 'z'";
+    store.run("DELETE FROM u WHERE k > 0").expect("an empty table");
+    let large = limited(6 << 10);
+    for _ in 0..2 {
+        let answer = store.runtime.block_on(large.run(text)).expect("written");
+        assert_eq!(answer.tag(), Some("INSERT 0 20000"));
+    }
+    let changed = "SELECT count(*), min(length(v)), max(length(v)) FROM u";
+    assert_eq!(store.rows(changed), ["20000|101|101"]);
+}
+
+#[test]
+fn temporary_files_are_in_the_directory_of_the_store() {
+    let store = TestStore::new();
+    let directory = tempfile::tempdir().expect("a directory");
+    let files = directory.path().join(".tmp/sql");
+    std::fs::create_dir_all(files.join("datafusion-old")).expect("what a killed process left");
+    std::fs::write(files.join("datafusion-old/1"), "rows").expect("a file");
+    let resources = Resources { memory_bytes: 8 << 20, ..Resources::of_store(directory.path()) };
+    assert_eq!(resources.disk_bytes, 10 << 30);
+    let cluster = Arc::clone(store.store.cluster());
+    let sql = SqlContext::with_resources(cluster, &resources).expect("a session");
+    assert!(!files.join("datafusion-old").exists());
+    let runtime = sql.session().runtime_env();
+    let disk = &runtime.disk_manager;
+    assert_eq!(disk.max_temp_directory_size(), 10 << 30);
+    let text =
+        "SELECT value, repeat('x', 200) AS t FROM generate_series(1, 200000) ORDER BY t, value";
+    let mut answer = store.runtime.block_on(sql.run(text)).expect("sorted rows");
+    let first = store.runtime.block_on(answer.next_batch()).expect("rows");
+    assert!(first.is_some_and(|rows| rows.num_rows() > 0));
+    assert!(disk.used_disk_space() > 0, "the sort spilled");
+    let folders = std::fs::read_dir(&files).expect("the directory").count();
+    assert_eq!(folders, 1);
+    let file = directory.path().join("file");
+    std::fs::write(&file, "").expect("a file");
+    let resources = Resources::of_store(&file);
+    let cluster = Arc::clone(store.store.cluster());
+    let error = SqlContext::with_resources(cluster, &resources).err().expect("no directory");
+    assert!(error.message.contains("temporary files of SQL"), "{error}");
 }

@@ -63,9 +63,16 @@ impl Seeded {
                 let pattern = self.pick(&["a%", "user\\_1%", "user_1%", "%b", "ab", "_", "b\\%%"]);
                 format!("{column} {}LIKE '{pattern}'", self.pick(&["", "", "NOT "]))
             }
-            8 => match self.below(3) {
+            8 => match self.below(4) {
                 0 => format!("a IN ({}, {})", self.text(), self.text()),
                 1 => format!("v IN ({}, {})", self.number(), self.number()),
+                // Longer lists are no ORs, and this number is none of I64.
+                2 => format!(
+                    "b IN ({}, {}, 9223372036854775808, {}, 1)",
+                    self.number(),
+                    self.number(),
+                    self.number()
+                ),
                 _ => format!("b BETWEEN {} AND {}", self.number(), self.number()),
             },
             9 | 10 => {

@@ -26,6 +26,64 @@ pub(super) enum Growth {
     Inputs,
 }
 
+/// How the time of a function grows, where it is more than with the bytes of its arguments: with the
+/// product of two of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Product {
+    /// Letters of both.
+    Letters,
+    /// Bytes of both, many of which are compared at once.
+    Bytes,
+    /// Items of both lists.
+    Items,
+}
+
+/// Returns the growth of the time of a function; `None` for one that takes as long as its arguments
+/// are.
+pub(super) fn product_of(name: &str) -> Option<Product> {
+    Some(match name {
+        "levenshtein" | "btrim" | "ltrim" | "rtrim" => Product::Letters,
+        "strpos" => Product::Bytes,
+        "array_has_all" | "array_has_any" => Product::Items,
+        _ => return None,
+    })
+}
+
+/// Returns the steps of a call for each of `rows` rows.
+pub(super) fn steps(product: Product, args: &[ColumnarValue], rows: usize) -> Vec<u64> {
+    const BYTES_AT_ONCE: u64 = 32;
+    const STEPS_OF_ITEM: u64 = 8;
+    let length = |at: usize| match (args.get(at), product) {
+        (None, _) => Each::One(1),
+        (Some(arg), Product::Items) => items(arg),
+        (Some(arg), _) => text_bytes(arg),
+    };
+    let (one, other) = (length(0), length(1));
+    let of = |row: usize| {
+        let product_of_row = one.of(row).saturating_mul(other.of(row));
+        match product {
+            Product::Letters => product_of_row,
+            Product::Bytes => product_of_row / BYTES_AT_ONCE,
+            Product::Items => product_of_row.saturating_mul(STEPS_OF_ITEM),
+        }
+    };
+    (0..rows).map(of).collect()
+}
+
+/// Returns the lengths of lists.
+fn items(value: &ColumnarValue) -> Each<u64> {
+    let Some(array) = array_of(value) else { return Each::One(0) };
+    let length = |list: Option<ArrayRef>| list.map_or(0, |list| list.len() as u64);
+    let lengths: Vec<u64> = match array.data_type() {
+        DataType::List(_) => array.as_list::<i32>().iter().map(length).collect(),
+        DataType::LargeList(_) => array.as_list::<i64>().iter().map(length).collect(),
+        DataType::FixedSizeList(..) => array.as_fixed_size_list().iter().map(length).collect(),
+        // At most all of it.
+        _ => return Each::One(memory(value)),
+    };
+    each(value, lengths)
+}
+
 /// Returns the growth of a function; `None` for one whose result is about as large as what it is
 /// given.
 pub(super) fn growth_of(name: &str) -> Option<Growth> {
@@ -235,6 +293,10 @@ fn per(value: &ColumnarValue) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use datafusion::arrow::array::{ListArray, StringArray};
+    use datafusion::arrow::datatypes::Int32Type;
     use datafusion::scalar::ScalarValue;
 
     use super::*;
@@ -257,5 +319,22 @@ mod tests {
         assert_eq!(of(Growth::Series, &[1i64.into(), long.clone(), long.clone()]), 8);
         assert!(of(Growth::RepeatItem, &[1i64.into(), long]) > 1_000_000_000);
         assert_eq!(of(Growth::Series, &[i64::MIN.into(), i64::MAX.into()]), u64::MAX);
+    }
+
+    #[test]
+    fn steps_are_those_of_each_row() {
+        let scalar = |text: &str| ColumnarValue::Scalar(text.into());
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("abcd"), None, Some("ab")]));
+        let args = [ColumnarValue::Array(texts), scalar("xyz")];
+        assert_eq!(steps(Product::Letters, &args, 3), [12, 0, 6]);
+        assert_eq!(steps(Product::Letters, &args[..1], 3), [4, 0, 2]);
+        let long = "x".repeat(64);
+        assert_eq!(steps(Product::Bytes, &[scalar(&long), scalar("ab")], 1), [4]);
+        let list = |numbers: &[Option<i32>]| {
+            let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(numbers.to_vec())]);
+            ColumnarValue::Array(Arc::new(list))
+        };
+        let args = [list(&[Some(1), Some(2), None]), list(&[Some(1), Some(3)])];
+        assert_eq!(steps(Product::Items, &args, 1), [48]);
     }
 }
