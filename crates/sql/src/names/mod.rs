@@ -6,6 +6,7 @@
 //! `wildcard.rs` leaves pseudo-columns out of `*`, `entries.rs` finds entries of a `MAP`, and `forms.rs` brings forms of PostgreSQL into those
 //! that are planned.
 
+mod by_case;
 mod cells;
 mod columns;
 mod entries;
@@ -22,9 +23,10 @@ use datafusion::sql::sqlparser::ast::Statement;
 use crate::catalog::HaliteCatalog;
 use crate::catalog::provider::HaliteTable;
 use crate::catalog::shape::Pseudo;
-use crate::error::{Result, SqlError, SqlState};
+use crate::error::{Result, SqlError};
 use crate::types::map_entry::MapEntry;
 
+pub(crate) use by_case::by_case;
 pub(crate) use cells::{CELLS, cells_argument};
 pub(crate) use forms::{AGAIN, with_plain_names};
 pub(crate) use tables::resolve;
@@ -79,50 +81,4 @@ async fn rewrite_names(
     let entries = if reads { entries::rewrite(statement, &found.maps) } else { BTreeSet::new() };
     let ctes = found.ctes.into_iter().collect();
     Ok(Named { pseudo, entries, cells: found.cells, ctes })
-}
-
-/// Returns the name among `known` that an unquoted name means; `None` if it is none of them.
-///
-/// # Errors
-/// `Ambiguous`.
-pub(crate) fn by_case<'k>(
-    name: &str,
-    known: impl Iterator<Item = &'k str>,
-) -> Result<Option<&'k str>> {
-    let mut similar: Vec<&str> = Vec::new();
-    for other in known {
-        if other == name {
-            return Ok(Some(other));
-        }
-        if other.to_lowercase() == name.to_lowercase() && !similar.contains(&other) {
-            similar.push(other);
-        }
-    }
-    match similar.as_slice() {
-        [] => Ok(None),
-        [only] => Ok(Some(only)),
-        several => Err(SqlError::new(
-            SqlState::Ambiguous,
-            format!(
-                "{name} may be {}; write the one that is meant in double quotes",
-                several.join(" or ")
-            ),
-        )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_mean_the_exact_or_else_the_only_similar_one() {
-        let known = ["Name", "name", "Other"];
-        assert_eq!(by_case("name", known.into_iter()).unwrap(), Some("name"));
-        assert_eq!(by_case("OTHER", known.into_iter()).unwrap(), Some("Other"));
-        assert_eq!(by_case("more", known.into_iter()).unwrap(), None);
-        let error = by_case("NAME", known.into_iter()).unwrap_err();
-        assert_eq!(error.state, SqlState::Ambiguous);
-        assert!(error.message.contains("Name or name"), "{error}");
-    }
 }

@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::{
     Ident, ObjectName, ObjectNamePart, Query, SetExpr, SetOperator, TableFactor, Visit, Visitor,
 };
 
-use super::by_case;
+use super::by_case::by_case;
 use crate::error::{Result, SqlError, SqlState};
 
 /// Queries around the place that is visited, from the outermost.
@@ -73,7 +73,7 @@ impl Scope {
 }
 
 /// Checks that the queries of WITH RECURSIVE read what they name: DataFusion reads a table of the
-/// catalog where a query names itself in front of UNION or one that follows, and drops what stands
+/// catalog where a query names itself in front of UNION or one that follows, and drops what is
 /// around UNION.
 fn check_recursive(query: &Query) -> Result<()> {
     let Some(with) = query.with.as_ref().filter(|with| with.recursive) else { return Ok(()) };
@@ -83,7 +83,7 @@ fn check_recursive(query: &Query) -> Result<()> {
             with.cte_tables[at + 1..].iter().find(|later| reads(of, &later.alias.name))
         {
             let text = format!(
-                "WITH RECURSIVE: {name} reads {}, which is behind it: write {} first",
+                "WITH RECURSIVE: {name} reads {}, which comes after it: write {} first",
                 later.alias.name, later.alias.name
             );
             return Err(placed(SqlError::unsupported(text), name));

@@ -47,9 +47,9 @@ pub(super) struct FoundTables {
     pub(super) cells: BTreeMap<String, HaliteTable>,
 }
 
-/// Finds the tables of a statement and rewrites their names to schema and table, and those of common
-/// table expressions to their spelling. A table that is called as one of these anywhere in the
-/// statement is named with its schema, so that a name alone means the common table expression.
+/// Finds the tables of a statement and rewrites their names to schema and table, and those of
+/// common table expressions to their spelling. A table that is called as one of these anywhere in
+/// the statement is named with its schema, so that a name alone means the common table expression.
 pub(super) async fn rewrite(
     catalog: &HaliteCatalog,
     statement: &mut Statement,

@@ -210,7 +210,7 @@ fn is_chained(token: &Token) -> bool {
     }
 }
 
-/// Returns `true` for all other operators: comparisons, those behind their operand, subscripts. What
+/// Returns `true` for all other operators: comparisons, those after an operand, subscripts. What
 /// is neither a word, a value nor a separator is one.
 fn is_comparison(token: &Token) -> bool {
     match token {

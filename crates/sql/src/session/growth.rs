@@ -1,5 +1,5 @@
-//! Functions whose results are larger than what they are given, or whose time grows with the product
-//! of their arguments: both are bounded before they are computed.
+//! Functions whose results are larger than what they are given, or whose time grows with the
+//! product of their arguments: both are bounded before they are computed.
 //!
 //! `repeat('x', 1000000000)` is a constant that the optimizer would compute, in memory that no pool
 //! knows. A plan has a budget for its constants, and each call one for the rows of a batch.

@@ -12,8 +12,8 @@ const MAX_THREADS: usize = 32;
 
 static THREADS: Semaphore = Semaphore::const_new(MAX_THREADS);
 
-/// Runs work on a thread with a large stack, once there are less than 32 of them. Waiting for it may
-/// end at any time, the work goes on.
+/// Runs work on a thread with a large stack, once there are less than 32 of them. Waiting for it
+/// may end at any time, the work continues.
 ///
 /// # Errors
 /// `Internal` if there is no thread, or the work panicked.

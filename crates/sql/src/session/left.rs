@@ -23,8 +23,8 @@ impl Left {
 impl SqlContext {
     /// Returns, once, what to add to the text of an error if the last statement was left: how many
     /// rows it wrote for certain, and of how many that is unknown. A statement is left where what
-    /// runs it is dropped before its end, as by a cancel, so that no error of its own says so. Empty
-    /// if it wrote nothing, or came to its end.
+    /// runs it is dropped before its end, as by a cancel, so that no error of its own says so.
+    /// Empty if it wrote nothing, or came to its end.
     pub fn take_rows_left(&self) -> String {
         self.left.take().text()
     }

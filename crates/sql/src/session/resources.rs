@@ -20,8 +20,8 @@ const OF_STORE: &str = ".tmp/sql";
 /// [`another`](super::SqlContext::another) creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resources {
-    /// Bytes that sorts, groups, joins and rows on their way into a table may hold. Sorts and groups
-    /// spill to temporary files beyond it, others fail. Default: 1 GiB.
+    /// Bytes that sorts, groups, joins and rows on their way into a table may hold. Sorts and
+    /// groups spill to temporary files beyond it, others fail. Default: 1 GiB.
     pub memory_bytes: usize,
     /// Bytes of the temporary files. Default: 10 GiB.
     pub disk_bytes: u64,

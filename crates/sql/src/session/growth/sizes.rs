@@ -26,8 +26,8 @@ pub(super) enum Growth {
     Inputs,
 }
 
-/// How the time of a function grows, where it is more than with the bytes of its arguments: with the
-/// product of two of them.
+/// How the time of a function grows, where it is more than with the bytes of its arguments: with
+/// the product of two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Product {
     /// Letters of both.
