@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use halite_sql::Resources;
+
 use crate::users::Users;
 
 /// Configuration of the port.
@@ -19,6 +21,8 @@ pub struct Config {
     pub limits: Limits,
     /// Threads that read messages and run statements.
     pub threads: usize,
+    /// Memory and temporary files of statements.
+    pub resources: Resources,
 }
 
 /// Files for TLS, both PEM.
@@ -87,6 +91,7 @@ impl Default for Config {
             tls: None,
             limits: Limits::default(),
             threads: std::thread::available_parallelism().map_or(2, usize::from).max(2),
+            resources: Resources::default(),
         }
     }
 }

@@ -43,7 +43,8 @@ impl Server {
     /// an address of other machines without users and TLS; `Io` for a port that cannot be bound.
     pub fn start(cluster: &Arc<dyn Cluster>, config: &Config) -> Result<ServerHandle> {
         let (stop, stopping) = watch::channel(false);
-        let sql = SqlContext::new(Arc::clone(cluster));
+        let sql = SqlContext::with_resources(Arc::clone(cluster), &config.resources);
+        let sql = sql.map_err(|error| Error::invalid(error.to_string()))?;
         catalog::register(&sql, cluster);
         let shared = Shared::new(sql, config, stopping).map_err(Error::invalid)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()

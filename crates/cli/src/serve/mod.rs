@@ -152,8 +152,8 @@ async fn serve(
         config.web = Some(web_router(store, settings, &extension, &token));
     }
     let server = Server::start(store.engine().clone(), config).await?;
-    let of_pg = (store.clone(), settings.clone());
-    let pg = tokio::task::spawn_blocking(move || pg::start(&of_pg.0, &of_pg.1)).await??;
+    let of_pg = (store.clone(), place.path().to_owned(), settings.clone());
+    let pg = tokio::task::spawn_blocking(move || pg::start(&of_pg.0, &of_pg.1, &of_pg.2)).await??;
     extension.set_server(server.server_name(), server.slow_calls());
     banner::print(&banner::ServerInfo {
         addresses: server.addresses(),

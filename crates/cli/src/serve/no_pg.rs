@@ -1,6 +1,7 @@
 //! Builds without the feature `pg`, whose `halite serve` has no SQL port.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use anyhow::anyhow;
 use halite::Store;
@@ -25,7 +26,11 @@ impl ServerHandle {
 ///
 /// # Errors
 /// What to do, if the port is wanted.
-pub(super) fn start(_: &Store, settings: &ServeConfig) -> anyhow::Result<Option<ServerHandle>> {
+pub(super) fn start(
+    _: &Store,
+    _: &Path,
+    settings: &ServeConfig,
+) -> anyhow::Result<Option<ServerHandle>> {
     match settings.pg.port {
         None => Ok(None),
         Some(_) => Err(WrongArguments(anyhow!(

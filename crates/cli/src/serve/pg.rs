@@ -1,9 +1,11 @@
 //! SQL port of `halite serve`.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use halite::Store;
+use halite::sql::Resources;
 pub(super) use halite_pg::ServerHandle;
 use halite_pg::{Config, Server, TlsFiles, Users};
 
@@ -14,7 +16,11 @@ use crate::wrong_arguments::WrongArguments;
 ///
 /// # Errors
 /// Files that cannot be read, an address of other machines without users and TLS, a port in use.
-pub(super) fn start(store: &Store, settings: &ServeConfig) -> anyhow::Result<Option<ServerHandle>> {
+pub(super) fn start(
+    store: &Store,
+    directory: &Path,
+    settings: &ServeConfig,
+) -> anyhow::Result<Option<ServerHandle>> {
     let Some(port) = settings.pg.port else { return Ok(None) };
     let pg = &settings.pg;
     let users = match &pg.users {
@@ -38,6 +44,7 @@ pub(super) fn start(store: &Store, settings: &ServeConfig) -> anyhow::Result<Opt
         }
     };
     let address = SocketAddr::new(settings.server.listen_addr, port);
-    let config = Config { address, users, tls, ..Config::default() };
+    let resources = Resources::of_store(directory);
+    let config = Config { address, users, tls, resources, ..Config::default() };
     Ok(Some(Server::start(store.cluster(), &config)?))
 }

@@ -221,7 +221,8 @@ impl Session {
             }
             Work::Sql(prepared) => {
                 let run = self.sql.run_prepared(prepared, values);
-                let answer = channel.interrupts.guard(run).await?;
+                let answer = channel.interrupts.guard(run).await;
+                let answer = answer.map_err(|error| self.with_rows_left(error))?;
                 self.portal(name)?.source = Source::Answer(Box::new(answer));
                 Ok(false)
             }

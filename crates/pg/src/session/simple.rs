@@ -63,10 +63,17 @@ impl Session {
                 }
             },
             None => {
-                let answer = channel.interrupts.guard(self.sql.run(text)).await?;
+                let answer = channel.interrupts.guard(self.sql.run(text)).await;
+                let answer = answer.map_err(|error| self.with_rows_left(error))?;
                 send_all(Portal::of_answer(answer, verb(text), text), channel).await
             }
         }
+    }
+
+    /// Says how many rows a statement wrote that was interrupted.
+    pub(super) fn with_rows_left(&self, mut error: PgError) -> PgError {
+        error.message.push_str(&self.sql.take_rows_left());
+        error
     }
 
     /// Checks that the transaction permits a statement.
