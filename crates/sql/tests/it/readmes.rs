@@ -70,6 +70,11 @@ impl Example {
     }
 }
 
+/// Returns a number as SQL prints it.
+fn real(value: f64) -> String {
+    format!("{value:?}")
+}
+
 fn row(values: &[&dyn Display]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
 }
@@ -161,7 +166,7 @@ fn analytics_are_those_of_the_counters_and_rows() {
     assert_eq!(logins, 2);
     example.answers("logins", &["logins"], &[row(&[&logins])]);
     let users = analytics.exact_users(first).expect("users").users;
-    example.answers("exact users", &["count"], &[row(&[&users])]);
+    example.answers("exact users", &["users"], &[row(&[&users])]);
     let board = analytics.board(T0..T0 + HOUR_MS).expect("a board").counts;
     let mut board: Vec<(i64, &str, i64)> =
         board.into_iter().map(|((at_ms, kind), count)| (at_ms, kind.name(), count)).collect();
@@ -170,7 +175,7 @@ fn analytics_are_those_of_the_counters_and_rows() {
     example.answers("board", &["kind", "events"], &board);
     let returned = analytics.retention(first, second).expect("retention").returned;
     assert_eq!(returned, 20);
-    example.answers("retention", &["count"], &[row(&[&returned])]);
+    example.answers("retention", &["returned"], &[row(&[&returned])]);
     example.finish();
 }
 
@@ -270,7 +275,7 @@ fn feed_is_what_was_pushed_and_what_is_pulled() {
     example.answers("pulled", &columns, &of(3));
     let likes = feed.likes(3).expect("likes");
     assert_eq!(likes, 10);
-    example.answers("likes", &["sum"], &[row(&[&likes])]);
+    example.answers("likes", &["likes"], &[row(&[&likes])]);
     let comments = feed.comments(3, 20, None).expect("comments").items;
     let comments: Vec<String> =
         comments.iter().map(|found| row(&[&found.id, &found.user, &found.text])).collect();
@@ -383,18 +388,20 @@ fn monitor_has_metrics_of_a_host_and_of_all() {
         samples.sort_by_key(order);
         samples
     };
-    let host: Vec<String> =
-        of(monitor.host("web-1", times())).iter().map(|s| row(&[&s.metric, &s.value])).collect();
+    let host: Vec<String> = of(monitor.host("web-1", times()))
+        .iter()
+        .map(|s| row(&[&s.metric, &real(s.value)]))
+        .collect();
     assert_eq!(host.len(), 20);
     example.answers("host", &["metric", "p"], &host);
     let cpu = of(monitor.host_metric("web-1", "cpu", times()));
-    let cpu: Vec<String> = cpu.iter().map(|sample| row(&[&sample.value])).collect();
+    let cpu: Vec<String> = cpu.iter().map(|sample| row(&[&real(sample.value)])).collect();
     example.answers("metric of a host", &["p"], &cpu);
     for (name, found) in [
         ("metric of all hosts", monitor.metric("cpu", times())),
         ("metric of all hosts, without by_metric", monitor.metric_by_host("cpu", times())),
     ] {
-        let all: Vec<String> = of(found).iter().map(|s| row(&[&s.host, &s.value])).collect();
+        let all: Vec<String> = of(found).iter().map(|s| row(&[&s.host, &real(s.value)])).collect();
         assert_eq!(all.len(), 30);
         example.answers(name, &["host", "p"], &all);
     }
@@ -423,18 +430,19 @@ fn timeseries_has_points_means_and_the_fleet() {
     sensors.write(&others).expect("readings");
     let of = |found: halite::Result<Found>| -> Vec<String> {
         let readings = found.expect("readings").readings;
-        readings.iter().map(|reading| row(&[&reading.value])).collect()
+        readings.iter().map(|reading| row(&[&real(reading.value)])).collect()
     };
     example.answers("latest", &["p"], &of(sensors.latest("s1")));
     let day = of(sensors.recent("s1", 1, T0 + 179 * MINUTE_MS));
     assert_eq!(day.len(), 181);
     example.answers("a day", &["p"], &day);
     let means = sensors.averages("s1", T0..T0 + 3 * HOUR_MS, HOUR_MS).expect("means");
-    let means: Vec<String> = means.iter().map(|mean| row(&[&mean.mean, &mean.readings])).collect();
+    let means: Vec<String> =
+        means.iter().map(|mean| row(&[&real(mean.mean), &mean.readings])).collect();
     example.answers("averages", &["mean", "readings"], &means);
     let fleet = sensors.fleet(T0 + 178 * MINUTE_MS..T0 + 180 * MINUTE_MS).expect("readings");
     let fleet: Vec<String> = fleet
-        .map(|found| found.map(|found| row(&[&found.device, &found.value])))
+        .map(|found| found.map(|found| row(&[&found.device, &real(found.value)])))
         .collect::<halite::Result<_>>()
         .expect("readings");
     assert_eq!(fleet.len(), 4);
