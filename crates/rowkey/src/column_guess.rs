@@ -13,6 +13,9 @@ const MANY_COLUMNS: usize = 64;
 /// 2000-01-01 and 2100-01-01 in milliseconds since 1970.
 const TIMES_MS: std::ops::Range<i64> = 946_684_800_000..4_102_444_800_000;
 
+/// Family and qualifier of a cell.
+type Place<'r> = (&'r [u8], &'r [u8]);
+
 /// Column that some cells look like.
 #[derive(Clone, Debug)]
 pub(crate) struct Guess {
@@ -33,7 +36,7 @@ pub(crate) fn guess_columns(
     taken: &[&str],
     marker: Option<&str>,
 ) -> (Vec<Guess>, Vec<String>) {
-    let mut cells: BTreeMap<(&[u8], &[u8]), Vec<&[u8]>> = BTreeMap::new();
+    let mut cells: BTreeMap<Place<'_>, Vec<&[u8]>> = BTreeMap::new();
     for row in rows {
         for cell in row {
             let is_declared = declared.iter().any(|column| {
@@ -125,8 +128,7 @@ fn type_of(values: &[&[u8]]) -> (FieldType, CellEncoding, &'static str) {
             let text = std::str::from_utf8(value).unwrap_or_default();
             text.parse::<i64>().is_ok_and(|number| number.to_string() == text)
         };
-        if values.iter().all(|value| is_number(&value)) && fits(FieldType::I64, CellEncoding::Text)
-        {
+        if values.iter().all(is_number) && fits(FieldType::I64, CellEncoding::Text) {
             return (FieldType::I64, CellEncoding::Text, "STRING");
         }
         let rival = match length {
@@ -137,11 +139,11 @@ fn type_of(values: &[&[u8]]) -> (FieldType, CellEncoding, &'static str) {
         return java(FieldType::String, rival);
     }
     if !is_fixed {
-        return match fits(FieldType::String, CellEncoding::Java) {
-            true if values.iter().any(|value| !value.is_empty()) => {
-                java(FieldType::String, "BYTES, as it has control characters")
-            }
-            _ => java(FieldType::Bytes, ""),
+        let has_some = values.iter().any(|value| !value.is_empty());
+        return if has_some && fits(FieldType::String, CellEncoding::Java) {
+            java(FieldType::String, "BYTES, as it has control characters")
+        } else {
+            java(FieldType::Bytes, "")
         };
     }
     match length {

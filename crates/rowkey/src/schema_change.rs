@@ -129,7 +129,7 @@ async fn adopt_from_sample(
 ) -> Result<()> {
     let table = cluster.table(name);
     let current = table.descriptor().await?;
-    let declaration = TableDeclaration::from_descriptor(&current).and_then(|found| found.ok());
+    let declaration = TableDeclaration::from_descriptor(&current).and_then(std::result::Result::ok);
     let declared = declaration.as_ref().map_or(&[][..], |found| &found.columns);
     let fields = declaration.iter().flat_map(|found| found.key.fields());
     let taken: Vec<&str> = fields.map(|field| field.name.as_str()).collect();
@@ -164,9 +164,10 @@ async fn adopt_from_sample(
 /// Deletes the cells of a column, and returns the number of rows that had some.
 async fn purge(table: &dyn Table, column: &Column) -> Result<u64> {
     let (family, qualifier) = (Bytes::from(column.family.clone()), column.qualifier.clone());
-    let scan = match column.has_one_qualifier() {
-        true => Scan::all().column(family.clone(), qualifier),
-        false => Scan::all().family(family.clone()),
+    let scan = if column.has_one_qualifier() {
+        Scan::all().column(family.clone(), qualifier)
+    } else {
+        Scan::all().family(family.clone())
     };
     let mut rows = table.scan(scan.filter(Filter::KeyOnly(false)));
     let mut purged = 0;

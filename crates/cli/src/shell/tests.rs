@@ -343,7 +343,7 @@ fn tables_are_changed_by_statements() {
         "name STRING FAMILY f",
         "note STRING FAMILY f",
         "VERSIONS = 4",
-        "has no column nn; did you mean n?",
+        "has no column nn (did you mean n?)",
         "a region begins at m already",
         "TRUNCATE TABLE",
         "table raw does not exist",
