@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn sample_is_bounded_by_bytes() {
         let sample = |value_bytes: usize, columns: u32| {
-            let load = Load { value_bytes, columns, ..LOAD };
+            let load = Load { columns, value_bytes, ..LOAD };
             let found = capacity(&load).unwrap();
             assert!(found.bytes_per_cell > value_bytes as f64, "{found:?}");
             assert!(found.sample.margin < 0.05, "{found:?}");

@@ -20,7 +20,7 @@ const SIZES: [u64; 7] = [1, TB / 2, 5 * TB, 20 * TB, 60 * TB, 1_500 * TB, u64::M
 /// Returns all combinations.
 fn all() -> impl Iterator<Item = Fit> {
     let kinds =
-        KINDS.into_iter().flat_map(|data| QUERIES.map(|query| Fit { data, query, ..PLAIN }));
+        KINDS.into_iter().flat_map(|data| QUERIES.map(|query| Fit { query, data, ..PLAIN }));
     let sized = kinds.flat_map(|wanted| SIZES.map(|bytes| Fit { bytes, ..wanted }));
     sized.flat_map(|wanted| {
         [(false, false), (false, true), (true, false), (true, true)].map(
@@ -58,7 +58,7 @@ fn w02_branches_of_the_tutorial() {
         (5 * TB, Objects, AdHoc, &format!("5.0 TB, {objects}")),
         (5 * TB, Monitoring, Range, "5.0 TB, monitoring: OpenTSDB or InfluxDB"),
     ] {
-        assert_eq!(fit(&Fit { bytes, data, query, ..PLAIN }).tutorial, expected);
+        assert_eq!(fit(&Fit { bytes, query, data, ..PLAIN }).tutorial, expected);
     }
 }
 
