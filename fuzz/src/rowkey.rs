@@ -8,12 +8,14 @@ mod memory_table;
 
 use std::sync::{Arc, LazyLock};
 
-use halite_rowkey::language::{LanguageError, Statement, TableDeclaration, statements};
+use halite_rowkey::language::{
+    LanguageError, SchemaStatement, Statement, TableDeclaration, altered, statements,
+};
 use halite_rowkey::plan::{KeyQuery, Plan, PlanOptions};
 use halite_rowkey::scatter::{PageToken, Scatter, ScatterOptions};
 use halite_rowkey::{KeyErrorKind, KeySchema, series};
 use halite_rowkey_tools::lint::{LintInput, lint, lint_declaration, lint_struct};
-use halite_types::{Scan, block_on};
+use halite_types::{FamilyDescriptor, Scan, TableDescriptor, block_on};
 use libfuzzer_sys::fuzz_target;
 
 use memory_table::Rows;
@@ -90,8 +92,25 @@ fn statement_reads_back(statement: &Statement) {
             let _ = lint_declaration(declaration, &LintInput::default());
         }
         Statement::Adopt { key, .. } => key_reads_back(key),
-        Statement::AlterSalt { .. } | Statement::ShowCreateTable(_) => {}
+        Statement::Schema(SchemaStatement::Alter { alterations, .. }) => {
+            for before in tables() {
+                if let Ok(changed) = altered(&before, alterations)
+                    && let Some(declared) = TableDeclaration::from_descriptor(&changed.descriptor)
+                {
+                    declared.expect("an altered table can be read again");
+                }
+            }
+        }
+        Statement::AlterSalt { .. } | Statement::ShowCreateTable(_) | Statement::Schema(_) => {}
     }
+}
+
+/// Returns a table without a declaration, and one with columns.
+fn tables() -> [TableDescriptor; 2] {
+    let name = || "t".parse().expect("a name");
+    let declared = "CREATE TABLE t (a I64 FAMILY f, b STRING FAMILY g, ROW KEY (k STRING))";
+    let Ok(Statement::CreateTable(declared)) = declared.parse() else { panic!("{declared}") };
+    [TableDescriptor::new(name()).family(FamilyDescriptor::new("f")), declared.described()]
 }
 
 /// Verifies that a decoded key of the schema is encoded to the same bytes.
