@@ -9,9 +9,9 @@ use halite::{BlockingTable, CheckAndMutate, DeclaredTable, Get, Put, Row, Scan, 
 use crate::recipe::{Application, Load, Recipe, Site};
 use crate::schema::declared_names;
 
-/// Table with a row for each namespace: its load, the digest of its real data, the number of written
-/// items, and the number of the run that writes them; when all are written, the tables that have
-/// rows, and after a measurement the first item that none has written.
+/// Table with a row for each namespace: its load, the digest of its real data, the number of
+/// written items, and the number of the run that writes them; when all are written, the tables that
+/// have rows, and after a measurement the first item that none has written.
 const LOADS: &str = "CREATE TABLE loads (
   seed U64 FAMILY p, items U64 FAMILY p, data U64 FAMILY p, written U64 FAMILY p, run U64 FAMILY p,
   filled STRING FAMILY p, next U64 FAMILY p,
@@ -139,7 +139,8 @@ pub fn prepare(recipe: &dyn Recipe, site: &Site) -> Result<Vec<DeclaredTable>> {
     if recorded(recipe, site)?.is_some() {
         match lost_of(recipe, site)? {
             Lost::Nothing => {}
-            // Before there are tables, so that no interruption leaves empty ones that count as full.
+            // Before there are tables, so that no interruption leaves empty ones that count as
+            // full.
             Lost::All => clear(site)?,
             Lost::Tables(names) => bail!(
                 "the tables {} of {} were dropped or emptied, and the others have the items: start \
@@ -162,8 +163,8 @@ enum Lost {
     Tables(Vec<String>),
 }
 
-/// Returns what a load has lost since it was recorded. While it is not complete, a single table that
-/// was emptied is not noticed.
+/// Returns what a load has lost since it was recorded. While it is not complete, a single table
+/// that was emptied is not noticed.
 fn lost_of(recipe: &dyn Recipe, site: &Site) -> Result<Lost> {
     let row = loads_table(site)?.get(Get::new(site.namespace.clone()))?;
     let had_rows = row.text(FAMILY, FILLED).unwrap_or_default();

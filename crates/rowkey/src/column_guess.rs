@@ -132,8 +132,8 @@ fn type_of(values: &[&[u8]]) -> (FieldType, CellEncoding, &'static str) {
             return (FieldType::I64, CellEncoding::Text, "STRING");
         }
         let rival = match length {
-            4 if is_fixed => "I32, whose bytes are printable by chance",
-            8 if is_fixed => "I64, whose bytes are printable by chance",
+            4 if is_fixed => "I32 whose bytes happen to be text",
+            8 if is_fixed => "I64 whose bytes happen to be text",
             _ => "",
         };
         return java(FieldType::String, rival);

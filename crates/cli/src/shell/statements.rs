@@ -32,7 +32,8 @@ const BEGINNINGS: [&[&str]; 10] = [
     &["CREATE", "SCHEMA"],
     &["DROP", "SCHEMA"],
 ];
-/// Words of those that are complete on one line: without a name they are a command and its variable.
+/// Words of those that are complete on one line: without a name they are a command and its
+/// variable.
 const ONE_LINE: [&str; 6] = ["DROP", "TRUNCATE", "FLUSH", "COMPACT", "SPLIT", "SCHEMA"];
 
 /// Returns `true` if the input starts a statement. `create table, 'f'` is a command, with a

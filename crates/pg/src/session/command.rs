@@ -189,7 +189,7 @@ fn syntax(text: &str) -> PgError {
 
 /// `SET [SESSION | LOCAL] name {= | TO} value`, `SET TIME ZONE`, `SET TRANSACTION`.
 fn set(upper: &[&str], words: &[Word]) -> Result<Command> {
-    // What stands before a sign is the name of a setting.
+    // The name of a setting comes before a sign.
     let is_sign = |rest: &[&str]| matches!(rest.first(), Some(&("=" | "TO")));
     match upper {
         ["SESSION", "CHARACTERISTICS", "AS", "TRANSACTION", rest @ ..] => {

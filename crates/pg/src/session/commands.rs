@@ -367,7 +367,7 @@ fn options(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the words of options. A backslash stands before a space that is part of one.
+/// Returns the words of options. A backslash precedes a space that is part of one.
 fn option_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -141,13 +141,13 @@ fn transaction_does_not_idle_for_ever() {
     let door = Door::with_rows(3);
     let client = door.client();
     assert_eq!(door.rows(&client, "SHOW idle_in_transaction_session_timeout"), ["10min"]);
-    // A cursor that outlives its transaction waits as long, and its session goes on.
+    // A cursor that outlives its transaction waits as long, and its session continues.
     let begin = "SET idle_in_transaction_session_timeout = 100; \
                  DECLARE c CURSOR WITH HOLD FOR SELECT n FROM t; FETCH 1 FROM c";
     assert_eq!(door.rows(&client, begin), ["0"]);
     wait_for(&door, "SELECT n FROM t", "stopped", 0);
     assert_eq!(door.error(&client, "FETCH 1 FROM c"), "55000");
-    // One that is used, and one without such a limit, goes on.
+    // One that is used, and one without such a limit, continues.
     let begin = "SET idle_in_transaction_session_timeout = 0; \
                  DECLARE d CURSOR WITH HOLD FOR SELECT n FROM t; FETCH 1 FROM d";
     assert_eq!(door.rows(&client, begin), ["0"]);

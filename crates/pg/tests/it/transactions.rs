@@ -179,7 +179,7 @@ fn rollback_restores_settings() {
     assert_eq!(shown("transaction_read_only"), "off");
     door.rows(&client, "SET application_name = 'e'; ROLLBACK TO s; COMMIT");
     assert_eq!(shown("application_name"), "c");
-    // The client is told of values that it wants to know.
+    // The client receives values that it wants to know.
     let mut raw = Raw::session(&door);
     raw.send(&message(b'Q', b"BEGIN; SET application_name = 'f'; ROLLBACK\0"));
     let answers = raw.until(b'Z');

@@ -68,8 +68,8 @@ pub(super) fn verify(design: &dyn Design, oracle: &Oracle) -> Result<Verified> {
     Ok(verified)
 }
 
-/// Checks that what was removed, and what could not be created because its name was taken, is neither
-/// a node nor in a list of its user.
+/// Checks that what was removed, and what could not be created because its name was taken, is
+/// neither a node nor in a list of its user.
 pub(super) fn verify_absent(
     design: &dyn Design,
     generator: &Generator,

@@ -34,8 +34,9 @@ impl Generator {
         format!("user_{rank}")
     }
 
-    /// Returns the number of the order that an item is: itself; the one before, which is delivered a
-    /// second time, because its first reply was lost; or its neighbor, as two of them change places.
+    /// Returns the number of the order that an item is: itself; the one before, which is delivered
+    /// a second time, because its first reply was lost; or its neighbor, as two of them change
+    /// places.
     fn order_of(&self, number: u64) -> u64 {
         let pair = number / 2;
         if Random::new(self.load.seed, 4, pair).one_in(8) {

@@ -204,8 +204,8 @@ fn rows_of_no_recorded_load_are_not_mixed_with_items() {
     assert!(error.contains("inbox, outbox, convo") && error.contains("init --drop"), "{error}");
 }
 
-/// A second program that is stopped inside an item has taken over: the first one would find that the
-/// item is there, and record that all are complete.
+/// A second program that is stopped inside an item has taken over: the first one would find that
+/// the item is there, and record that all are complete.
 #[test]
 fn items_of_a_second_program_that_was_stopped_are_completed() {
     let recipe = find_recipe("analytics").unwrap();

@@ -3,11 +3,11 @@
 use halite_types::suggest::{closest_match, did_you_mean};
 use halite_types::{Error, FamilyDescriptor, Result, TableDescriptor};
 
+use super::change::{Alteration, NewColumn, TableOption};
 use super::cursor::Name;
 use super::declaration::{Column, Statement, TableDeclaration};
 use super::error::{LanguageError, Span};
 use super::options::{RawOption, apply};
-use super::schema_statement::{Alteration, NewColumn, TableOption};
 use super::table_attributes::{ROW_KEY, ROW_SCHEMA};
 use crate::schema::KeySchema;
 use crate::strict::ROW_MARKER;
@@ -38,7 +38,7 @@ pub fn altered(descriptor: &TableDescriptor, alterations: &[Alteration]) -> Resu
         Some(Ok(declaration)) => Some(declaration),
         Some(Err(error)) => {
             return Err(Error::invalid(format!(
-                "{ROW_KEY} or {ROW_SCHEMA} of table {}: {error}; mend the attribute with alter in \
+                "{ROW_KEY} or {ROW_SCHEMA} of table {}: {error}; set the attribute with alter in \
                  the shell",
                 descriptor.name()
             )));

@@ -2,8 +2,8 @@
 
 use halite_types::{Bytes, TableDescriptor, TableName};
 
+use super::change::SchemaStatement;
 use super::error::Span;
-use super::schema_statement::SchemaStatement;
 use crate::cell::CellEncoding;
 use crate::schema::{KeySchema, Order, Profile};
 use crate::value::{FieldType, Value};

@@ -32,6 +32,7 @@
 
 mod altered;
 mod build;
+mod change;
 mod columns;
 mod create;
 mod cursor;
@@ -60,6 +61,7 @@ mod types;
 use std::str::FromStr;
 
 pub use altered::{Altered, altered};
+pub use change::{Alteration, NewColumn, SchemaStatement, TableOption};
 pub use declaration::{
     Action, Column, ColumnType, ConditionKind, Query, QueryCondition, QueryOrder, SplitClause,
     Statement, Suppression, TableDeclaration,
@@ -67,7 +69,6 @@ pub use declaration::{
 pub use error::{LanguageError, Span};
 pub(crate) use fingerprint::fnv1a;
 pub use lexer::MAX_TEXT_BYTES;
-pub use schema_statement::{Alteration, NewColumn, SchemaStatement, TableOption};
 pub use split::MAX_REGIONS;
 pub use statement::{
     Located, Progress, begins_with_key, located_key, located_statements, progress, statements,
