@@ -25,7 +25,7 @@ const NEXT: &str = "next";
 /// Column of the tables that had rows when all items were written, separated by spaces.
 const FILLED: &str = "filled";
 
-/// Row of the table.
+/// Load of a row, and how far it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Progress {
     load: Load,
@@ -35,6 +35,13 @@ struct Progress {
     /// Number of the call that writes the items. A later call takes over, and the earlier one ends
     /// with an error at its next batch, so that only the last one decides what is complete.
     run: u64,
+}
+
+/// Row of the table as it was read.
+struct Recorded {
+    progress: Progress,
+    /// Tables that had rows when all items were written, separated by spaces.
+    filled: String,
 }
 
 /// Result of [`generate`].
@@ -66,7 +73,7 @@ pub fn generate(
     let application = recipe.open(site, load)?;
     let table = loads_table(site)?;
     let about = recipe.about();
-    let found = read(recipe, &table, &site.namespace)?;
+    let found = read(recipe, &table, &site.namespace)?.map(|there| there.progress);
     match &found {
         Some(there) => check_load(recipe, site, load, there)?,
         None => ensure_empty(recipe, site)?,
@@ -136,18 +143,17 @@ pub(crate) fn check_items(recipe: &dyn Recipe, load: Load) -> Result<()> {
 /// Some of the tables of a load were dropped or emptied, and others were not; tables with another
 /// schema; errors of the cluster.
 pub fn prepare(recipe: &dyn Recipe, site: &Site) -> Result<Vec<DeclaredTable>> {
-    if recorded(recipe, site)?.is_some() {
-        match lost_of(recipe, site)? {
+    if let Some(there) = recorded(recipe, site)? {
+        match lost_of(recipe, site, &there)? {
             Lost::Nothing => {}
             // Before there are tables, so that no interruption leaves empty ones that count as
             // full.
             Lost::All => clear(site)?,
             Lost::Tables(names) => bail!(
-                "the tables {} of {} were dropped or emptied, and the others have the items: start \
-                 again with: halite recipe {} init --drop, and --data, --connect and --from as here",
+                "the tables {} of {} were dropped or emptied, and the others have the items: {}",
                 names.join(", "),
                 site.namespace,
-                recipe.about().name
+                start_again(recipe)
             ),
         }
     }
@@ -165,10 +171,8 @@ enum Lost {
 
 /// Returns what a load has lost since it was recorded. While it is not complete, a single table
 /// that was emptied is not noticed.
-fn lost_of(recipe: &dyn Recipe, site: &Site) -> Result<Lost> {
-    let row = loads_table(site)?.get(Get::new(site.namespace.clone()))?;
-    let had_rows = row.text(FAMILY, FILLED).unwrap_or_default();
-    let had_rows: Vec<&str> = had_rows.split_whitespace().collect();
+fn lost_of(recipe: &dyn Recipe, site: &Site, there: &Recorded) -> Result<Lost> {
+    let had_rows: Vec<&str> = there.filled.split_whitespace().collect();
     let (mut lost, mut has_rows) = (Vec::new(), false);
     for name in declared_names(recipe)? {
         match state_of(&name, site)? {
@@ -177,11 +181,9 @@ fn lost_of(recipe: &dyn Recipe, site: &Site) -> Result<Lost> {
             TableState::Empty | TableState::Missing => lost.push(name),
         }
     }
-    let has_written =
-        read_progress(recipe, &row, &site.namespace)?.is_some_and(|there| there.written > 0);
     Ok(match (has_rows, lost.is_empty()) {
         (false, false) => Lost::All,
-        (false, true) if has_written => Lost::All,
+        (false, true) if there.progress.written > 0 => Lost::All,
         (_, true) => Lost::Nothing,
         (true, false) => Lost::Tables(lost),
     })
@@ -221,11 +223,11 @@ fn ensure_empty(recipe: &dyn Recipe, site: &Site) -> Result<()> {
     let filled = filled_of(recipe, site)?;
     ensure!(
         filled.is_empty(),
-        "the tables {} of {} have rows, and no load of them is recorded in {NAMESPACE}:{LOADS_TABLE}: \
-         start again with: halite recipe {} init --drop, and --data, --connect and --from as here",
+        "the tables {} of {} have rows, and no load of them is recorded in \
+         {NAMESPACE}:{LOADS_TABLE}: {}",
         filled.join(", "),
         site.namespace,
-        recipe.about().name
+        start_again(recipe)
     );
     Ok(())
 }
@@ -269,22 +271,20 @@ fn check_load(recipe: &dyn Recipe, site: &Site, load: Load, there: &Progress) ->
     let (about, namespace) = (recipe.about(), &site.namespace);
     if there.load != load {
         bail!(
-            "the tables of {namespace} contain {} {} of seed {}; use --scale {} --seed {}, or start \
-             again with: halite recipe {} init --drop, and --data, --connect and --from as here",
+            "the tables of {namespace} contain {} {} of seed {}; use --scale {} --seed {}, or {}",
             there.load.items,
             about.items,
             there.load.seed,
             there.load.items,
             there.load.seed,
-            about.name
+            start_again(recipe)
         );
     }
     if there.data != recipe.data_digest() {
         bail!(
-            "the tables of {namespace} contain the {} of another file; use that one, or start again \
-             with: halite recipe {} init --drop, and --data, --connect and --from as here",
+            "the tables of {namespace} contain the {} of another file; use that one, or {}",
             about.items,
-            about.name
+            start_again(recipe)
         );
     }
     Ok(())
@@ -297,15 +297,16 @@ fn check_load(recipe: &dyn Recipe, site: &Site, load: Load, there: &Progress) ->
 /// Items of another file than the recipe's; errors of the cluster.
 pub fn load_of(recipe: &dyn Recipe, site: &Site) -> Result<Option<(Load, u64)>> {
     let Some(there) = recorded(recipe, site)? else { return Ok(None) };
-    if !matches!(lost_of(recipe, site)?, Lost::Nothing) {
+    if !matches!(lost_of(recipe, site, &there)?, Lost::Nothing) {
         return Ok(None);
     }
-    check_load(recipe, site, there.load, &there)?;
-    Ok(Some((there.load, there.written)))
+    let Progress { load, written, .. } = there.progress;
+    check_load(recipe, site, load, &there.progress)?;
+    Ok(Some((load, written)))
 }
 
 /// Returns the row of a namespace. A question creates no table.
-fn recorded(recipe: &dyn Recipe, site: &Site) -> Result<Option<Progress>> {
+fn recorded(recipe: &dyn Recipe, site: &Site) -> Result<Option<Recorded>> {
     if !site.cluster.table_exists(&format!("{NAMESPACE}:{LOADS_TABLE}"))? {
         return Ok(None);
     }
@@ -318,20 +319,15 @@ fn loads_table(site: &Site) -> Result<BlockingTable> {
     Ok(site.cluster.table(&table.name)?)
 }
 
-fn read(recipe: &dyn Recipe, table: &BlockingTable, namespace: &str) -> Result<Option<Progress>> {
-    read_progress(recipe, &table.get(Get::new(namespace.to_owned()))?, namespace)
-}
-
-fn read_progress(recipe: &dyn Recipe, row: &Row, namespace: &str) -> Result<Option<Progress>> {
+fn read(recipe: &dyn Recipe, table: &BlockingTable, namespace: &str) -> Result<Option<Recorded>> {
+    let row: Row = table.get(Get::new(namespace.to_owned()))?;
     let number = |column: &str| {
         row.value(FAMILY, column)
             .and_then(|value| Some(u64::from_be_bytes(value.try_into().ok()?)))
             .with_context(|| {
                 format!(
-                    "table {NAMESPACE}:{LOADS_TABLE}, row {namespace}: column {column} is no U64; \
-                     start again with: halite recipe {} init --drop, and --data, --connect and \
-                     --from as here",
-                    recipe.about().name
+                    "table {NAMESPACE}:{LOADS_TABLE}, row {namespace}: column {column} is no U64; {}",
+                    start_again(recipe)
                 )
             })
     };
@@ -340,7 +336,16 @@ fn read_progress(recipe: &dyn Recipe, row: &Row, namespace: &str) -> Result<Opti
     }
     let load = Load { seed: number("seed")?, items: number("items")? };
     let (data, written, run) = (number("data")?, number("written")?, number("run")?);
-    Ok(Some(Progress { load, data, written, run }))
+    let filled = row.text(FAMILY, FILLED).unwrap_or_default();
+    Ok(Some(Recorded { progress: Progress { load, data, written, run }, filled }))
+}
+
+/// Returns what to do with tables that a load cannot continue on.
+fn start_again(recipe: &dyn Recipe) -> String {
+    format!(
+        "start again with: halite recipe {} init --drop, and --data, --connect and --from as here",
+        recipe.about().name
+    )
 }
 
 /// Writes the row of a namespace, if it is of the same run as it was read or written before.
@@ -371,10 +376,9 @@ fn advance(
     ensure!(
         table.check_and_mutate(check)?,
         "another program filled or dropped the tables of {} meanwhile; when it has ended, run gen \
-         again if it fills them with the same items, or start again with: halite recipe {} init \
-         --drop, and --data, --connect and --from as here",
+         again if it fills them with the same items, or {}",
         site.namespace,
-        recipe.about().name
+        start_again(recipe)
     );
     Ok(())
 }
