@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use halite::{BlockingCluster, FamilyDescriptor, TableDescriptor, TableName};
 use halite_recipes::{
-    Application, BenchConfig, BenchReport, DyingCluster, InProcessTarget, Load, OperationReport,
-    Recipe, Site, begin_load, end_load, explain, find_recipe, generate, init, load_of, prepare,
-    recipes, reset, run_bench, stored_bytes, written_items,
+    Application, BenchConfig, BenchReport, DyingCluster, HookedCluster, InProcessTarget, Load,
+    OperationReport, Recipe, Site, begin_load, end_load, explain, find_recipe, generate, init,
+    load_of, prepare, recipes, reset, run_bench, stored_bytes, written_items,
 };
 
 use crate::backends;
-use crate::hooked_cluster::{Gate, HookedCluster};
+use crate::gate::Gate;
 
 const LOAD: Load = Load { seed: 3, items: 2_500 };
 
@@ -343,7 +343,7 @@ fn load_ends_while_its_operations_do_not() {
     // Some writes are done, and the following ones wait until the end of the test.
     let gate = Gate::new(20);
     let release = gate.release_on_drop();
-    let stuck = HookedCluster::new(whole.cluster.cluster(), gate);
+    let stuck = HookedCluster::with_hook(Arc::clone(whole.cluster.cluster()), gate);
     let site = Site { cluster: BlockingCluster::new(Arc::new(stuck)), ..whole };
     let application: Arc<dyn Application> = recipe.open(&site, load).unwrap().into();
     let config = BenchConfig {

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 use halite::{BlockingCluster, Bytes, TableName};
 use halite_recipes::logs::{Design, LOGS};
-use halite_recipes::{InProcessTarget, Load, Recipe as _, Site, check, explain};
+use halite_recipes::{
+    Hook, HookedCluster, InProcessTarget, Load, Recipe as _, Site, check, explain,
+};
 use logs::{Found, Layout, Line, Logs, Question, TABLES};
 
 use crate::backends;
-use crate::hooked_cluster::{Hook, HookedCluster};
 
 const LOAD: Load = Load { seed: 5, items: 1_000 };
 
@@ -84,7 +85,7 @@ fn failed_reads_by_numbers_are_reported() {
     let directory = tempfile::tempdir().unwrap();
     let store = backends::open(&directory);
     let fault = Arc::new(OneFault::default());
-    let cluster = HookedCluster::new(store.cluster(), Arc::clone(&fault));
+    let cluster = HookedCluster::with_hook(Arc::clone(store.cluster()), Arc::clone(&fault));
     let logs = Logs::open(&BlockingCluster::new(Arc::new(cluster)), "logs").unwrap();
     let line = |host: &str| Line {
         host: host.to_owned(),

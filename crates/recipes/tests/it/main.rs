@@ -8,7 +8,7 @@ mod features;
 mod feed;
 mod files;
 mod framework;
-mod hooked_cluster;
+mod gate;
 mod logs;
 mod merged_cells;
 mod messages;
