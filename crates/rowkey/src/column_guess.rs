@@ -39,9 +39,7 @@ pub(crate) fn guess_columns(
     let mut cells: BTreeMap<Place<'_>, Vec<&[u8]>> = BTreeMap::new();
     for row in rows {
         for cell in row {
-            let is_declared = declared.iter().any(|column| {
-                column.family.as_bytes() == cell.family() && column.owns(cell.qualifier())
-            });
+            let is_declared = declared.iter().any(|column| column.owns_cell(&cell));
             let is_marker = cell.qualifier().is_empty()
                 && marker.is_some_and(|family| family.as_bytes() == cell.family());
             if !is_declared && !is_marker {

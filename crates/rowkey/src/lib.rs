@@ -25,6 +25,7 @@ mod mistake;
 pub mod move_row;
 pub mod plan;
 pub mod record;
+mod region_sample;
 pub mod scatter;
 pub mod schema;
 mod schema_change;
@@ -41,6 +42,7 @@ pub use dictionary::Dictionary;
 pub use error::{KeyError, KeyErrorKind};
 pub use language::LanguageError;
 pub use plan::{KeyQuery, Plan, PlanError, PlanOptions, Predicate};
+pub use region_sample::{rows_of_regions, spread_regions};
 pub use scatter::{Page, PageToken, Scatter, ScatterOptions, UndecodableRows};
 pub use schema::{
     Field, FieldId, HashFunction, KeySchema, Order, Profile, SchemaError, Segment, SegmentKind,

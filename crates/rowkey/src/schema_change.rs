@@ -8,6 +8,7 @@ use halite_types::{
 
 use crate::column_guess::{Guess, guess_columns};
 use crate::language::{Alteration, Column, NewColumn, SchemaStatement, TableDeclaration, altered};
+use crate::region_sample::{rows_of_regions, spread_regions};
 use crate::strict::ROW_MARKER;
 
 /// Rows that are compared with columns for which they have cells, and regions they are of.
@@ -204,18 +205,9 @@ struct Sample {
 /// Returns the first rows of regions spread over the table.
 async fn sample(table: &dyn Table, most: usize) -> Result<Sample> {
     let regions: Vec<RegionInfo> = table.regions().await?;
-    let step = regions.len().div_ceil(SAMPLED_REGIONS).max(1);
-    let few: Vec<&RegionInfo> = regions.iter().step_by(step).collect();
+    let few = spread_regions(&regions, SAMPLED_REGIONS);
     let each = most.div_ceil(few.len().max(1));
-    let mut sampled = Vec::new();
-    for region in few {
-        let scan = Scan::range(region.start.clone(), region.end.clone()).limit(each);
-        let mut rows = table.scan(scan);
-        while let Some(row) = rows.next().await? {
-            sampled.push(row);
-        }
-    }
-    Ok(Sample { rows: sampled })
+    Ok(Sample { rows: rows_of_regions(table, &few, |scan| scan.limit(each)).await? })
 }
 
 impl Sample {
@@ -226,9 +218,7 @@ impl Sample {
         let (mut with, mut misfits, mut first) = (0, 0, None);
         for row in &self.rows {
             let mut has = false;
-            for cell in row.iter().filter(|cell| {
-                cell.family() == column.family.as_bytes() && column.owns(cell.qualifier())
-            }) {
+            for cell in row.iter().filter(|cell| column.owns_cell(cell)) {
                 has = true;
                 if codec.as_ref().is_some_and(|codec| codec.decode(cell.value()).is_err()) {
                     misfits += 1;

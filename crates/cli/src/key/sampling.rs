@@ -10,8 +10,8 @@ use anyhow::{Context as _, anyhow};
 use halite::key::successor_of_row;
 use halite::{Bytes, Filter, RegionInfo, Scan, Table, TableName, block_on};
 
-use halite::rowkey::KeySchema;
 use halite::rowkey::literal::read_bytes;
+use halite::rowkey::{KeySchema, spread_regions};
 use halite_rowkey_tools::KeyFit;
 
 use super::trace_file;
@@ -107,8 +107,8 @@ pub(super) fn format_misfits(
     key: &KeySchema,
     regions: &[RegionInfo],
 ) -> halite::Result<Option<String>> {
-    let step = regions.len().div_ceil(GLANCED_REGIONS).max(1);
-    let few: Vec<RegionInfo> = regions.iter().step_by(step).cloned().collect();
+    let few: Vec<RegionInfo> =
+        spread_regions(regions, GLANCED_REGIONS).into_iter().cloned().collect();
     let fit = KeyFit::from_sample(key, &sample_regions(table, &few, GLANCED_KEYS)?.keys);
     let odd = fit.keys - fit.fitting;
     Ok((odd > 0).then(|| {

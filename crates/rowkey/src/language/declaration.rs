@@ -1,6 +1,6 @@
 //! Declarations of a statement besides the key: columns, queries, splits, and lint suppressions.
 
-use halite_types::{Bytes, TableDescriptor, TableName};
+use halite_types::{Bytes, CellRef, TableDescriptor, TableName};
 
 use super::change::SchemaStatement;
 use super::error::Span;
@@ -273,6 +273,11 @@ impl Column {
             ColumnType::Map { .. } => qualifier.starts_with(&self.qualifier),
             _ => self.qualifier == qualifier,
         }
+    }
+
+    /// Returns `true` if the column may own a cell: of its family, and as [`Self::owns`].
+    pub(crate) fn owns_cell(&self, cell: &CellRef<'_>) -> bool {
+        self.family.as_bytes() == cell.family() && self.owns(cell.qualifier())
     }
 }
 

@@ -61,11 +61,10 @@ impl RecordCodec {
 
     /// Decodes one cell. Bytes that are no value of their column are its error.
     pub fn decode_cell<'r>(&self, cell: CellRef<'r>) -> RecordCell<'r> {
-        let owner = self.columns.iter().position(|column| {
-            column.codec.is_some()
-                && column.column.family.as_bytes() == cell.family()
-                && column.column.owns(cell.qualifier())
-        });
+        let owner = self
+            .columns
+            .iter()
+            .position(|column| column.codec.is_some() && column.column.owns_cell(&cell));
         let codec = owner.and_then(|at| Some((at, self.columns[at].codec.as_ref()?)));
         let Some((at, codec)) = codec else {
             return RecordCell { cell, place: None, value: Ok(Value::from(cell.value())) };

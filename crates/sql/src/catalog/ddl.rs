@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use halite_rowkey::language::{SplitClause, Statement, TableDeclaration};
 use halite_rowkey::split::{DEFAULT_WIDTHS_AHEAD, Rolling, Splits};
 use halite_rowkey::strict::ROW_MARKER;
-use halite_rowkey::{KeySchema, change_schema};
+use halite_rowkey::{KeySchema, change_schema, rows_of_regions, spread_regions};
 use halite_types::key::to_string_binary;
 use halite_types::{Bytes, Filter, RegionInfo, Scan, Table, TableDescriptor, TableName};
 
@@ -149,17 +149,10 @@ async fn adopt(
 /// Returns the first keys of regions spread over the table.
 async fn sample(table: &Arc<dyn Table>) -> Result<Vec<Bytes>> {
     let regions: Vec<RegionInfo> = table.regions().await?;
-    let step = regions.len().div_ceil(SAMPLED_REGIONS).max(1);
-    let few: Vec<&RegionInfo> = regions.iter().step_by(step).collect();
+    let few = spread_regions(&regions, SAMPLED_REGIONS);
     let each = SAMPLED_KEYS / few.len().max(1);
-    let mut keys = Vec::new();
-    for region in few {
-        let filter = Filter::All(vec![Filter::FirstKeyOnly, Filter::KeyOnly(false)]);
-        let scan = Scan::range(region.start.clone(), region.end.clone()).limit(each);
-        let mut rows = table.scan(scan.filter(filter));
-        while let Some(row) = rows.next().await? {
-            keys.push(Bytes::copy_from_slice(row.key()));
-        }
-    }
-    Ok(keys)
+    let filter = Filter::All(vec![Filter::FirstKeyOnly, Filter::KeyOnly(false)]);
+    let scan = |scan: Scan| scan.limit(each).filter(filter.clone());
+    let rows = rows_of_regions(&**table, &few, scan).await?;
+    Ok(rows.iter().map(|row| Bytes::copy_from_slice(row.key())).collect())
 }

@@ -10,7 +10,7 @@ use halite_rowkey::language::{
     Statement, Suppression, TableDeclaration, begins_with_key, located_key, located_statements,
 };
 use halite_rowkey::plan::KeyQuery;
-use halite_rowkey::{LanguageError, values_of_line};
+use halite_rowkey::{LanguageError, spread_regions, values_of_line};
 use halite_rowkey_tools::lint::{
     Finding, KeySample, LintInput, LoadEstimate, RULES, lint, lint_declaration,
 };
@@ -233,9 +233,8 @@ fn table_findings(call: &Call, deadline: Deadline) -> Answered<LintAnswer> {
 
 /// Returns the first keys of regions all over the table.
 fn sample(table: &Arc<dyn Table>, regions: &[RegionInfo]) -> Answered<Vec<Bytes>> {
-    let step = regions.len().div_ceil(SAMPLED_REGIONS).max(1);
     let mut keys = Vec::new();
-    for region in regions.iter().step_by(step) {
+    for region in spread_regions(regions, SAMPLED_REGIONS) {
         let scan = Scan::range(region.start.clone(), region.end.clone())
             .filter(Filter::FirstKeyOnly)
             .cache_blocks(false)
