@@ -70,11 +70,22 @@ impl Site {
         format!("site:{}", self.file.display())
     }
 
+    fn connect(&self) -> BlockingCluster {
+        BlockingCluster::connect(&format!("zk://{}", self.server.address("zookeeper"))).unwrap()
+    }
+
+    /// Waits until a load has written rows.
+    fn await_rows(&self) {
+        let cluster = self.connect();
+        let table = cluster.table("user_ops:operations").unwrap();
+        let rows = || table.scan(halite::Scan::all()).count();
+        let before = rows();
+        await_that("the load has written rows", || rows() > before);
+    }
+
     /// Waits until a number of items have been written.
     fn await_items(&self, items: u64) {
-        let cluster =
-            BlockingCluster::connect(&format!("zk://{}", self.server.address("zookeeper")))
-                .unwrap();
+        let cluster = self.connect();
         await_that("items are written", || written(&cluster).is_some_and(|found| found >= items));
     }
 
@@ -161,11 +172,7 @@ fn bench_and_run_fail_when_their_server_is_killed_and_run_again() {
     let expected = succeed(&["--connect", &site.uri()], &["run"]);
     let load = ["bench", "--rate", "200", "--duration", "10min", "--threads", "4"];
     let program = start(&["--connect", &site.uri()], &load);
-    let cluster =
-        BlockingCluster::connect(&format!("zk://{}", site.server.address("zookeeper"))).unwrap();
-    let rows = || cluster.table("user_ops:operations").unwrap().scan(halite::Scan::all()).count();
-    let before = rows();
-    await_that("the load has written rows", || rows() > before);
+    site.await_rows();
     site.kill();
     let output = ended(program);
     let (out, error) =
@@ -207,10 +214,7 @@ fn bench_says_that_its_server_is_gone_and_ends_before_its_client_gives_up() {
     succeed(&["--connect", &uri], &["gen", "--scale", "500"]);
     let load = ["bench", "--rate", "200", "--duration", "10min", "--threads", "4"];
     let program = start(&["--connect", &uri, "--server-pid", &pid], &load);
-    let cluster = BlockingCluster::connect(&uri).unwrap();
-    let rows = || cluster.table("user_ops:operations").unwrap().scan(halite::Scan::all()).count();
-    let before = rows();
-    await_that("the load has written rows", || rows() > before);
+    site.await_rows();
     site.kill();
     let output = ended(program);
     let (out, error) =
