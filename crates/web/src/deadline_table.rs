@@ -8,7 +8,7 @@ use halite_types::{
     RowStream, Scan, Table, TableDescriptor, TableName,
 };
 
-use crate::gate::{Deadline, TIME_LIMIT};
+use crate::gate::Deadline;
 
 /// Maximum bytes of one call for rows, between which the deadline is checked.
 const MAX_RESULT_BYTES: usize = 256 << 10;
@@ -31,7 +31,7 @@ fn check(deadline: Deadline) -> Result<()> {
     }
     let text = format!(
         "the rows were not found within {} s; narrow the keys or the conditions",
-        TIME_LIMIT.as_secs()
+        deadline.limit().as_secs()
     );
     Err(Error::new(ErrorKind::Busy, text))
 }

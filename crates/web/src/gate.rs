@@ -21,9 +21,6 @@ const MAX_WAITING_REQUESTS: usize = 16;
 /// Work that is not that of a request: the samples of all regions, which take turns.
 const OTHER_WORK: usize = 1;
 
-/// Time in which a request must be answered.
-pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(2);
-
 /// Cost of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
@@ -32,24 +29,48 @@ pub(crate) enum Weight {
     Heavy,
 }
 
+impl Weight {
+    /// Returns the time in which a request must be answered. What reads much has five times that of
+    /// the others: where the server is busy, a late page is of more use than an error.
+    const fn time_limit(self) -> Duration {
+        match self {
+            Self::Light => Duration::from_secs(2),
+            Self::Heavy => Duration::from_secs(10),
+        }
+    }
+}
+
 /// Time at which a request is given up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deadline(Instant);
+pub(crate) struct Deadline {
+    end: Instant,
+    limit: Duration,
+}
 
 impl Deadline {
+    fn of(weight: Weight) -> Self {
+        let limit = weight.time_limit();
+        Self { end: Instant::now() + limit, limit }
+    }
+
     pub(crate) fn is_over(self) -> bool {
-        Instant::now() >= self.0
+        Instant::now() >= self.end
+    }
+
+    /// Returns the time that a request has in all.
+    pub(crate) const fn limit(self) -> Duration {
+        self.limit
     }
 
     /// Returns the problem of a request that takes too long, once it has.
     pub(crate) fn check(self) -> Answered<()> {
-        if self.is_over() { Err(over_time()) } else { Ok(()) }
+        if self.is_over() { Err(self.problem()) } else { Ok(()) }
     }
-}
 
-fn over_time() -> Problem {
-    let text = format!("the answer was not ready after {} s", TIME_LIMIT.as_secs());
-    Problem::retry(text, 2).detail("ask for less, or again when the server has less to do")
+    fn problem(self) -> Problem {
+        let text = format!("the answer was not ready after {} s", self.limit.as_secs());
+        Problem::retry(text, 2).detail("ask for less, or again when the server has less to do")
+    }
 }
 
 /// Limits of concurrent requests. A request that ran out of time still counts until its thread has
@@ -89,32 +110,33 @@ impl Gate {
         weight: Weight,
         work: impl FnOnce(Deadline) -> Answered<T> + Send + 'static,
     ) -> Answered<T> {
-        let end = Instant::now() + TIME_LIMIT;
+        let deadline = Deadline::of(weight);
         let permits = (
             enter(&self.all, "requests")?,
             match weight {
                 Weight::Light => None,
-                Weight::Heavy => Some(self.turn_to_read_much(end).await?),
+                Weight::Heavy => Some(self.turn_to_read_much(deadline).await?),
             },
         );
         let done = self.threads.run(move || {
-            let result = work(Deadline(end));
+            let result = work(deadline);
             drop(permits);
             result
         });
-        match tokio::time::timeout_at(end.into(), done).await {
+        match tokio::time::timeout_at(deadline.end.into(), done).await {
             Ok(Ok(result)) => result,
             Ok(Err(panicked)) => {
                 tracing::error!(%panicked, "answering a request of the web page");
                 Err(Problem::defect())
             }
-            Err(_) => Err(over_time()),
+            Err(_) => Err(deadline.problem()),
         }
     }
 
-    async fn turn_to_read_much(&self, end: Instant) -> Answered<[OwnedSemaphorePermit; 2]> {
+    async fn turn_to_read_much(&self, deadline: Deadline) -> Answered<[OwnedSemaphorePermit; 2]> {
         let place = enter(&self.heavy_or_waiting, TOO_MANY_HEAVY)?;
-        let turn = tokio::time::timeout_at(end.into(), Arc::clone(&self.heavy).acquire_owned());
+        let turn = Arc::clone(&self.heavy).acquire_owned();
+        let turn = tokio::time::timeout_at(deadline.end.into(), turn);
         match turn.await {
             Ok(Ok(turn)) => Ok([turn, place]),
             Ok(Err(_)) => Err(Problem::defect()), // Nothing closes the semaphore.

@@ -1,10 +1,14 @@
 //! Limits per client, and the handling of clients that exceed them.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use bytes::BytesMut;
 use halite_engine::Options;
-use halite_types::{Increment, Put, RowOp};
+use halite_engine::env::Clock;
+use halite_types::{Comparator, CompareOp, Filter, Increment, Put, RegexString, RowOp};
+use halite_wire::convert::filter::to_proto as to_filter;
 use halite_wire::convert::mutate::{to_counted, to_proto};
 use halite_wire::exception::ExceptionKind;
 use halite_wire::proto as pb;
@@ -749,43 +753,75 @@ fn message_with_excessive_decoded_size_is_rejected() {
 
 #[test]
 fn queued_call_is_not_answered_after_its_timeout() {
-    let server = Server::with(|config| config.limits.handler_threads = 1);
+    let (directory, mut env) = Server::env();
+    let clock = Arc::new(GatedClock::new(env.clock));
+    env.clock = Arc::<GatedClock>::clone(&clock);
+    let server = Server::in_env((directory, env), |config| config.limits.handler_threads = 1);
+    server.put(&[("a", "1")]);
     let mut client = server.client();
-    let scan = pb::ScanRequest {
+    // A call with a regular expression is never answered on the connection's task.
+    let expression = Comparator::Regex(RegexString::new("z".to_owned()));
+    let filter = to_filter(&Filter::Row(CompareOp::Equal, expression)).unwrap();
+    let filtered = pb::ScanRequest {
         region: Some(server.region("a")),
-        scan: Some(pb::Scan::default()),
+        scan: Some(pb::Scan { filter: Some(filter), ..Default::default() }),
         number_of_rows: Some(1),
         ..Default::default()
     };
-    let value = "x".repeat(1 << 10);
-    let names: Vec<String> = (0..20_000).map(|row| format!("a{row:06}")).collect();
-    for chunk in names.chunks(1000) {
-        server.put(&chunk.iter().map(|row| (&row[..], &value[..])).collect::<Vec<_>>());
+    let mut send = |timeout_ms| {
+        client.send_call::<service::ClientScan>(
+            &filtered,
+            &[],
+            RequestOptions { timeout_ms, ..Default::default() },
+        )
+    };
+    // The only handler is busy while the others wait.
+    clock.is_closed.store(true, Relaxed);
+    let first = send(None);
+    clock.reached.wait();
+    let (_hurried, behind) = (send(Some(1)), send(None));
+    // This answer shows that the server has read all calls.
+    client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
+    std::thread::sleep(Duration::from_millis(5));
+    clock.passed.wait();
+    let answered = [(); 2].map(|()| client.response().unwrap().call_id);
+    assert_eq!(answered, [first, behind]);
+    // The next answer is that of the next call.
+    client.call::<service::ClientGet>(&get(&server, "a")).unwrap();
+}
+
+/// Clock that stops a handler once, until the test lets it pass.
+struct GatedClock {
+    clock: Arc<dyn Clock>,
+    is_closed: AtomicBool,
+    reached: Barrier,
+    passed: Barrier,
+}
+
+impl GatedClock {
+    fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            is_closed: AtomicBool::new(false),
+            reached: Barrier::new(2),
+            passed: Barrier::new(2),
+        }
     }
-    // Many slow calls, then one with a timeout of a millisecond.
-    let long = pb::ScanRequest { number_of_rows: Some(20_000), ..scan.clone() };
-    let before: Vec<u32> = (0..20)
-        .map(|_| client.send_call::<service::ClientScan>(&long, &[], RequestOptions::default()))
-        .collect();
-    // A call with a filter waits in the queue; without a filter it might be answered from memory at
-    // once.
-    let nothing = pb::Filter {
-        name: "org.apache.hadoop.hbase.filter.FilterAllFilter".to_owned(),
-        serialized_filter: None,
-    };
-    let filtered = pb::ScanRequest {
-        scan: Some(pb::Scan { filter: Some(nothing), ..Default::default() }),
-        ..scan
-    };
-    let hurried = client.send_call::<service::ClientScan>(
-        &filtered,
-        &[],
-        RequestOptions { timeout_ms: Some(1), ..Default::default() },
-    );
-    let behind = client.send_call::<service::ClientScan>(&filtered, &[], RequestOptions::default());
-    let answered: Vec<u32> =
-        (0..=before.len()).map(|_| client.response().unwrap().call_id).collect();
-    assert!(answered.contains(&behind) && !answered.contains(&hurried));
+}
+
+impl Clock for GatedClock {
+    fn now_ms(&self) -> i64 {
+        let is_handler = std::thread::current().name() == Some("halite-reader-0");
+        if is_handler && self.is_closed.swap(false, Relaxed) {
+            self.reached.wait();
+            self.passed.wait();
+        }
+        self.clock.now_ms()
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        self.clock.monotonic_ns()
+    }
 }
 
 #[test]

@@ -42,8 +42,24 @@ impl Server {
     }
 
     pub(crate) fn over(options: Options, change: impl FnOnce(&mut Config)) -> Self {
+        let (directory, env) = Self::env();
+        let engine = Engine::open(env, options).unwrap();
+        make_table(&engine);
+        Self::serve(engine, directory, change)
+    }
+
+    /// Returns an environment to change before [`Server::in_env`], and its directory.
+    pub(crate) fn env() -> (tempfile::TempDir, Env) {
         let directory = tempfile::tempdir().unwrap();
-        let engine = Engine::open(Env::os(directory.path()).unwrap(), options).unwrap();
+        let env = Env::os(directory.path()).unwrap();
+        (directory, env)
+    }
+
+    pub(crate) fn in_env(
+        (directory, env): (tempfile::TempDir, Env),
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
+        let engine = Engine::open(env, Options::default()).unwrap();
         make_table(&engine);
         Self::serve(engine, directory, change)
     }
