@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cell_layout::CellLayout;
-use super::cell_span::{CellSpan, key_at, part};
+use super::cell_span::{CellSpan, LENGTHS_BYTES, key_at, part};
 use super::damaged;
-use halite_types::cell::{RowPrefix, check_key, key_row};
+use super::vint::ByteReader;
+use halite_types::cell::{KEY_OVERHEAD, RowPrefix, check_key, key_row};
 use halite_types::{Error, Result};
 
 /// Distance in cells between restarts. A data block stores the offset of each restart, and, if it
@@ -39,16 +40,16 @@ impl CellMap {
     /// Validates the cells of a payload.
     pub(super) fn parse(payload: &[u8], layout: CellLayout) -> Result<Self> {
         let mut cells = CellMapBuilder::default();
-        let mut at = 0;
-        while (at as usize) < payload.len() {
-            let span = CellSpan::read(payload, at, layout)
-                .ok_or_else(|| cells.broken(at, "does not fit the block"))?;
-            check_flat_key(part(payload, span.key_start(), span.key_bytes))
-                .map_err(|what| cells.broken(at, what))?;
-            cells.add(at);
-            at = span.end;
+        let broken = match (layout.tags, layout.sequence_ids) {
+            (false, false) => cells.add_valid::<false, false>(payload),
+            (false, true) => cells.add_valid::<false, true>(payload),
+            (true, false) => cells.add_valid::<true, false>(payload),
+            (true, true) => cells.add_valid::<true, true>(payload),
+        };
+        match broken {
+            None => cells.finish(layout),
+            Some(at) => Err(cells.broken(at, why_broken(payload, at, layout))),
         }
-        cells.finish(layout)
     }
 
     /// Returns the number of cells.
@@ -111,6 +112,25 @@ impl CellMapBuilder {
         self.count = self.count.wrapping_add(1);
     }
 
+    /// Adds the cells of a payload up to its end, or to one that is damaged, whose offset it
+    /// returns.
+    fn add_valid<const TAGS: bool, const IDS: bool>(&mut self, payload: &[u8]) -> Option<u32> {
+        let mut rest = payload;
+        let mut at = 0_u32;
+        while !rest.is_empty() {
+            let Some((bytes, after)) = valid_cell_bytes::<TAGS, IDS>(rest)
+                .and_then(|bytes| Some((bytes, rest.get(bytes..)?)))
+            else {
+                return Some(at);
+            };
+            self.add(at);
+            rest = after;
+            // A payload has less than 2^31 bytes.
+            at = at.wrapping_add(bytes as u32);
+        }
+        None
+    }
+
     /// Returns the number of cells so far.
     pub(super) fn count(&self) -> u32 {
         self.count
@@ -142,6 +162,41 @@ impl CellMapBuilder {
     }
 }
 
+/// Returns the bytes of the cell at the start of a payload, unless it is damaged or, perhaps, longer
+/// than the payload. A scan of small cells takes much of its time here, therefore the lengths of
+/// the cell and of its key are read together, and each is compared once.
+#[inline(always)]
+fn valid_cell_bytes<const TAGS: bool, const IDS: bool>(payload: &[u8]) -> Option<usize> {
+    let (lengths, body) = payload.split_first_chunk::<8>()?;
+    let lengths = u64::from_be_bytes(*lengths);
+    let (key_bytes, value_bytes) = ((lengths >> 32) as usize, lengths as u32 as usize);
+    let row_bytes = usize::from(u16::from_be_bytes(*body.first_chunk()?));
+    let family_bytes = usize::from(*body.get(row_bytes.wrapping_add(2))?);
+    let least = row_bytes.wrapping_add(family_bytes).wrapping_add(KEY_OVERHEAD);
+    if row_bytes == 0 || key_bytes < least {
+        return None;
+    }
+    let mut bytes = key_bytes.wrapping_add(value_bytes);
+    if TAGS {
+        let tags = body.get(bytes..)?.first_chunk()?;
+        bytes = bytes.wrapping_add(2).wrapping_add(usize::from(u16::from_be_bytes(*tags)));
+    }
+    if IDS {
+        bytes = bytes.wrapping_add(ByteReader::starting_at(body, bytes).vlong_bytes()?);
+    }
+    Some(bytes.wrapping_add(LENGTHS_BYTES as usize))
+}
+
+/// Returns what is wrong with the cell at an offset of a payload, for which
+/// [`valid_cell_bytes`] has no length.
+#[cold]
+fn why_broken(payload: &[u8], at: u32, layout: CellLayout) -> &'static str {
+    let Some(span) = CellSpan::read(payload, at, layout) else { return "does not fit the block" };
+    check_flat_key(part(payload, span.key_start(), span.key_bytes))
+        .err()
+        .unwrap_or("does not fit the block")
+}
+
 /// Verifies a key of a cell; the error says what is wrong with the cell.
 #[inline]
 pub(super) fn check_flat_key(key: &[u8]) -> Result<(), &'static str> {
@@ -153,4 +208,83 @@ pub(super) fn check_flat_key(key: &[u8]) -> Result<(), &'static str> {
         return Err("has an empty row");
     }
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "bytes of a test")]
+mod tests {
+    use halite_types::cell::make_key;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hfile::vint::write_vlong;
+
+    /// Returns the offsets of the cells, read as a cursor reads them.
+    fn read_one_by_one(payload: &[u8], layout: CellLayout) -> Result<CellMap> {
+        let mut cells = CellMapBuilder::default();
+        let mut at = 0;
+        while (at as usize) < payload.len() {
+            let span = CellSpan::read(payload, at, layout)
+                .ok_or_else(|| cells.broken(at, "does not fit the block"))?;
+            check_flat_key(part(payload, span.key_start(), span.key_bytes))
+                .map_err(|what| cells.broken(at, what))?;
+            cells.add(at);
+            at = span.end;
+        }
+        cells.finish(layout)
+    }
+
+    fn payload(cells: &[(u8, u8, u16, i64)], layout: CellLayout) -> Vec<u8> {
+        let mut out = Vec::new();
+        for &(row, family, value, sequence) in cells {
+            let (row, family) = (vec![b'r'; row.into()], vec![b'f'; family.into()]);
+            let key = make_key(&row, &family, b"q", 1, 4);
+            out.extend_from_slice(&(key.len() as u32).to_be_bytes());
+            out.extend_from_slice(&u32::from(value).to_be_bytes());
+            out.extend_from_slice(&key);
+            out.resize(out.len() + usize::from(value), b'v');
+            if layout.tags {
+                out.extend_from_slice(&[0, 2, b't', b't']);
+            }
+            if layout.sequence_ids {
+                write_vlong(&mut out, sequence);
+            }
+        }
+        out
+    }
+
+    fn outcome(map: Result<CellMap>) -> std::result::Result<(Vec<u32>, u32, u32), String> {
+        let parts = |map: CellMap| (map.restarts, map.last, map.count);
+        map.map(parts).map_err(|error| error.to_string())
+    }
+
+    proptest! {
+        #[test]
+        fn cells_and_damage_are_those_that_a_cursor_finds(
+            cells in prop::collection::vec((0_u8..4, 0_u8..3, 0_u16..300, any::<i64>()), 0..20),
+            (tags, sequence_ids, are_valid) in any::<(bool, bool, bool)>(),
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+            end in prop::option::of(any::<prop::sample::Index>()),
+        ) {
+            let layout = CellLayout { tags, sequence_ids, tags_compressed: false };
+            let valid = |&(row, family, value, sequence): &(u8, u8, u16, i64)| {
+                (row.max(1), family, value, sequence & i64::MAX)
+            };
+            let valid: Vec<_> = cells.iter().map(valid).collect();
+            let mut payload = payload(if are_valid { &valid } else { &cells }, layout);
+            let wanted = are_valid && damage.is_empty() && end.is_none() && !cells.is_empty();
+            for (at, byte) in damage {
+                if !payload.is_empty() {
+                    let at = at.index(payload.len());
+                    payload[at] = byte;
+                }
+            }
+            if let Some(end) = end {
+                payload.truncate(end.index(payload.len() + 1));
+            }
+            let found = outcome(CellMap::parse(&payload, layout));
+            prop_assert!(found.is_ok() || !wanted);
+            prop_assert_eq!(found, outcome(read_one_by_one(&payload, layout)));
+        }
+    }
 }
