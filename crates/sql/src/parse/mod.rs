@@ -1,9 +1,10 @@
 //! From text to one statement: `split.rs` finds the ends of statements, `tokens.rs` reads the tokens
 //! of one and checks its limits, `kind.rs` tells what it is (`transaction.rs`: BEGIN, COMMIT, ROLLBACK),
 //! `history.rs` reads what follows a table in this dialect alone, `table.rs` reads `TABLE t`,
-//! `refused.rs` refuses what the parser reads and no plan keeps,
+//! `refused.rs` refuses what the parser reads and no plan keeps (`ctes.rs`: and what makes too large a plan),
 //! `masked.rs` takes values out of a text, `place.rs` finds the byte at a line and a column.
 
+mod ctes;
 mod history;
 mod kind;
 mod masked;

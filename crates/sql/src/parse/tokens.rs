@@ -21,6 +21,21 @@ const MAX_NESTING: usize = 128;
 const MAX_CHAIN: usize = 1000;
 /// Comparisons and other operators in a row, which a chain of as many ANDs or ORs may have.
 const MAX_COMPARISONS: usize = 2 * MAX_CHAIN;
+/// Comparisons of which each compares the result of the one before it.
+const MAX_COMPARED: usize = 500;
+/// Words between conditions.
+const BETWEEN_CONDITIONS: [Keyword; 10] = [
+    Keyword::AND,
+    Keyword::OR,
+    Keyword::WHEN,
+    Keyword::THEN,
+    Keyword::ELSE,
+    Keyword::SELECT,
+    Keyword::WHERE,
+    Keyword::ON,
+    Keyword::HAVING,
+    Keyword::SET,
+];
 /// Depth of the parser, which enters several levels for one pair of parentheses.
 const PARSER_DEPTH: usize = 1000;
 /// ORs of comparisons of one column from which on they become IN.
@@ -130,11 +145,16 @@ fn too_long(has: &str, limit: &str) -> SqlError {
 struct Chain {
     operators: usize,
     comparisons: usize,
+    /// Signs of comparison since the beginning of a condition: each compares what is before it.
+    compared: usize,
 }
 
 impl Chain {
     /// Counts a token. Returns an error's text beyond a limit.
     fn add(&mut self, token: &Token) -> Option<&'static str> {
+        if is_keyword(token, &BETWEEN_CONDITIONS) {
+            self.compared = 0;
+        }
         if is_chained(token) {
             self.operators += 1;
             return (self.operators > MAX_CHAIN).then_some(
@@ -144,6 +164,12 @@ impl Chain {
         }
         if is_comparison(token) {
             self.comparisons += 1;
+            self.compared += usize::from(!matches!(token, Token::Word(_)));
+            if self.compared > MAX_COMPARED {
+                return Some(
+                    "over 500 comparisons of the result of another; compare in several columns",
+                );
+            }
             return (self.comparisons > MAX_COMPARISONS).then_some(
                 "over 2,000 comparisons in a row; compare one column with many values by IN (..), \
                  or join with a table of them",
