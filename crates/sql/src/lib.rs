@@ -36,6 +36,8 @@ pub use error::{Result, SqlError, SqlState};
 pub use parse::{
     StatementText, TransactionStatement, byte_at, check_query, split_statements, transaction_modes,
 };
-pub use session::{Access, Answer, Loader, Prepared, Resources, Rewrite, Settings, SqlContext};
+pub use session::{
+    Access, Answer, Loader, Prepared, Progress, Resources, Rewrite, Settings, SqlContext,
+};
 pub use types::TYPE_KEY;
 pub use types::display::cell_text;

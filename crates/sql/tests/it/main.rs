@@ -4,6 +4,7 @@ mod aggregates;
 mod bad_input;
 mod damage;
 mod direct;
+mod explain;
 mod faults;
 mod history;
 mod hooks;
