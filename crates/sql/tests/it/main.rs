@@ -6,6 +6,7 @@ mod damage;
 mod direct;
 mod explain;
 mod faults;
+mod files;
 mod history;
 mod hooks;
 mod interposed;
