@@ -5,12 +5,14 @@
 //! `refused.rs` refuses what the parser reads and no plan keeps (`ctes.rs`: and what makes too large a plan),
 //! `masked.rs` takes values out of a text, `place.rs` finds the byte at a line and a column.
 
+#[cfg(feature = "datafusion")]
 mod ctes;
 mod explain_options;
 mod history;
 mod kind;
 mod masked;
 mod place;
+#[cfg(feature = "datafusion")]
 mod refused;
 mod split;
 mod table;
@@ -26,4 +28,8 @@ pub(crate) use explain_options::ExplainFormat;
 pub(crate) use history::{AS_OF_HINT, BUCKETS_HINT, VERSIONS_HINT};
 pub(crate) use kind::{Explain, Kind, is_show_create, is_word, kind_of};
 pub(crate) use masked::without_values;
-pub(crate) use tokens::{parse_query, tokens_of};
+#[cfg(feature = "datafusion")]
+pub(crate) use tokens::parse_query;
+#[cfg(not(feature = "datafusion"))]
+pub(crate) use tokens::rewritten;
+pub(crate) use tokens::tokens_of;

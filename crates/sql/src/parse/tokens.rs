@@ -1,12 +1,14 @@
 //! Tokens of a statement, and the limits that hold before anything is planned: plans are trees that
 //! are walked, cloned and dropped by recursion.
 
+#[cfg(feature = "datafusion")]
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
 
 use super::history::hinted;
+#[cfg(feature = "datafusion")]
 use super::refused::check_statement;
 use super::table::selected;
 use crate::error::{Result, SqlError, SqlState};
@@ -105,14 +107,23 @@ fn comparison_and_sign(text: &str) -> Option<(Token, Token)> {
     Some((comparison, sign))
 }
 
+/// Rewrites the words of this dialect that the parser does not know.
+///
+/// # Errors
+/// `Syntax` with the place.
+pub(crate) fn rewritten(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
+    hinted(selected(tokens))
+}
+
 /// Parses a query.
 ///
 /// # Errors
 /// `Syntax` with the place; what is refused before it is planned.
+#[cfg(feature = "datafusion")]
 pub(crate) fn parse_query(tokens: Vec<TokenWithSpan>) -> Result<Statement> {
     let dialect = PostgreSqlDialect {};
     let end = tokens.last().map(|token| token.span.end);
-    let mut parser = DFParserBuilder::new(hinted(selected(tokens))?)
+    let mut parser = DFParserBuilder::new(rewritten(tokens)?)
         .with_dialect(&dialect)
         .with_recursion_limit(PARSER_DEPTH)
         .build()?;

@@ -20,6 +20,7 @@ mod prepared;
 mod prepared_writes;
 mod races;
 mod random;
+mod random_plans;
 mod random_text;
 mod readmes;
 mod reads;
