@@ -31,7 +31,7 @@ pub(crate) fn write(target: &str, more: Vec<Vec<u8>>) {
         "server" => for_server(),
         "rowkey" => for_rowkey(),
         "disk" => for_disk(),
-        "codecs" | "hbase_wal" | "pg" => Vec::new(),
+        "codecs" | "hbase_wal" | "pg" | "sql" => Vec::new(),
         _ => for_zookeeper(),
     };
     for (number, seed) in seeds.into_iter().chain(more).enumerate() {

@@ -10,7 +10,7 @@ use crate::command::{cargo, command_output, run, target_dir};
 use crate::prerequisites::with_tools;
 use crate::steps::StepOutcome;
 
-const TARGETS: [&str; 9] = [
+const TARGETS: [&str; 10] = [
     "frames",
     "zookeeper",
     "server",
@@ -20,15 +20,16 @@ const TARGETS: [&str; 9] = [
     "merged_cells",
     "hbase_wal",
     "pg",
+    "sql",
 ];
 
 const HELP: &str = "\
-Fuzz the decoders of network data, declarations and keys, of store files inside their checksums, and of
-HBase's logs, guided by code coverage.
+Fuzz the decoders of network data, declarations and keys, of store files inside their checksums, of HBase's
+logs, and texts of SQL, guided by code coverage.
 
     cargo xtask fuzz                   fuzz every target for a minute, as `cargo xtask test` does
     cargo xtask fuzz TARGET SECONDS    fuzz one target: frames, zookeeper, server, rowkey, disk,
-                                       codecs, hbase_wal, merged_cells, pg
+                                       codecs, hbase_wal, merged_cells, pg, sql
     cargo xtask fuzz TARGET FILE       rerun a failed input
 
 The fuzzer needs a C++ compiler. Without one `cargo xtask test` skips it, or fails if CI=true is set.

@@ -10,32 +10,70 @@
 //! `types/` is the only place that knows the bytes of cells. `copy/` reads and writes the lines of COPY.
 //!
 //! The crate is empty without its feature `datafusion`, so that builds of the workspace do not
-//! compile DataFusion.
-#![cfg(feature = "datafusion")]
+//! compile DataFusion. The feature `text` alone is what the fuzzer builds: what reads texts before
+//! DataFusion does.
+#![cfg(any(feature = "datafusion", feature = "text"))]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(not(feature = "datafusion"))]
+extern crate self as datafusion;
+
+#[cfg(feature = "datafusion")]
 mod catalog;
 mod copy;
+#[cfg(feature = "datafusion")]
 mod direct;
+#[cfg_attr(
+    not(feature = "datafusion"),
+    expect(dead_code, reason = "the fuzzer comes to errors of texts only")
+)]
 mod error;
+#[cfg(feature = "datafusion")]
 mod explain;
+#[cfg(all(feature = "text", not(feature = "datafusion")))]
+pub mod fuzzing;
+#[cfg(feature = "datafusion")]
 mod names;
+#[cfg_attr(
+    not(feature = "datafusion"),
+    expect(dead_code, unused_imports, reason = "the fuzzer plans nothing")
+)]
 mod parse;
+#[cfg(feature = "datafusion")]
 mod pushdown;
+#[cfg(feature = "datafusion")]
 mod rules;
+#[cfg(feature = "datafusion")]
 mod scan;
+#[cfg(feature = "datafusion")]
 mod session;
+#[cfg(feature = "datafusion")]
 mod types;
+#[cfg(feature = "datafusion")]
 mod write;
 
+/// The parser, as DataFusion passes it on.
+#[cfg(not(feature = "datafusion"))]
+#[doc(hidden)]
+pub mod sql {
+    pub use sqlparser;
+}
+
+#[cfg(feature = "datafusion")]
 pub use catalog::listing::{TableInfo, list_tables};
 pub use copy::{CopyFormat, CopyOptions, CopySource, CopyStatement, Fields, Header, Lines};
+#[cfg(feature = "datafusion")]
 pub use datafusion;
 pub use error::{Result, SqlError, SqlState};
 pub use parse::{
     StatementText, TransactionStatement, byte_at, check_query, split_statements, transaction_modes,
 };
-pub use session::{Access, Answer, Loader, Prepared, Resources, Rewrite, Settings, SqlContext};
+#[cfg(feature = "datafusion")]
+pub use session::{
+    Access, Answer, Loader, Prepared, Progress, Resources, Rewrite, Settings, SqlContext,
+};
+#[cfg(feature = "datafusion")]
 pub use types::TYPE_KEY;
+#[cfg(feature = "datafusion")]
 pub use types::display::cell_text;

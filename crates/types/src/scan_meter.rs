@@ -1,4 +1,4 @@
-//! Rows that scans examine, counted while they run.
+//! What scans examine and read, counted while they run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,8 +14,31 @@ pub struct ScanMeter {
     examined: AtomicU64,
     max_examined: u64,
     is_stopped: AtomicBool,
+    regions: AtomicU64,
+    calls: Counted,
+    blocks_read: Counted,
+    blocks_cached: Counted,
     /// Meter of which this one is a part.
     whole: Option<Arc<Self>>,
+}
+
+/// Number that not every store counts.
+#[derive(Debug, Default)]
+struct Counted {
+    is_counted: AtomicBool,
+    number: AtomicU64,
+}
+
+impl Counted {
+    fn add(&self, more: u64) {
+        self.number.fetch_add(more, Ordering::Relaxed);
+        self.is_counted.store(true, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<u64> {
+        let number = self.number.load(Ordering::Relaxed);
+        self.is_counted.load(Ordering::Relaxed).then_some(number)
+    }
 }
 
 impl Default for ScanMeter {
@@ -31,6 +54,10 @@ impl ScanMeter {
             examined: AtomicU64::new(0),
             max_examined,
             is_stopped: AtomicBool::new(false),
+            regions: AtomicU64::new(0),
+            calls: Counted::default(),
+            blocks_read: Counted::default(),
+            blocks_cached: Counted::default(),
             whole: None,
         }
     }
@@ -43,6 +70,51 @@ impl ScanMeter {
     /// Returns the number of rows that were examined so far.
     pub fn examined(&self) -> u64 {
         self.examined.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many times a scan came to the end of its part of a region.
+    pub fn regions(&self) -> u64 {
+        self.regions.load(Ordering::Relaxed)
+    }
+
+    /// Adds the end of a region, for implementations of [`Table`](crate::Table).
+    pub fn add_region(&self) {
+        self.regions.fetch_add(1, Ordering::Relaxed);
+        if let Some(whole) = &self.whole {
+            whole.add_region();
+        }
+    }
+
+    /// Returns the answers of servers so far; `None` from a store in this process.
+    pub fn calls(&self) -> Option<u64> {
+        self.calls.get()
+    }
+
+    /// Returns the blocks of store files that were read from the disk; `None` if the store does not
+    /// tell.
+    pub fn blocks_read(&self) -> Option<u64> {
+        self.blocks_read.get()
+    }
+
+    /// Returns the blocks of store files that were found in the cache; `None` if the store does not
+    /// tell.
+    pub fn blocks_cached(&self) -> Option<u64> {
+        self.blocks_cached.get()
+    }
+
+    /// Adds answers of servers, for implementations of [`Table`](crate::Table).
+    pub fn add_calls(&self, calls: u64) {
+        self.calls.add(calls);
+    }
+
+    /// Adds blocks that were read from the disk, for implementations of [`Table`](crate::Table).
+    pub fn add_blocks_read(&self, blocks: u64) {
+        self.blocks_read.add(blocks);
+    }
+
+    /// Adds blocks that were found in the cache, for implementations of [`Table`](crate::Table).
+    pub fn add_blocks_cached(&self, blocks: u64) {
+        self.blocks_cached.add(blocks);
     }
 
     /// Returns `true` if the scans examined more rows than they may.
@@ -92,6 +164,21 @@ mod tests {
         assert_eq!(two.add(1).unwrap_err().kind(), ErrorKind::InvalidRequest);
         assert!(one.is_exceeded() && whole.is_exceeded());
         assert_eq!((one.examined(), two.examined(), whole.examined()), (6, 5, 11));
+        one.add_region();
+        assert_eq!((one.regions(), two.regions(), whole.regions()), (1, 0, 1));
+    }
+
+    #[test]
+    fn what_the_store_does_not_count_is_unknown_and_not_zero() {
+        let meter = ScanMeter::default();
+        assert_eq!((meter.calls(), meter.blocks_read(), meter.blocks_cached()), (None, None, None));
+        meter.add_calls(1);
+        meter.add_blocks_read(0);
+        meter.add_calls(2);
+        assert_eq!(
+            (meter.calls(), meter.blocks_read(), meter.blocks_cached()),
+            (Some(3), Some(0), None)
+        );
     }
 
     #[test]

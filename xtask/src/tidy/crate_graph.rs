@@ -157,6 +157,7 @@ const ALLOWED: &[Edges] = &[
             "halite-rowkey",
             "halite-rowkey-tools",
             "halite-server",
+            "halite-sql",
         ],
         &[],
     ),

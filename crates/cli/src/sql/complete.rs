@@ -9,8 +9,8 @@ use rustyline::{Context, Helper};
 use super::names::{Names, TableNames};
 
 /// Commands of the prompt.
-pub(super) const COMMANDS: [&str; 9] =
-    ["\\?", "\\copy", "\\d", "\\dt", "\\h", "\\i", "\\q", "\\timing", "\\x"];
+pub(super) const COMMANDS: [&str; 11] =
+    ["\\?", "\\copy", "\\d", "\\dt", "\\e", "\\h", "\\i", "\\o", "\\q", "\\timing", "\\x"];
 
 /// Words that begin a statement.
 const FIRST_WORDS: [&str; 26] = [
@@ -197,7 +197,7 @@ fn candidates(text: &str, typed: &str, names: &impl KnownNames) -> Vec<String> {
         // Of `FROM a` the word before is a; a comma continues the list of tables.
         begun.ends_with(last) && words.iter().any(|word| word.eq_ignore_ascii_case(last))
     };
-    if begun == "\\i" {
+    if ["\\e", "\\i", "\\o"].contains(&begun) {
         return Vec::new();
     }
     let named = |tables: Vec<TableNames>| tables.into_iter().map(|table| table.name).collect();

@@ -19,6 +19,8 @@ pub(crate) enum Format {
     Json,
     /// One object per line
     Jsonl,
+    /// Stream of Arrow's IPC format, one for each statement
+    Arrow,
 }
 
 /// Rows of a table that are aligned together.
@@ -84,6 +86,8 @@ impl RowWriter {
                 Format::Csv => self.write_csv(out, &values)?,
                 Format::Tsv => self.write_tsv(out, &values)?,
                 Format::Json | Format::Jsonl => self.write_json(out, &values)?,
+                // It has a writer of its own.
+                Format::Arrow => {}
             }
         }
         Ok(())
@@ -98,7 +102,7 @@ impl RowWriter {
             Format::Tsv => self.tsv_heading(out)?,
             Format::Json if self.rows == 0 => writeln!(out, "[]")?,
             Format::Json => writeln!(out, "\n]")?,
-            Format::Jsonl => {}
+            Format::Jsonl | Format::Arrow => {}
         }
         if self.format == Format::Table {
             let rows = if self.rows == 1 { "row" } else { "rows" };

@@ -1,6 +1,8 @@
 //! Prompt: statements up to their semicolon, and commands that begin with a backslash.
 
+use std::fs::File;
 use std::io::{self, Write as _};
+use std::path::Path;
 
 use anyhow::Context as _;
 use halite::sql::split_statements;
@@ -10,6 +12,7 @@ use rustyline::{CompletionType, Config, Editor};
 
 use super::Runner;
 use super::complete::SqlCompleter;
+use super::edit::{edited, edited_file};
 use crate::shell::history_file;
 
 /// Name of the history file in the home directory.
@@ -22,9 +25,11 @@ Statements end with a semicolon. Commands:
   \\dt           the tables
   \\copy T FROM 'FILE' [csv header]    rows of a file into a table
   \\copy {T | (QUERY)} TO 'FILE' [..]  rows into a file
+  \\e [FILE]     edit the last statement, or a file, and run it
   \\i FILE       run the statements of a file
-  \\timing       print the time of each statement, or no longer
-  \\x            print one line per value, or no longer
+  \\o [FILE]     send rows to a file; without one, to the terminal again
+  \\timing       print the time of each statement, or no longer (on, off)
+  \\x            print one line per value, or no longer (on, off)
   \\q            quit
 Ctrl-C ends the running statement; Tab completes names and words.";
 
@@ -34,11 +39,26 @@ enum Command<'l> {
     Statement(String),
     File(&'l str),
     Copy(&'l str),
-    Timing,
-    Expanded,
+    /// The last statement, or a file.
+    Edit(Option<&'l str>),
+    /// Rows go to a file, or to the terminal.
+    Output(Option<&'l str>),
+    /// On, off, or the other one.
+    Timing(Option<bool>),
+    Expanded(Option<bool>),
     Help,
     Quit,
     Unknown,
+}
+
+/// What follows a command.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    /// The next line.
+    Read,
+    /// This text, as if it was typed.
+    Typed(String),
+    Quit,
 }
 
 /// Reads lines until `\q` or Ctrl-D.
@@ -58,7 +78,7 @@ pub(crate) fn run_interactive(runner: &mut Runner, name: &str) -> anyhow::Result
     runner.outlive_interrupts();
     let mut out = io::stdout();
     writeln!(out, "Halite SQL {} on {name}; \\? for help", env!("CARGO_PKG_VERSION"))?;
-    let mut text = String::new();
+    let (mut text, mut last) = (String::new(), String::new());
     loop {
         let prompt = if text.is_empty() { "halite=> " } else { "halite-> " };
         if let Some(completer) = editor.helper_mut() {
@@ -69,17 +89,28 @@ pub(crate) fn run_interactive(runner: &mut Runner, name: &str) -> anyhow::Result
                 if !line.trim().is_empty() {
                     editor.add_history_entry(&line)?;
                 }
-                if text.trim().is_empty() && line.trim_start().starts_with('\\') {
-                    text.clear();
-                    if !run_command(runner, line.trim())? {
-                        break;
+                let is_edit = matches!(command(line.trim()), Command::Edit(_));
+                let is_first = text.trim().is_empty();
+                if is_edit || is_first && line.trim_start().starts_with('\\') {
+                    let begun = if is_first { &last } else { &text };
+                    match run_command(runner, line.trim(), begun)? {
+                        Next::Read if is_edit => continue,
+                        Next::Read => text.clear(),
+                        Next::Quit => break,
+                        Next::Typed(typed) => {
+                            editor.add_history_entry(typed.trim_end())?;
+                            text = typed;
+                        }
                     }
-                    continue;
+                } else {
+                    text.push_str(&line);
+                    text.push('\n');
                 }
-                text.push_str(&line);
-                text.push('\n');
                 let found = split_statements(&text);
                 if found.iter().all(|statement| statement.is_ended) {
+                    if !found.is_empty() {
+                        last.clone_from(&text);
+                    }
                     for statement in found {
                         runner.run_one(statement.text)?;
                     }
@@ -97,11 +128,17 @@ pub(crate) fn run_interactive(runner: &mut Runner, name: &str) -> anyhow::Result
     Ok(())
 }
 
-/// Runs a command; returns `false` to quit.
-fn run_command(runner: &mut Runner, line: &str) -> anyhow::Result<bool> {
+/// Runs a command. `begun` is the text that `\e` edits.
+fn run_command(runner: &mut Runner, line: &str, begun: &str) -> anyhow::Result<Next> {
     let mut out = io::stdout();
     let on = |is_on: bool| if is_on { "on" } else { "off" };
     match command(line) {
+        Command::Edit(file) => return edit(file, begun),
+        Command::Output(None) => runner.output = None,
+        Command::Output(Some(path)) => match File::create(path) {
+            Ok(file) => runner.output = Some(file),
+            Err(error) => writeln!(io::stderr(), "{path}: {error}")?,
+        },
         Command::Statement(text) => {
             runner.run_one(&text)?;
         }
@@ -114,21 +151,41 @@ fn run_command(runner: &mut Runner, line: &str) -> anyhow::Result<bool> {
         Command::Copy(text) => {
             runner.copy(text)?;
         }
-        Command::Timing => {
-            runner.timing = !runner.timing;
+        Command::Timing(is_on) => {
+            runner.timing = is_on.unwrap_or(!runner.timing);
             writeln!(out, "timing is {}", on(runner.timing))?;
         }
-        Command::Expanded => {
-            runner.expanded = !runner.expanded;
+        Command::Expanded(is_on) => {
+            runner.expanded = is_on.unwrap_or(!runner.expanded);
             writeln!(out, "one line per value is {}", on(runner.expanded))?;
         }
         Command::Help => writeln!(out, "{HELP}")?,
-        Command::Quit => return Ok(false),
+        Command::Quit => return Ok(Next::Quit),
         Command::Unknown => {
             writeln!(io::stderr(), "there is no command {line}; \\? lists the commands")?;
         }
     }
-    Ok(true)
+    Ok(Next::Read)
+}
+
+/// Has a text or a file edited, and returns it as what is typed next. Without a semicolon at its
+/// end, more of it may be typed.
+fn edit(file: Option<&str>, begun: &str) -> anyhow::Result<Next> {
+    let text = match file {
+        Some(path) => edited_file(Path::new(path)),
+        None => edited(begun),
+    };
+    match text {
+        Ok(Some(text)) if !text.trim().is_empty() => {
+            writeln!(io::stdout(), "{}", text.trim_end())?;
+            Ok(Next::Typed(text))
+        }
+        Ok(_) => Ok(Next::Read),
+        Err(error) => {
+            writeln!(io::stderr(), "{error:#}")?;
+            Ok(Next::Read)
+        }
+    }
 }
 
 fn command(line: &str) -> Command<'_> {
@@ -138,11 +195,28 @@ fn command(line: &str) -> Command<'_> {
         ("\\d", table) => Command::Statement(format!("DESCRIBE {table}")),
         ("\\copy", text) if !text.is_empty() => Command::Copy(text),
         ("\\i", path) if !path.is_empty() => Command::File(path),
-        ("\\timing", "") => Command::Timing,
-        ("\\x", "") => Command::Expanded,
+        ("\\e", "") => Command::Edit(None),
+        ("\\e", path) => Command::Edit(Some(path)),
+        ("\\o", "") => Command::Output(None),
+        ("\\o", path) => Command::Output(Some(path)),
+        ("\\timing", value) if is_switch(value) => Command::Timing(switch(value)),
+        ("\\x", value) if is_switch(value) => Command::Expanded(switch(value)),
         ("\\?" | "\\h", "") => Command::Help,
         ("\\q", "") => Command::Quit,
         _ => Command::Unknown,
+    }
+}
+
+/// Returns `true` for what may follow a command that is on or off.
+fn is_switch(value: &str) -> bool {
+    value.is_empty() || switch(value).is_some()
+}
+
+fn switch(value: &str) -> Option<bool> {
+    match value {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
     }
 }
 
@@ -155,7 +229,13 @@ mod tests {
         assert_eq!(command("\\d"), Command::Statement("SHOW TABLES".to_owned()));
         assert_eq!(command("\\d ns.t;"), Command::Statement("DESCRIBE ns.t".to_owned()));
         assert_eq!(command("\\i a b.sql"), Command::File("a b.sql"));
-        assert_eq!(command("\\timing"), Command::Timing);
+        assert_eq!(command("\\timing"), Command::Timing(None));
+        assert_eq!(command("\\x off"), Command::Expanded(Some(false)));
+        assert_eq!(command("\\x maybe"), Command::Unknown);
+        assert_eq!(command("\\o rows.csv"), Command::Output(Some("rows.csv")));
+        assert_eq!(command("\\o"), Command::Output(None));
+        assert_eq!(command("\\e"), Command::Edit(None));
+        assert_eq!(command("\\e a b.sql"), Command::Edit(Some("a b.sql")));
         assert_eq!(command("\\q"), Command::Quit);
         assert_eq!(command("\\copy t from 'x';"), Command::Copy("t from 'x'"));
         assert_eq!(command("\\nothing"), Command::Unknown);

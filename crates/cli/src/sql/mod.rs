@@ -2,10 +2,13 @@
 
 mod complete;
 mod copy;
+mod edit;
 mod format;
 mod interactive;
+pub(crate) mod lint;
 mod names;
 mod pieces;
+mod progress;
 mod runner;
 
 pub(crate) use format::Format;

@@ -1,17 +1,20 @@
 //! Statements of a text, one after the other, with their rows on standard output.
 
+use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context as _;
 use halite::SqlContext;
+use halite::sql::datafusion::arrow::ipc::writer::StreamWriter;
 use halite::sql::{Answer, SqlError, SqlState, split_statements};
 use tokio::runtime::Runtime;
 
 use super::copy;
 use super::format::{Format, RowWriter};
 use super::names::Names;
+use super::progress::ProgressLine;
 
 /// Rows of a table on a terminal.
 const TERMINAL_ROWS: usize = 40;
@@ -25,6 +28,9 @@ pub(crate) struct Runner {
     pub(super) expanded: bool,
     /// `true` to print the time of each statement (`\timing`).
     pub(super) timing: bool,
+    /// File that takes the rows instead of standard output (`\o`).
+    pub(super) output: Option<File>,
+    progress: ProgressLine,
 }
 
 impl Runner {
@@ -33,7 +39,15 @@ impl Runner {
             .enable_all()
             .build()
             .context("threads for SQL")?;
-        Ok(Self { sql: Arc::new(sql), runtime, format, expanded: false, timing: false })
+        Ok(Self {
+            sql: Arc::new(sql),
+            runtime,
+            format,
+            expanded: false,
+            timing: false,
+            output: None,
+            progress: ProgressLine::new(),
+        })
     }
 
     /// Keeps the program when Ctrl-C comes between statements, which each watch for it.
@@ -80,7 +94,7 @@ impl Runner {
 
     /// Runs one statement. Ctrl-C ends it.
     pub(super) fn run_one(&self, text: &str) -> anyhow::Result<bool> {
-        self.run(text, self.answer(text))
+        self.run(text, self.answer(text), true)
     }
 
     /// Runs `\copy`; `text` is what follows it. Ctrl-C ends it. Returns `true` unless it failed.
@@ -88,17 +102,20 @@ impl Runner {
     /// # Errors
     /// An error of the output.
     pub(super) fn copy(&self, text: &str) -> anyhow::Result<bool> {
-        self.run(text, async {
+        let work = async {
             let rows = copy::copy(&self.sql, text).await?;
             writeln!(io::stderr(), "COPY {rows}").map_err(anyhow::Error::from)?;
             Ok(())
-        })
+        };
+        // It tells its rows itself.
+        self.run(text, work, false)
     }
 
     fn run(
         &self,
         text: &str,
         work: impl Future<Output = Result<(), Failure>>,
+        has_progress: bool,
     ) -> anyhow::Result<bool> {
         let started = Instant::now();
         // What runs the statement is gone when its rows are counted.
@@ -106,8 +123,10 @@ impl Runner {
             tokio::select! {
                 ran = work => Some(ran),
                 _ = tokio::signal::ctrl_c() => None,
+                never = self.progress.watch(&self.sql, has_progress) => match never {},
             }
         });
+        self.progress.clear(false);
         let ran = ran.unwrap_or_else(|| {
             let text = format!("cancelled{}", self.sql.take_rows_left());
             Err(Failure::Statement(SqlError::new(SqlState::Cancelled, text)))
@@ -149,8 +168,17 @@ impl Runner {
 
     async fn answer(&self, text: &str) -> Result<(), Failure> {
         let mut answer = self.sql.run(text).await?;
-        let mut out = io::BufWriter::new(io::stdout());
-        let written = self.write(&mut answer, &mut out, io::stdout().is_terminal()).await;
+        let written = match &self.output {
+            Some(file) => {
+                let mut out = io::BufWriter::new(file);
+                self.write(&mut answer, &mut out, false).await
+            }
+            None => {
+                let mut out = io::BufWriter::new(Screen(&self.progress));
+                self.write(&mut answer, &mut out, io::stdout().is_terminal()).await
+            }
+        };
+        self.progress.clear(false);
         for notice in answer.take_notices() {
             writeln!(io::stderr(), "NOTICE: {notice}").map_err(anyhow::Error::from)?;
         }
@@ -170,6 +198,9 @@ impl Runner {
             }
             return Ok(out.flush().map_err(anyhow::Error::from)?);
         }
+        if self.format == Format::Arrow {
+            return write_arrow(answer, out, is_terminal).await;
+        }
         let most = if is_terminal { TERMINAL_ROWS } else { usize::MAX };
         let mut writer = RowWriter::new(self.format, self.expanded, most, answer.schema());
         while let Some(batch) = answer.next_batch().await? {
@@ -177,6 +208,41 @@ impl Runner {
         }
         writer.finish(&mut out).map_err(anyhow::Error::from)?;
         Ok(())
+    }
+}
+
+/// Writes rows as a stream of Arrow's IPC format.
+async fn write_arrow(
+    answer: &mut Answer,
+    out: &mut dyn io::Write,
+    is_terminal: bool,
+) -> Result<(), Failure> {
+    if is_terminal {
+        let text =
+            "the format arrow is bytes, and this is a terminal: send them to a file, by > or \\o";
+        return Err(SqlError::new(SqlState::InvalidParameter, text).into());
+    }
+    let schema = Arc::clone(answer.schema());
+    let failed = |error| Failure::Output(anyhow::Error::new(error).context("writing Arrow"));
+    let mut writer = StreamWriter::try_new(out, &schema).map_err(failed)?;
+    while let Some(batch) = answer.next_batch().await? {
+        writer.write(&batch).map_err(failed)?;
+    }
+    writer.finish().map_err(failed)?;
+    writer.get_mut().flush().map_err(|error| Failure::Output(error.into()))
+}
+
+/// Standard output, from which the line of the progress is cleared first if both are a terminal.
+struct Screen<'r>(&'r ProgressLine);
+
+impl io::Write for Screen<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.clear(io::stdout().is_terminal());
+        io::stdout().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush()
     }
 }
 

@@ -155,3 +155,95 @@ fn interrupt_at_a_prompt_drops_what_was_typed() {
     assert!(!shown.contains("nothing") && !shown.contains("evergreen"), "{shown}");
     terminal.quit();
 }
+
+/// Runs the command on a store; returns standard output and standard error.
+fn ran(data: &std::path::Path, arguments: &[&str]) -> (Vec<u8>, String) {
+    let ran = output(halite().args(["sql", "--data"]).arg(data).args(arguments));
+    let error = String::from_utf8(ran.stderr).unwrap();
+    assert!(ran.status.success(), "{arguments:?}: {error}");
+    (ran.stdout, error)
+}
+
+#[test]
+fn file_is_linted_with_its_tables_and_without_a_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("queries.sql");
+    let text = "CREATE TABLE msgs (receiver STRING, at TIMESTAMP, ROW KEY (id STRING));\n\
+                SELECT * FROM msgs WHERE receiver = 'ada' ORDER BY at DESC LIMIT 100;\n";
+    std::fs::write(&file, text).unwrap();
+    let lint = || output(halite().args(["sql", "--lint", "-f"]).arg(&file));
+    let found = lint();
+    assert!(found.status.success(), "{found:?}");
+    let shown = String::from_utf8(found.stdout).unwrap();
+    assert!(shown.contains("line 2: table msgs: Q-FULL"), "{shown}");
+    let key = "ROW KEY (SALT(16 BY receiver), receiver STRING, at TIMESTAMP DESC, id STRING)";
+    assert!(shown.contains(key), "{shown}");
+    std::fs::write(&file, "SELECT * FROM nothing").unwrap();
+    assert_eq!(lint().status.code(), Some(1));
+}
+
+#[test]
+fn rows_are_written_as_arrow() {
+    let directory = empty_store();
+    let data = directory.path();
+    ran(
+        data,
+        &[
+            "-c",
+            "CREATE TABLE t (v I64, w STRING, ROW KEY (k I64)); UPSERT INTO t VALUES (1, 2, 'x'), (2, NULL, 'y')",
+        ],
+    );
+    let (rows, _) = ran(data, &["--format", "arrow", "-c", "SELECT k, v, w FROM t"]);
+    let reader =
+        halite::sql::datafusion::arrow::ipc::reader::StreamReader::try_new(rows.as_slice(), None);
+    let batches: Vec<_> = reader.unwrap().map(Result::unwrap).collect();
+    let rows: usize = batches.iter().map(|batch| batch.num_rows()).sum();
+    assert_eq!((rows, batches[0].num_columns()), (2, 3));
+    assert_eq!(batches[0].column(1).null_count(), 1);
+    // One stream for each statement, also without rows.
+    let (rows, _) = ran(data, &["--format", "arrow", "-c", "SELECT k FROM t WHERE k = 9"]);
+    assert!(!rows.is_empty());
+}
+
+#[test]
+fn statement_is_edited_and_rows_go_to_a_file() {
+    let directory = empty_store();
+    let rows = directory.path().join("rows.txt");
+    let mut command = halite();
+    // The editor writes another statement.
+    command.env("VISUAL", "sed -i s/first/second/").args(["sql", "--data"]).arg(directory.path());
+    let mut terminal = Terminal::start(&mut command);
+    terminal.enter("SELECT 'first' || '_run' AS x;");
+    terminal.await_text("first_run");
+    terminal.enter("\\e");
+    terminal.await_text("second_run");
+    terminal.enter("\\x on");
+    terminal.await_text("one line per value is on");
+    terminal.enter(&format!("\\o {}", rows.display()));
+    terminal.enter("SELECT 'in_' || 'file' AS x;");
+    terminal.enter("\\o");
+    terminal.enter("SELECT 'on_' || 'screen' AS x;");
+    terminal.await_text("on_screen");
+    assert!(!terminal.screen.text().contains("in_file"));
+    terminal.quit();
+    assert!(std::fs::read_to_string(&rows).unwrap().contains("x | in_file"));
+}
+
+#[test]
+fn progress_is_shown_on_a_terminal_only() {
+    let directory = empty_store();
+    let data = directory.path();
+    let long = "SELECT count(*) FROM generate_series(1, 1000000000000) AS s";
+    let mut terminal = Terminal::start(halite().args(["sql", "--data"]).arg(data));
+    terminal.enter(&format!("{long};"));
+    terminal.await_text("0 rows examined");
+    await_that("the statement ends", || {
+        terminal.interrupt();
+        terminal.screen.find(PAUSE, |shown| shown.contains("57014").then_some(())).is_some()
+    });
+    terminal.quit();
+    // Standard error is a pipe.
+    let (_, error) =
+        ran(data, &["-c", "SELECT sum(s.value % 7) FROM generate_series(1, 5000000) AS s"]);
+    assert_eq!(error, "");
+}

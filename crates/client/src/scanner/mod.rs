@@ -58,8 +58,10 @@ fn has_plain_order(regions: &TableLocations) -> bool {
     *regions.name() != halite_wire::convert::region::meta().table
 }
 
-/// Name of HBase's metric for the rows that a server examined for a response.
+/// Names of HBase's metrics for the rows that a server examined for a response, and for the blocks
+/// that it read from files. The latter is missing before HBase 3.
 const ROWS_EXAMINED: &str = "ROWS_SCANNED";
+const BLOCKS_READ: &str = "BLOCK_READ_OPS_COUNT";
 
 /// Scan of a table.
 struct Scanner {
@@ -154,6 +156,9 @@ impl Scanner {
         let region_over = scan_over || response.more_results_in_region == Some(false);
         if region_over {
             // The server has closed the scanner.
+            if let Some(meter) = &self.state.scan.meter {
+                meter.add_region();
+            }
             self.is_filter_done = scan_over && self.state.has_filter();
             region.lease = None;
             let location = Arc::clone(&region.location);
@@ -173,10 +178,15 @@ impl Scanner {
     fn add_to_meter(&mut self, response: &pb::ScanResponse) -> Result<(), RpcError> {
         let Some(meter) = &self.state.scan.meter else { return Ok(()) };
         let metrics = response.scan_metrics.iter().flat_map(|metrics| &metrics.metrics);
-        let examined =
-            metrics.filter(|pair| pair.name() == ROWS_EXAMINED).map(pb::NameInt64Pair::value);
-        let examined = examined.map(|rows| u64::try_from(rows).unwrap_or(0)).sum();
-        let added = meter.add(examined);
+        let of = |name: &str| -> Option<u64> {
+            let pair = metrics.clone().find(|pair| pair.name() == name)?;
+            Some(u64::try_from(pair.value()).unwrap_or(0))
+        };
+        meter.add_calls(1);
+        if let Some(blocks) = of(BLOCKS_READ) {
+            meter.add_blocks_read(blocks);
+        }
+        let added = meter.add(of(ROWS_EXAMINED).unwrap_or(0));
         if added.is_err() {
             self.close();
         }

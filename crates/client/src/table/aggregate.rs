@@ -193,7 +193,13 @@ impl Retryable for Aggregating<'_> {
         })?;
         self.add(&location.region, &answer)?;
         match &self.aggregation.scan.meter {
-            Some(meter) => Ok(meter.add(answer.rows_examined)?),
+            Some(meter) => {
+                meter.add_calls(1);
+                if answer.rest.is_none() {
+                    meter.add_region();
+                }
+                Ok(meter.add(answer.rows_examined)?)
+            }
             None => Ok(()),
         }
     }

@@ -71,6 +71,9 @@ fn meter_counts_rows_that_servers_leave_out_and_ends_the_scan() {
     let meter = Arc::new(ScanMeter::default());
     assert!(read(&server, &table, none().meter(Arc::clone(&meter))).is_empty());
     assert_eq!(meter.examined(), 500);
+    assert!(meter.calls().is_some_and(|calls| calls >= meter.regions()) && meter.regions() > 0);
+    // A server of Halite tells the blocks that it read from files, and not those of the cache.
+    assert!(meter.blocks_read().is_some() && meter.blocks_cached().is_none());
     assert_eq!(read(&server, &table, Scan::all().meter(Arc::clone(&meter))), rows);
     assert_eq!(meter.examined(), 1000);
     let least = Arc::new(ScanMeter::new(10));

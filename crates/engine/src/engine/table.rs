@@ -307,7 +307,7 @@ impl Table {
     pub fn scan(self: &Arc<Self>, scan: Scan, tier: ReadTier) -> TableScanner {
         let remaining = scan.limit.unwrap_or(usize::MAX);
         let ended = scan.range.is_empty() || remaining == 0;
-        let (table, region, metered) = (Arc::clone(self), None, 0);
+        let (table, region, metered) = (Arc::clone(self), None, Metered::default());
         TableScanner { table, scan, tier, region, metered, remaining, ended }
     }
 
@@ -339,6 +339,14 @@ const METERED_CELLS: u64 = 1 << 16;
 /// Cells that a scan examines between two pauses: about a hundred microseconds.
 const CELLS_BETWEEN_PAUSES: u64 = 1 << 10;
 
+/// What was done in a region, as far as the meter of the scan has it.
+#[derive(Clone, Copy, Default)]
+struct Metered {
+    rows_examined: u64,
+    blocks_read: u64,
+    blocks_cached: u64,
+}
+
 /// Scanner over the regions of a table, in sequence.
 pub struct TableScanner {
     table: Arc<Table>,
@@ -346,8 +354,8 @@ pub struct TableScanner {
     scan: Scan,
     tier: ReadTier,
     region: Option<(Arc<Region>, RegionScanner)>,
-    /// Rows examined in that region that the meter of the scan has.
-    metered: u64,
+    /// What the meter of the scan has of that region.
+    metered: Metered,
     remaining: usize,
     ended: bool,
 }
@@ -457,13 +465,21 @@ impl TableScanner {
         Ok(self.ended)
     }
 
-    /// Adds the rows that the region has examined since the last time.
+    /// Adds the rows that the region has examined since the last time, and its blocks.
     fn add_to_meter(&mut self) -> Result<()> {
         let (Some(meter), Some((_, scanner))) = (&self.scan.meter, &self.region) else {
             return Ok(());
         };
-        let examined = scanner.stats().rows_examined();
-        let more = examined.saturating_sub(std::mem::replace(&mut self.metered, examined));
+        let stats = scanner.stats();
+        let now = Metered {
+            rows_examined: stats.rows_examined(),
+            blocks_read: stats.blocks_read(),
+            blocks_cached: stats.blocks_cached(),
+        };
+        let before = std::mem::replace(&mut self.metered, now);
+        meter.add_blocks_read(now.blocks_read.saturating_sub(before.blocks_read));
+        meter.add_blocks_cached(now.blocks_cached.saturating_sub(before.blocks_cached));
+        let more = now.rows_examined.saturating_sub(before.rows_examined);
         meter.add(more).inspect_err(|_| self.ended = true)
     }
 
@@ -484,7 +500,7 @@ impl TableScanner {
     fn region_scanner(&mut self) -> Result<&mut RegionScanner> {
         if self.region.is_none() {
             self.region = Some(self.open_region()?);
-            self.metered = 0;
+            self.metered = Metered::default();
         }
         let (_, scanner) = self.region.as_mut().expect("a region is open");
         Ok(scanner)
@@ -517,6 +533,9 @@ impl TableScanner {
     /// Leaves the region: the remaining range is beyond it.
     fn leave_region(&mut self) {
         let Some((region, _)) = self.region.take() else { return };
+        if let Some(meter) = &self.scan.meter {
+            meter.add_region();
+        }
         let info = region.info();
         if self.scan.reverse {
             self.scan.range.end = Bound::Excluded(info.start.clone());

@@ -72,12 +72,22 @@ fn psql_describes_what_is_there() {
         ("SELECT n, name FROM t WHERE n > 1", "9 |"),
         ("EXPLAIN SELECT * FROM t WHERE n = 1", "gets"),
         ("UPDATE t SET v = 5 WHERE n = 1", "UPDATE 1"),
+        ("EXPLAIN ANALYZE UPDATE t SET v = 6 WHERE n = 1", "1 rows: 1 puts, 0 deletes"),
         ("SELECT query FROM halite.queries", "SELECT query FROM halite.queries"),
     ] {
         let shown = printed(&door, &["-c", command]);
         assert!(shown.contains(expected) && !shown.contains("ERROR"), "{command}: {shown}");
     }
     assert!(printed(&door, &["-x", "-c", "SELECT 1 AS one"]).contains("one | 1"));
+    // One value, whose lines psql prints as they are.
+    let json = printed(&door, &["-At", "-c", "EXPLAIN (FORMAT json) SELECT v FROM t WHERE n = 1"]);
+    assert!(json.starts_with("{\n  \"version\": 1,\n") && json.ends_with("\n}\n"), "{json}");
+    assert!(json.contains("\"gets\": 1,"), "{json}");
+    let of_write = "EXPLAIN (ANALYZE, FORMAT json) DELETE FROM t WHERE n = 9";
+    let json = printed(&door, &["-At", "-c", of_write]);
+    assert!(json.contains("\"tag\": \"DELETE 1\",") && json.contains("\"deletes\": 1,"), "{json}");
+    let left = printed(&door, &["-At", "-c", "SELECT count(*) FROM t WHERE n = 9"]);
+    assert_eq!(left, "0\n");
     let failed = psql(&door, &["-c", "SELEC nothing\nFROM t"]).output().expect("psql runs");
     let shown = text(&failed);
     assert!(!failed.status.success() && shown.contains("LINE 1: SELEC nothing"), "{shown}");

@@ -1,13 +1,14 @@
 //! Plan as text: the ranges, decoded and as bytes, the fan-out, the order, and the conditions
 //! checked per row.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::ops::Bound;
 
 use halite_types::RegionInfo;
 use halite_types::key::to_string_binary;
 
 use super::Plan;
+use super::explained::{ExplainedPlan, ExplainedRanges};
 use super::note::PlanNote;
 use super::query::{Condition, Predicate};
 use super::range::{FixedSegment, FixedValue, KeyRange};
@@ -24,50 +25,31 @@ impl Plan {
     /// Returns the plan in human-readable form. `regions` are those of the table, for counting the
     /// ones that are read; without them the output does not mention regions.
     pub fn explain(&self, regions: &[RegionInfo]) -> String {
-        let mut out = String::new();
-        // Writing to a string does not fail.
-        let _ = self.write_head(&mut out, regions);
-        let _ = self.write_ranges(&mut out);
-        out
+        self.explained(regions).to_string()
     }
 
-    fn write_head(&self, out: &mut String, regions: &[RegionInfo]) -> fmt::Result {
-        let ranges = self.ranges().count();
-        match self.points() {
-            _ if ranges == 0 => {
-                return writeln!(out, "reads    nothing: no key meets all of these conditions");
-            }
-            Some(points) => writeln!(out, "gets     {}", points.len())?,
-            None => writeln!(out, "ranges   {ranges}")?,
-        }
-        writeln!(out, "fan-out  {}", self.fan_out())?;
-        if !regions.is_empty() {
-            let touched = regions.iter().filter(|region| {
-                self.ranges().any(|range| range.touches(&region.start, &region.end))
-            });
-            writeln!(out, "regions  {} of {}", touched.count(), regions.len())?;
-        }
-        let order: Vec<_> =
-            self.order.iter().map(|term| term.display(&self.schema).to_string()).collect();
-        let how = if self.branches.len() > 1 { " (merged)" } else { "" };
-        match order.as_slice() {
-            [] => writeln!(out, "order    none: rows come in the order of a hash")?,
-            terms => writeln!(out, "order    {}{how}", terms.join(", "))?,
-        }
-        writeln!(out, "check    {}", self.checks())?;
-        if let Some(limit) = self.query.limit {
-            writeln!(
-                out,
-                "limit    {limit}{}",
-                if self.has_residual() { "" } else { ", in each range" }
-            )?;
-        }
-        for note in &self.notes {
-            writeln!(out, "note     {}", self.format_note(note))?;
-        }
-        match self.serving_key() {
-            Some(key) => writeln!(out, "serves   {key}"),
-            None => Ok(()),
+    /// Returns the parts of [`Plan::explain`].
+    pub fn explained(&self, regions: &[RegionInfo]) -> ExplainedPlan {
+        let touched = |region: &&RegionInfo| {
+            self.ranges().any(|range| range.touches(&region.start, &region.end))
+        };
+        let read = regions.iter().filter(touched).count();
+        let order = self.order.iter().map(|term| term.display(&self.schema).to_string());
+        let mut ranges = Vec::new();
+        self.explain_ranges(None, &mut ranges);
+        ExplainedPlan {
+            gets: self.points().map(|points| points.len()),
+            ranges: self.ranges().count(),
+            fan_out: self.fan_out(),
+            regions: (!regions.is_empty()).then_some((read, regions.len())),
+            order: order.collect(),
+            is_merged: self.branches.len() > 1,
+            checks: self.checks(),
+            limit: self.query.limit,
+            is_limit_of_ranges: !self.has_residual(),
+            notes: self.notes.iter().map(|note| self.format_note(note)).collect(),
+            serves: self.serving_key(),
+            shown: ranges,
         }
     }
 
@@ -93,33 +75,29 @@ impl Plan {
         format!("by query: {}", parts.join(" | "))
     }
 
-    fn write_ranges(&self, out: &mut String) -> fmt::Result {
-        for (at, part) in self.parts.iter().enumerate().take(MAX_PRINTED_RANGES) {
-            writeln!(out, "  query {} of {}", at + 1, self.parts.len())?;
-            part.plan.write_ranges(out)?;
+    /// Adds the ranges of the plan. `of` tells which of several queries it is.
+    fn explain_ranges(&self, of: Option<(usize, usize)>, to: &mut Vec<ExplainedRanges>) {
+        if !self.parts.is_empty() {
+            to.extend(of.map(|of| ExplainedRanges { of: Some(of), ..ExplainedRanges::default() }));
+            for (at, part) in self.parts.iter().enumerate().take(MAX_PRINTED_RANGES) {
+                part.plan.explain_ranges(Some((at + 1, self.parts.len())), to);
+            }
+            return;
         }
-        if self.parts.is_empty() { self.write_own_ranges(out) } else { Ok(()) }
-    }
-
-    fn write_own_ranges(&self, out: &mut String) -> fmt::Result {
         if self.constraints.is_empty() {
-            return Ok(());
+            to.extend(of.map(|of| ExplainedRanges { of: Some(of), ..ExplainedRanges::default() }));
+            return;
         }
         let mut walk =
             PrefixWalk::new(&self.schema, &self.constraints, &self.options).with_fixed_segments();
         walk.run();
-        for range in
-            super::branches(walk).iter().flat_map(|branch| &branch.ranges).take(MAX_PRINTED_RANGES)
-        {
-            writeln!(out, "  {}", self.logical(range))?;
-            writeln!(out, "    {}", physical(range))?;
-        }
-        match self.ranges().count() {
-            more if more > MAX_PRINTED_RANGES => {
-                writeln!(out, "  and {} more", more - MAX_PRINTED_RANGES)
-            }
-            _ => Ok(()),
-        }
+        let branches = super::branches(walk);
+        let printed = branches.iter().flat_map(|branch| &branch.ranges).take(MAX_PRINTED_RANGES);
+        to.push(ExplainedRanges {
+            of,
+            ranges: printed.map(|range| (self.logical(range), physical(range))).collect(),
+            more: self.ranges().count().saturating_sub(MAX_PRINTED_RANGES),
+        });
     }
 
     /// Returns the known values of the keys of a range, and the conditions on the following

@@ -25,6 +25,7 @@ mod delimited;
 mod encode;
 mod error;
 mod explain;
+mod explained;
 mod fingerprint;
 mod groups;
 mod note;
@@ -42,6 +43,7 @@ mod union;
 mod walk;
 
 pub use error::PlanError;
+pub use explained::{ExplainedPlan, ExplainedRanges};
 pub use groups::KeyGroups;
 pub use note::{NoSkip, PlanNote};
 pub use options::{PlanLimits, PlanOptions};

@@ -24,11 +24,19 @@ pub(super) struct ScatterContext {
     /// Rows of the ranges that are not keys of the schema, and the skipped ones among them.
     pub(super) misfits: AtomicU64,
     pub(super) left_out: AtomicU64,
-    /// Rows returned by scans and gets.
+    /// Rows returned by scans and gets, and the bytes of their cells.
     pub(super) examined: AtomicU64,
+    pub(super) bytes: AtomicU64,
 }
 
 impl ScatterContext {
+    /// Counts rows that a scan or gets returned.
+    pub(super) fn count(&self, rows: &[Row]) {
+        let bytes: usize = rows.iter().map(|row| row.cells().bytes().len()).sum();
+        self.examined.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
     /// Returns `true` if a row belongs to the result.
     pub(super) fn keeps(&self, row: &Row) -> Result<bool> {
         let decoded = self.plan.decode(row.key());
@@ -150,7 +158,7 @@ impl Cursor {
 
     /// Counts the rows of a scan, and closes it after its last row.
     fn record_rows(&mut self, rows: &[Row]) {
-        self.context.examined.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        self.context.count(rows);
         self.returned += rows.len();
         let is_complete = self.requested.is_some_and(|rows| self.returned >= rows);
         match rows.last() {
@@ -213,7 +221,7 @@ impl Cursor {
                 };
                 return Ok(());
             };
-            self.context.examined.fetch_add(1, Ordering::Relaxed);
+            self.context.count(std::slice::from_ref(&row));
             let reverse = self.context.is_reverse();
             let Ok(step) = self.context.plan.skip_step(&self.range, row.key()) else {
                 // The value is unknown; the row is handled as every row that is not a key.

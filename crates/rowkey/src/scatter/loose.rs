@@ -6,7 +6,6 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use halite_types::key::{successor_of_prefix, to_string_binary};
 use halite_types::{Bytes, Result, Row, RowRange, Scan};
@@ -110,7 +109,7 @@ impl Loose {
                 break;
             }
             came += rows.len();
-            self.context.examined.fetch_add(rows.len() as u64, Ordering::Relaxed);
+            self.context.count(&rows);
             key = rows.last().map(|row| row.key().to_vec());
             for row in rows {
                 if !last.is_empty() && row.key().starts_with(&last) || !self.context.keeps(&row)? {

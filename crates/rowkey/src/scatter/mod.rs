@@ -105,6 +105,7 @@ impl Scatter {
             misfits: AtomicU64::new(0),
             left_out: AtomicU64::new(0),
             examined: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
         });
         let source = if let Some(keys) = keys {
             Source::Points(PointLookups::new(Arc::clone(&shared), keys))
@@ -193,6 +194,11 @@ impl Scatter {
     /// Returns the number of rows skipped so far because they are not keys of the schema.
     pub fn left_out(&self) -> u64 {
         self.context.left_out.load(Ordering::Relaxed)
+    }
+
+    /// Returns the bytes of the cells of the rows that the table has returned so far.
+    pub fn bytes(&self) -> u64 {
+        self.context.bytes.load(Ordering::Relaxed)
     }
 
     /// Returns the number of rows the table has returned so far, including those not needed.

@@ -57,10 +57,11 @@ impl PointLookups {
                     break;
                 }
                 taken += 1;
-                self.context
-                    .examined
-                    .fetch_add(u64::from(!row.is_empty()), std::sync::atomic::Ordering::Relaxed);
-                if !row.is_empty() && self.context.keeps(&row)? {
+                if row.is_empty() {
+                    continue;
+                }
+                self.context.count(std::slice::from_ref(&row));
+                if self.context.keeps(&row)? {
                     rows.push(row);
                 }
             }

@@ -141,6 +141,11 @@ pub(crate) fn lines(name: &'static str, lines: &str) -> Result<RecordBatch> {
     batch(vec![(name, text(lines.lines()))])
 }
 
+/// Returns one column with one text.
+pub(crate) fn one_text(name: &'static str, value: &str) -> Result<RecordBatch> {
+    batch(vec![(name, text([value]))])
+}
+
 fn text<'t>(values: impl IntoIterator<Item = &'t str>) -> ArrayRef {
     Arc::new(StringViewArray::from_iter_values(values))
 }

@@ -1,5 +1,6 @@
 //! Error of a statement: what failed, where in the text, and PostgreSQL's code for it.
 
+#[cfg(feature = "datafusion")]
 mod of_datafusion;
 
 use std::fmt;

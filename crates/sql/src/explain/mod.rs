@@ -1,9 +1,13 @@
 //! EXPLAIN: what a statement reads, and, after it has run, what it read.
 //!
-//! Scans are shown as the planner of `halite-rowkey` sees them; the other steps in a line each.
+//! `part.rs` makes the steps of a plan those that are shown, `scan.rs` a scan as the planner of
+//! `halite-rowkey` sees it. Text and JSON (`json.rs`) are of the same parts.
 
+mod json;
+mod part;
 mod scan;
 mod sorted;
+mod units;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,13 +18,16 @@ use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 
 use crate::error::Result;
-use crate::scan::aggregated::as_aggregated;
-use crate::scan::exec::as_scan;
 use crate::session::interrupt::Running;
-use crate::session::rounds;
 use crate::session::statement::StatementContext;
 
+pub(crate) use json::{Json, Members};
+pub(crate) use part::Part;
 pub(crate) use sorted::Sorted;
+pub(crate) use units::milliseconds;
+
+/// Version of the JSON: it changes where a member gets another meaning, or goes.
+pub(crate) const JSON_VERSION: usize = 1;
 
 /// What a statement did.
 pub(crate) struct Ran {
@@ -28,6 +35,32 @@ pub(crate) struct Ran {
     pub(crate) elapsed: Duration,
     /// Rows of the answer.
     pub(crate) rows: usize,
+}
+
+/// Explained query.
+pub(crate) struct ExplainedQuery {
+    /// Its plan.
+    pub(crate) plan: Part,
+    /// `true` if its scan alone answers the statement.
+    pub(crate) is_direct: bool,
+    /// What it did, if it has run.
+    pub(crate) ran: Option<Ran>,
+    /// DataFusion's plans, if they are shown.
+    pub(crate) plans: Option<DataFusionPlans>,
+}
+
+/// DataFusion's own plans as text.
+pub(crate) struct DataFusionPlans {
+    logical: String,
+    physical: String,
+}
+
+impl DataFusionPlans {
+    /// Returns the text of plans.
+    pub(crate) fn of(logical: String, physical: &dyn ExecutionPlan) -> Self {
+        let physical = DisplayableExecutionPlan::new(physical).indent(true).to_string();
+        Self { logical, physical }
+    }
 }
 
 /// Runs a plan and drops its rows.
@@ -45,69 +78,42 @@ pub(crate) async fn run(plan: &Arc<dyn ExecutionPlan>, context: &Arc<TaskContext
     Ok(Ran { elapsed: started.elapsed(), rows })
 }
 
-/// Returns the text of a plan. `is_direct` tells that its scan alone answers the statement.
-pub(crate) fn text(plan: &dyn ExecutionPlan, ran: Option<&Ran>, is_direct: bool) -> String {
-    let mut out = String::new();
-    write_node(&mut out, plan, 0, ran, &Sorted::default());
-    if is_direct {
-        let named = |line: &str| {
-            let is_scan = line.trim_start().starts_with("scan ");
-            format!("{line}{}\n", if is_scan { ", direct" } else { "" })
-        };
-        out = out.lines().map(named).collect();
+impl ExplainedQuery {
+    /// Returns the lines.
+    pub(crate) fn text(&self) -> String {
+        let mut out = self.plan.text(self.is_direct);
+        if let Some(ran) = &self.ran {
+            let _ = writeln!(out, "rows {}, {}", ran.rows, milliseconds(of_time(ran.elapsed)));
+        }
+        if let Some(plans) = &self.plans {
+            let (logical, physical) = (&plans.logical, &plans.physical);
+            let _ = write!(out, "\nlogical plan\n{logical}\n\nphysical plan\n{physical}");
+        }
+        out
     }
-    if let Some(ran) = ran {
-        let _ = writeln!(out, "rows {}, {}", ran.rows, milliseconds(ran.elapsed));
-    }
-    out
-}
 
-/// `sorted` is the order to which the nodes above sort the rows of this one.
-fn write_node(
-    out: &mut String,
-    plan: &dyn ExecutionPlan,
-    depth: usize,
-    ran: Option<&Ran>,
-    sorted: &Sorted,
-) {
-    let below = sorted.below(plan);
-    // They only let other tasks run in between, and count.
-    if ["CooperativeExec", rounds::NAME].contains(&plan.name()) {
-        for child in plan.children() {
-            write_node(out, child.as_ref(), depth, ran, &below);
-        }
-        return;
-    }
-    let indent = "  ".repeat(depth);
-    if let Some(aggregated) = as_aggregated(plan) {
-        let _ = writeln!(out, "{indent}{}", aggregated.line());
-        write_node(out, aggregated.scan().as_ref(), depth + 1, ran, &below);
-        return;
-    }
-    if let Some(scan) = as_scan(plan) {
-        for line in scan::lines(scan, ran.is_some(), sorted) {
-            let _ = writeln!(out, "{indent}{line}");
-        }
-    } else {
-        let one = DisplayableExecutionPlan::new(plan).one_line().to_string();
-        let _ = write!(out, "{indent}{}", one.trim_end());
-        let metrics = plan.metrics().filter(|_| ran.is_some());
-        if let Some(rows) = metrics.and_then(|metrics| metrics.output_rows()) {
-            let _ = write!(out, ", rows {rows}");
-        }
-        out.push('\n');
-    }
-    for child in plan.children() {
-        write_node(out, child.as_ref(), depth + 1, ran, &below);
+    /// Returns the object.
+    pub(crate) fn json(&self) -> Json {
+        let ran = self
+            .ran
+            .as_ref()
+            .map(|ran| Members::default().with("rows", ran.rows).with("ms", of_time(ran.elapsed)));
+        let plans = self.plans.as_ref().map(|plans| {
+            Members::default()
+                .with("logical", plans.logical.as_str())
+                .with("physical", plans.physical.as_str())
+        });
+        Members::default()
+            .with("version", JSON_VERSION)
+            .with("statement", "query")
+            .with("plan", self.plan.json(self.is_direct))
+            .with_some("ran", ran)
+            .with_some("datafusion", plans)
+            .into()
     }
 }
 
-/// Returns DataFusion's own plans.
-pub(crate) fn datafusion_plans(logical: &str, physical: &dyn ExecutionPlan) -> String {
-    let physical = DisplayableExecutionPlan::new(physical).indent(true).to_string();
-    format!("\nlogical plan\n{logical}\n\nphysical plan\n{physical}")
-}
-
-fn milliseconds(time: Duration) -> String {
-    format!("{:.1} ms", time.as_secs_f64() * 1000.0)
+/// Returns a time in milliseconds.
+pub(crate) fn of_time(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
 }

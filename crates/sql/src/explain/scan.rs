@@ -1,92 +1,223 @@
 //! One scan of EXPLAIN.
 
-use std::sync::atomic::Ordering;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use halite_rowkey::plan::{ExplainedPlan, ExplainedRanges};
+use halite_types::ScanMeter;
+
+use super::json::{Json, Members};
 use super::sorted::Sorted;
+use super::units::{bytes, milliseconds};
 use crate::catalog::shape::RowKind;
 use crate::scan::exec::ScanExec;
 use crate::scan::history::History;
 use crate::scan::joined::Narrowed;
 
-/// Returns the lines about a scan.
-pub(super) fn lines(scan: &ScanExec, has_run: bool, sorted: &Sorted) -> Vec<String> {
-    let spec = &scan.spec;
-    let mut lines = vec![format!("scan {}", spec.target.table.name())];
-    // The planner of the key explains itself: ranges, fan-out, regions, order, notes.
-    let explained = spec.plan.explain(&spec.target.regions);
-    // It knows the fields of the key only; the statement also asks of cells, and of their order.
-    let of_scan = explained.lines().filter(|line| !line.starts_with("serves "));
-    let shown = of_scan.filter_map(|line| {
-        if !line.starts_with("note     Q-FULL") {
-            Some(line)
-        } else if spec.first_of.is_some() {
-            None
-        } else if scan.joined.is_empty() {
-            Some(line)
-        } else {
-            Some(
-                "note     Q-FULL, unless the join narrows it: nothing in front of the key is known",
-            )
+/// Scan of a table: its keys, what is read of each row, and what it did.
+pub(super) struct ScanPart {
+    table: String,
+    /// The planner of the key explains itself.
+    key: ExplainedPlan,
+    columns: Vec<String>,
+    /// `true` if rows without one of the columns are not read.
+    skips_empty: bool,
+    /// Ranges of each part that is read at the same time.
+    parts: Vec<usize>,
+    /// Fields of the groups of which the first row is read.
+    seek: Option<Vec<String>>,
+    join: Option<String>,
+    history: Option<String>,
+    is_of_buckets: bool,
+    filter: Option<String>,
+    /// Conditions that DataFusion checks.
+    again: Vec<String>,
+    /// Rows by the conditions on the key, and rows of the table, as ANALYZE found.
+    expected: Option<(u64, u64)>,
+    /// Notes about conditions, besides those of the planner.
+    notes: Vec<String>,
+    serves: Option<String>,
+    ran: Option<Ran>,
+}
+
+/// What a scan did.
+enum Ran {
+    /// Nothing had to be read.
+    NotRead,
+    Read(Figures),
+}
+
+struct Figures {
+    examined: u64,
+    received: u64,
+    kept: u64,
+    left_out: u64,
+    bytes: u64,
+    calls: Option<u64>,
+    blocks_read: Option<u64>,
+    blocks_cached: Option<u64>,
+    first_row_ms: Option<f64>,
+    all_ms: f64,
+    has_stopped_early: bool,
+}
+
+impl ScanPart {
+    /// Explains a scan.
+    pub(super) fn of(scan: &ScanExec, has_run: bool, sorted: &Sorted) -> Self {
+        let spec = &scan.spec;
+        let mut key = spec.plan.explained(&spec.target.regions);
+        // It knows the fields of the key only; the statement also names cells, and their order.
+        key.serves = None;
+        key.notes = key.notes.into_iter().filter_map(|note| note_of_key(scan, note)).collect();
+        let expected = match (&spec.target.statistics, spec.known_rows()) {
+            (Some(statistics), Some(rows)) => Some((rows, statistics.rows)),
+            _ => None,
+        };
+        let serves = if scan.joined.is_empty() { spec.serving_key(sorted) } else { None };
+        let filter = spec.template.selection.filter.as_ref();
+        let fields = spec.schema.fields().iter();
+        Self {
+            table: spec.target.table.name().to_string(),
+            key,
+            columns: fields.map(|field| field.name().clone()).collect(),
+            skips_empty: spec.skips_empty,
+            parts: scan.parts.iter().map(|part| part.plan.ranges().count()).collect(),
+            seek: spec.first_of.as_ref().map(|first| first.fields.clone()),
+            join: (!scan.joined.is_empty()).then(|| joined(scan)),
+            history: (spec.history != History::default()).then(|| spec.history.to_string()),
+            is_of_buckets: spec.target.shape.rows == RowKind::Bucket,
+            filter: filter.map(ToString::to_string),
+            again: spec.checked_again.clone(),
+            expected,
+            notes: notes(scan),
+            serves: serves.map(|key| key.to_string()),
+            ran: has_run.then(|| Ran::of(scan)),
         }
-    });
-    lines.extend(shown.map(|line| format!("  {line}")));
-    let columns: Vec<&str> =
-        spec.schema.fields().iter().map(|field| field.name().as_str()).collect();
-    let columns = if columns.is_empty() { "no column".to_owned() } else { columns.join(", ") };
-    let which = if spec.skips_empty { " of rows that have one" } else { "" };
-    lines.push(format!("  read     {columns}{which}"));
-    if !scan.parts.is_empty() {
-        let ranges: Vec<String> =
-            scan.parts.iter().map(|part| part.plan.ranges().count().to_string()).collect();
-        lines.push(format!(
-            "  parts    {} at once, of regions next to each other; ranges {}",
-            scan.parts.len(),
-            ranges.join(", ")
-        ));
     }
-    if let Some(first) = &spec.first_of {
-        let fields = first.fields.join(", ");
-        lines.push(format!(
-            "  seek     first row of each ({fields}), where a sample has 20 rows of one"
-        ));
+
+    /// Returns the lines about the scan.
+    pub(super) fn lines(&self, is_direct: bool) -> Vec<String> {
+        let direct = if is_direct { ", direct" } else { "" };
+        let mut lines = vec![format!("scan {}{direct}", self.table)];
+        lines.extend(self.key.to_string().lines().map(|line| format!("  {line}")));
+        let mut add = |label: &str, text: &str| lines.push(format!("  {label:<8} {text}"));
+        let which = if self.skips_empty { " of rows that have one" } else { "" };
+        match self.columns.as_slice() {
+            [] => add("read", &format!("no column{which}")),
+            columns => add("read", &format!("{}{which}", columns.join(", "))),
+        }
+        if !self.parts.is_empty() {
+            let ranges: Vec<String> = self.parts.iter().map(ToString::to_string).collect();
+            let (parts, ranges) = (self.parts.len(), ranges.join(", "));
+            add(
+                "parts",
+                &format!("{parts} at once, of regions next to each other; ranges {ranges}"),
+            );
+        }
+        if let Some(fields) = &self.seek {
+            let fields = fields.join(", ");
+            let text = format!("first row of each ({fields}), where a sample has 20 rows of one");
+            add("seek", &text);
+        }
+        for (label, text) in [("join", &self.join), ("history", &self.history)] {
+            text.iter().for_each(|text| add(label, text));
+        }
+        if self.is_of_buckets {
+            add("points", "of each bucket row as a list");
+        }
+        self.filter.iter().for_each(|filter| add("filter", filter));
+        match self.again.as_slice() {
+            [] => add("again", "nothing"),
+            conditions => add("again", &conditions.join(" AND ")),
+        }
+        if let Some((rows, all)) = self.expected {
+            add("expect", &format!("about {rows} of {all} rows by the key, as ANALYZE found"));
+        }
+        self.notes.iter().for_each(|note| add("note", note));
+        self.serves.iter().for_each(|key| add("serves", key));
+        match &self.ran {
+            None => {}
+            Some(Ran::NotRead) => add("ran", "not read: nothing of it was needed"),
+            Some(Ran::Read(figures)) => add("ran", &figures.line()),
+        }
+        lines
     }
-    if !scan.joined.is_empty() {
-        lines.push(format!("  join     {}", joined_line(scan)));
+
+    /// Returns the members of the scan's object.
+    pub(super) fn json(&self, is_direct: bool) -> Members {
+        let names = |names: &[String]| Json::from(names.to_vec());
+        let expected =
+            self.expected.map(|(rows, of)| Members::default().with("rows", rows).with("of", of));
+        let notes: Vec<Json> =
+            self.key.notes.iter().chain(&self.notes).map(|text| note_json(text)).collect();
+        let ran = self.ran.as_ref().map(|ran| match ran {
+            Ran::NotRead => Members::default().with("is_read", false),
+            Ran::Read(figures) => figures.json(),
+        });
+        Members::default()
+            .with("table", self.table.as_str())
+            .with("direct", is_direct)
+            .with("key", key_json(&self.key))
+            .with("read", names(&self.columns))
+            .with("skips_empty", self.skips_empty)
+            .with_some("parts", (!self.parts.is_empty()).then(|| self.parts.clone()))
+            .with_some("seek", self.seek.clone())
+            .with_some("join", self.join.clone())
+            .with_some("history", self.history.clone())
+            .with_some("buckets", self.is_of_buckets.then_some(true))
+            .with_some("filter", self.filter.clone())
+            .with("again", names(&self.again))
+            .with_some("expect", expected)
+            .with("notes", notes)
+            .with_some("serves", self.serves.clone())
+            .with_some("ran", ran)
     }
-    if spec.history != History::default() {
-        lines.push(format!("  history  {}", spec.history));
-    }
-    if spec.target.shape.rows == RowKind::Bucket {
-        lines.push("  points   of each bucket row as a list".to_owned());
-    }
-    if let Some(filter) = &spec.template.selection.filter {
-        lines.push(format!("  filter   {filter}"));
-    }
-    let again = match spec.checked_again.as_slice() {
-        [] => "nothing".to_owned(),
-        conditions => conditions.join(" AND "),
+}
+
+fn key_json(key: &ExplainedPlan) -> Members {
+    let regions =
+        key.regions.map(|(read, all)| Members::default().with("read", read).with("of", all));
+    let of_range = |(conditions, keys): &(String, String)| {
+        Members::default().with("conditions", conditions.as_str()).with("rows", keys.as_str())
     };
-    lines.push(format!("  again    {again}"));
-    if let (Some(statistics), Some(rows)) = (&spec.target.statistics, spec.known_rows()) {
-        lines.push(format!(
-            "  expect   about {rows} of {} rows by the key, as ANALYZE found",
-            statistics.rows
-        ));
+    let of_query =
+        |shown: &ExplainedRanges| -> Vec<Members> { shown.ranges.iter().map(of_range).collect() };
+    let shown: Vec<Members> = key.shown.iter().flat_map(of_query).collect();
+    Members::default()
+        .with_some("gets", key.gets)
+        .with("ranges", key.ranges)
+        .with("fan_out", key.fan_out)
+        .with_some("regions", regions)
+        .with("order", key.order.clone())
+        .with("merged", key.is_merged)
+        .with_some("check", (key.checks != "nothing").then(|| key.checks.clone()))
+        .with_some("limit", key.limit)
+        .with("shown", shown)
+}
+
+/// Returns a note as its rule, if it has one, and its text.
+fn note_json(note: &str) -> Json {
+    let rule =
+        note.split_once([':', ',']).map(|(rule, _)| rule).filter(|rule| rule.starts_with("Q-"));
+    Members::default().with_some("rule", rule).with("text", note).into()
+}
+
+/// Returns a note of the planner as it holds for the statement.
+fn note_of_key(scan: &ScanExec, note: String) -> Option<String> {
+    if !note.starts_with("Q-FULL") {
+        Some(note)
+    } else if scan.spec.first_of.is_some() {
+        None
+    } else if scan.joined.is_empty() {
+        Some(note)
+    } else {
+        let text = "Q-FULL, unless the join narrows it: nothing in front of the key is known";
+        Some(text.to_owned())
     }
-    lines.extend(notes(scan));
-    if scan.joined.is_empty()
-        && let Some(key) = spec.serving_key(sorted)
-    {
-        lines.push(format!("  serves   {key}"));
-    }
-    if has_run {
-        lines.push(ran_line(scan));
-    }
-    lines
 }
 
 /// Returns what the values of a join's other side leave of the scan.
-fn joined_line(scan: &ScanExec) -> String {
+fn joined(scan: &ScanExec) -> String {
     match scan.figures.narrowed() {
         Some(Narrowed::Gets(keys)) => format!("the other side's values left {keys} gets"),
         Some(Narrowed::Ranges(ranges)) => {
@@ -99,37 +230,95 @@ fn joined_line(scan: &ScanExec) -> String {
 /// Returns notes by the ids of lint, besides those of the planner.
 fn notes(scan: &ScanExec) -> Vec<String> {
     let spec = &scan.spec;
-    let mut notes = Vec::new();
-    let is_full = spec.plan.is_full_scan();
-    let conditions: Vec<&String> = spec.filtered.iter().chain(&spec.checked_again).collect();
-    if is_full && !conditions.is_empty() {
-        let conditions: Vec<&str> = conditions.iter().map(|text| text.as_str()).collect();
-        notes.push(format!(
-            "  note     Q-FILTER: {} narrows no key, so every row that is read is compared",
-            conditions.join(" AND ")
-        ));
+    let conditions: Vec<&str> =
+        spec.filtered.iter().chain(&spec.checked_again).map(String::as_str).collect();
+    if !spec.plan.is_full_scan() || conditions.is_empty() {
+        return Vec::new();
     }
-    notes
+    vec![format!(
+        "Q-FILTER: {} narrows no key, so every row that is read is compared",
+        conditions.join(" AND ")
+    )]
 }
 
-fn ran_line(scan: &ScanExec) -> String {
-    let figures = &scan.figures;
-    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-    let received = load(&figures.received);
-    let examined = load(&figures.examined);
-    let is_whole = load(&figures.ended) >= scan.parts.len().max(1) as u64;
-    let end = if is_whole { "" } else { ", stopped early" };
-    format!(
-        "  ran      {examined} rows examined, {received} received, {} kept, {} left out; first \
-         row {:.1} ms, all {:.1} ms{end}",
-        load(&figures.returned),
-        load(&figures.left_out),
-        milliseconds(load(&figures.first_row_us)),
-        milliseconds(load(&figures.all_us)),
-    )
+impl Ran {
+    fn of(scan: &ScanExec) -> Self {
+        let figures = &scan.figures;
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let meters = figures.meters();
+        if meters.is_empty() {
+            return Self::NotRead;
+        }
+        let sum = |of: fn(&ScanMeter) -> Option<u64>| {
+            meters.iter().filter_map(|meter| of(meter)).reduce(|one, other| one + other)
+        };
+        let (received, kept) = (load(&figures.received), load(&figures.returned));
+        // A limit ends a scan where it is reached, or because a step above it has all its rows.
+        let is_whole = load(&figures.ended) >= scan.parts.len().max(1) as u64;
+        let limit = scan.spec.plan.query().limit.filter(|_| !scan.spec.plan.is_points());
+        let is_limited = limit.is_some_and(|limit| kept >= limit as u64);
+        Self::Read(Figures {
+            examined: load(&figures.examined),
+            received,
+            kept,
+            left_out: load(&figures.left_out),
+            bytes: load(&figures.bytes),
+            calls: sum(ScanMeter::calls),
+            blocks_read: sum(ScanMeter::blocks_read),
+            blocks_cached: sum(ScanMeter::blocks_cached),
+            first_row_ms: (received > 0).then(|| of_us(load(&figures.first_row_us))),
+            all_ms: of_us(load(&figures.all_us)),
+            has_stopped_early: !is_whole || is_limited,
+        })
+    }
+}
+
+impl Figures {
+    fn line(&self) -> String {
+        let mut text = format!(
+            "{} rows examined, {} received, {} kept, {} left out; {}",
+            self.examined,
+            self.received,
+            self.kept,
+            self.left_out,
+            bytes(self.bytes)
+        );
+        match (self.blocks_read, self.blocks_cached) {
+            (Some(read), Some(cached)) => {
+                let _ = write!(text, ", {} blocks, {cached} cached", read + cached);
+            }
+            (Some(read), None) => text.push_str(&format!(", {read} blocks read")),
+            (None, _) => {}
+        }
+        if let Some(calls) = self.calls {
+            let _ = write!(text, "; {calls} calls");
+        }
+        if let Some(first) = self.first_row_ms {
+            let _ = write!(text, "; first row {}", milliseconds(first));
+        }
+        let end = if self.has_stopped_early { ", stopped early" } else { "" };
+        let before = if self.first_row_ms.is_some() { "," } else { ";" };
+        let _ = write!(text, "{before} all {}{end}", milliseconds(self.all_ms));
+        text
+    }
+
+    fn json(&self) -> Members {
+        Members::default()
+            .with("rows_examined", self.examined)
+            .with("rows_received", self.received)
+            .with("rows_kept", self.kept)
+            .with("rows_left_out", self.left_out)
+            .with("bytes", self.bytes)
+            .with_some("calls", self.calls)
+            .with_some("blocks_read", self.blocks_read)
+            .with_some("blocks_cached", self.blocks_cached)
+            .with_some("first_row_ms", self.first_row_ms)
+            .with("all_ms", self.all_ms)
+            .with("stopped_early", self.has_stopped_early)
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "it is rounded to a tenth of a millisecond")]
-fn milliseconds(us: u64) -> f64 {
+fn of_us(us: u64) -> f64 {
     us as f64 / 1000.0
 }

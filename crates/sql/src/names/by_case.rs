@@ -15,7 +15,7 @@ pub(crate) fn by_case<'k>(
         if other == name {
             return Ok(Some(other));
         }
-        if other.to_lowercase() == name.to_lowercase() && !similar.contains(&other) {
+        if is_similar(other, name) && !similar.contains(&other) {
             similar.push(other);
         }
     }
@@ -30,6 +30,13 @@ pub(crate) fn by_case<'k>(
             ),
         )),
     }
+}
+
+fn is_similar(one: &str, other: &str) -> bool {
+    if one.is_ascii() && other.is_ascii() {
+        return one.eq_ignore_ascii_case(other);
+    }
+    one.to_lowercase() == other.to_lowercase()
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 //! ignoring case. `tables.rs` finds the tables of a statement, `scope.rs` tells its common table
 //! expressions from them, `columns.rs` rewrites its names,
 //! `wildcard.rs` leaves pseudo-columns out of `*`, `entries.rs` finds entries of a `MAP`, and `forms.rs` brings forms of PostgreSQL into those
-//! that are planned.
+//! that are planned, `balanced.rs` long chains of conditions into trees.
 
+mod balanced;
 mod by_case;
 mod cells;
 mod columns;
@@ -73,6 +74,7 @@ async fn rewrite_names(
     };
     let statement: &mut Statement = inner.as_mut();
     forms::rewrite(statement)?;
+    balanced::rewrite(statement);
     let found = tables::rewrite(catalog, statement).await?;
     let pseudo = columns::rewrite(statement, &found)?;
     if !pseudo.is_empty() {

@@ -3,6 +3,7 @@
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use halite_types::suggest::misspelled;
 
+use super::explain_options::ExplainOptions;
 use super::tokens::tokens_of;
 use super::transaction::TransactionStatement;
 use crate::error::{Result, SqlError, SqlState};
@@ -44,14 +45,18 @@ pub(crate) enum Kind {
 /// EXPLAIN of a query or a statement that writes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Explain {
-    /// `true` to run the query.
-    pub(crate) analyze: bool,
-    /// `true` to append DataFusion's plans.
-    pub(crate) verbose: bool,
+    pub(crate) options: ExplainOptions,
     /// `true` if the statement writes.
     pub(crate) writes: bool,
     /// Tokens of the statement.
     pub(crate) of: Vec<TokenWithSpan>,
+}
+
+impl Explain {
+    /// Returns `true` if rows are written: the statement writes, and is run.
+    pub(crate) fn is_write(&self) -> bool {
+        self.writes && self.options.analyze
+    }
 }
 
 /// Statements of SQL that this dialect does not have.
@@ -154,6 +159,7 @@ impl Kind {
     pub(crate) fn is_change(&self, text: &str) -> bool {
         match self {
             Self::Write(_) | Self::Analyze(_) => true,
+            Self::Explain(explain) => explain.is_write(),
             Self::Language => !is_show_create(text),
             Self::Nothing
             | Self::ShowTables(_)
@@ -162,8 +168,7 @@ impl Kind {
             | Self::Set { .. }
             | Self::Reset(_)
             | Self::Transaction(_)
-            | Self::Query(_)
-            | Self::Explain(_) => false,
+            | Self::Query(_) => false,
         }
     }
 }
@@ -239,31 +244,16 @@ fn created(tokens: &[TokenWithSpan]) -> Result<Kind> {
 }
 
 fn explain(tokens: &[TokenWithSpan]) -> Result<Kind> {
-    let (mut analyze, mut verbose, mut at) = (false, false, 1);
-    while let Some(token) = tokens.get(at) {
-        match word(token).as_str() {
-            "ANALYZE" => analyze = true,
-            "VERBOSE" => verbose = true,
-            _ => break,
-        }
-        at += 1;
-    }
-    let place = tokens.get(at).unwrap_or(&tokens[0]).span.start;
+    let (options, at) = ExplainOptions::read(tokens)?;
+    let explained = |writes, of| Ok(Kind::Explain(Explain { options, writes, of }));
     match kind_of(tokens[at..].to_vec())? {
-        Kind::Query(of) => {
-            return Ok(Kind::Explain(Explain { analyze, verbose, writes: false, of }));
-        }
-        Kind::Write(of) if !analyze => {
-            return Ok(Kind::Explain(Explain { analyze, verbose, writes: true, of }));
-        }
-        Kind::Write(_) => {
-            let text = "EXPLAIN ANALYZE runs the statement, and is not done for one that writes: \
-                        EXPLAIN shows what it would do";
-            return Err(SqlError::unsupported(text).at(place.line, place.column));
-        }
+        Kind::Query(of) => return explained(false, of),
+        Kind::Write(of) => return explained(true, of),
         _ => {}
     }
-    let text = "EXPLAIN is followed by a query: EXPLAIN [ANALYZE] [VERBOSE] SELECT ..";
+    let place = tokens.get(at).unwrap_or(&tokens[0]).span.start;
+    let text = "EXPLAIN is followed by a query or a statement that writes: EXPLAIN [ANALYZE] \
+                [VERBOSE] SELECT .., EXPLAIN (FORMAT json) ..";
     Err(SqlError::new(SqlState::Syntax, text).at(place.line, place.column))
 }
 
@@ -308,7 +298,7 @@ pub(crate) fn is_word(token: &Token, text: &str) -> bool {
 }
 
 /// Returns an unquoted word in upper case; empty for anything else.
-fn word(token: &TokenWithSpan) -> String {
+pub(super) fn word(token: &TokenWithSpan) -> String {
     match &token.token {
         Token::Word(word) if word.quote_style.is_none() => word.value.to_ascii_uppercase(),
         _ => String::new(),
@@ -366,7 +356,8 @@ mod tests {
         assert_eq!(kind("SET SESSION halite.bad_cells TO null"), Ok(set));
         assert!(matches!(
             kind("EXPLAIN ANALYZE VERBOSE SELECT 1"),
-            Ok(Kind::Explain(Explain { analyze: true, verbose: true, .. }))
+            Ok(Kind::Explain(Explain { options, writes: false, .. }))
+                if options.analyze && options.verbose
         ));
         let begin = TransactionStatement::Begin { read_only: None };
         assert_eq!(kind("begin;"), Ok(Kind::Transaction(begin)));

@@ -1,13 +1,18 @@
 //! From text to one statement: `split.rs` finds the ends of statements, `tokens.rs` reads the tokens
-//! of one and checks its limits, `kind.rs` tells what it is (`transaction.rs`: BEGIN, COMMIT, ROLLBACK),
+//! of one and checks its limits, `kind.rs` tells what it is (`transaction.rs`: BEGIN, COMMIT, ROLLBACK,
+//! `explain_options.rs`: the options of EXPLAIN),
 //! `history.rs` reads what follows a table in this dialect alone, `table.rs` reads `TABLE t`,
-//! `refused.rs` refuses what the parser reads and no plan keeps,
+//! `refused.rs` refuses what the parser reads and no plan keeps (`ctes.rs`: and what makes too large a plan),
 //! `masked.rs` takes values out of a text, `place.rs` finds the byte at a line and a column.
 
+#[cfg(feature = "datafusion")]
+mod ctes;
+mod explain_options;
 mod history;
 mod kind;
 mod masked;
 mod place;
+#[cfg(feature = "datafusion")]
 mod refused;
 mod split;
 mod table;
@@ -19,7 +24,12 @@ pub use place::byte_at;
 pub use split::{StatementText, split_statements};
 pub use transaction::{TransactionStatement, transaction_modes};
 
+pub(crate) use explain_options::ExplainFormat;
 pub(crate) use history::{AS_OF_HINT, BUCKETS_HINT, VERSIONS_HINT};
 pub(crate) use kind::{Explain, Kind, is_show_create, is_word, kind_of};
 pub(crate) use masked::without_values;
-pub(crate) use tokens::{parse_query, tokens_of};
+#[cfg(feature = "datafusion")]
+pub(crate) use tokens::parse_query;
+#[cfg(not(feature = "datafusion"))]
+pub(crate) use tokens::rewritten;
+pub(crate) use tokens::tokens_of;

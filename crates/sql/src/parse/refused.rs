@@ -7,6 +7,7 @@ use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{Query, Select, Spanned as _, Visit, Visitor};
 use datafusion::sql::sqlparser::tokenizer::Span;
 
+use super::ctes::Sizes;
 use crate::error::{Result, SqlError, SqlState};
 
 /// Tables of one FROM.
@@ -17,9 +18,13 @@ const MAX_COLUMNS: usize = 1024;
 /// Checks a parsed statement.
 ///
 /// # Errors
-/// `NotSupported` for FOR UPDATE and FOR SHARE, `LimitExceeded` for too many tables or columns.
+/// `NotSupported` for FOR UPDATE and FOR SHARE, `LimitExceeded` for too many tables or columns, and
+/// for common table expressions that make too large a plan.
 pub(super) fn check_statement(statement: &DfStatement) -> Result<()> {
     let DfStatement::Statement(statement) = statement else { return Ok(()) };
+    if let ControlFlow::Break(error) = Visit::visit(statement.as_ref(), &mut Sizes::default()) {
+        return Err(error);
+    }
     match Visit::visit(statement.as_ref(), &mut Check) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),

@@ -1,12 +1,14 @@
 //! Tokens of a statement, and the limits that hold before anything is planned: plans are trees that
 //! are walked, cloned and dropped by recursion.
 
+#[cfg(feature = "datafusion")]
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
 
 use super::history::hinted;
+#[cfg(feature = "datafusion")]
 use super::refused::check_statement;
 use super::table::selected;
 use crate::error::{Result, SqlError, SqlState};
@@ -21,6 +23,21 @@ const MAX_NESTING: usize = 128;
 const MAX_CHAIN: usize = 1000;
 /// Comparisons and other operators in a row, which a chain of as many ANDs or ORs may have.
 const MAX_COMPARISONS: usize = 2 * MAX_CHAIN;
+/// Comparisons of which each compares the result of the one before it.
+const MAX_COMPARED: usize = 500;
+/// Words between conditions.
+const BETWEEN_CONDITIONS: [Keyword; 10] = [
+    Keyword::AND,
+    Keyword::OR,
+    Keyword::WHEN,
+    Keyword::THEN,
+    Keyword::ELSE,
+    Keyword::SELECT,
+    Keyword::WHERE,
+    Keyword::ON,
+    Keyword::HAVING,
+    Keyword::SET,
+];
 /// Depth of the parser, which enters several levels for one pair of parentheses.
 const PARSER_DEPTH: usize = 1000;
 /// ORs of comparisons of one column from which on they become IN.
@@ -90,14 +107,23 @@ fn comparison_and_sign(text: &str) -> Option<(Token, Token)> {
     Some((comparison, sign))
 }
 
+/// Rewrites the words of this dialect that the parser does not know.
+///
+/// # Errors
+/// `Syntax` with the place.
+pub(crate) fn rewritten(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
+    hinted(selected(tokens))
+}
+
 /// Parses a query.
 ///
 /// # Errors
 /// `Syntax` with the place; what is refused before it is planned.
+#[cfg(feature = "datafusion")]
 pub(crate) fn parse_query(tokens: Vec<TokenWithSpan>) -> Result<Statement> {
     let dialect = PostgreSqlDialect {};
     let end = tokens.last().map(|token| token.span.end);
-    let mut parser = DFParserBuilder::new(hinted(selected(tokens))?)
+    let mut parser = DFParserBuilder::new(rewritten(tokens)?)
         .with_dialect(&dialect)
         .with_recursion_limit(PARSER_DEPTH)
         .build()?;
@@ -130,11 +156,16 @@ fn too_long(has: &str, limit: &str) -> SqlError {
 struct Chain {
     operators: usize,
     comparisons: usize,
+    /// Signs of comparison since the beginning of a condition: each compares what is before it.
+    compared: usize,
 }
 
 impl Chain {
     /// Counts a token. Returns an error's text beyond a limit.
     fn add(&mut self, token: &Token) -> Option<&'static str> {
+        if is_keyword(token, &BETWEEN_CONDITIONS) {
+            self.compared = 0;
+        }
         if is_chained(token) {
             self.operators += 1;
             return (self.operators > MAX_CHAIN).then_some(
@@ -144,6 +175,12 @@ impl Chain {
         }
         if is_comparison(token) {
             self.comparisons += 1;
+            self.compared += usize::from(!matches!(token, Token::Word(_)));
+            if self.compared > MAX_COMPARED {
+                return Some(
+                    "over 500 comparisons of the result of another; compare in several columns",
+                );
+            }
             return (self.comparisons > MAX_COMPARISONS).then_some(
                 "over 2,000 comparisons in a row; compare one column with many values by IN (..), \
                  or join with a table of them",

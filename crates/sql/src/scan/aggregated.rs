@@ -236,7 +236,7 @@ impl Run {
             figures: Arc::clone(&scan.figures),
             parts: scan.parts.len().max(1),
             computed: Arc::clone(computed),
-            meter: MeterOfRun(Arc::new(ScanMeter::part_of(&statement.meter))),
+            meter: MeterOfRun(scan.figures.new_meter(&statement)),
             statement,
             started: Instant::now(),
         }
@@ -253,7 +253,9 @@ impl Run {
         let mut sum = of(RowRange::all()).of_nothing();
         let at_once = RANGES_AT_ONCE.div_ceil(self.parts);
         let table = &spec.target.table;
-        let mut ranges = futures::stream::iter(spec.ranges_by_region())
+        let by_region = spec.ranges_by_region();
+        self.statement.add_regions(Some(by_region.len() as u64));
+        let mut ranges = futures::stream::iter(by_region)
             .map(|range| table.aggregate(of(range)))
             .buffer_unordered(at_once);
         let mut counted = 0;

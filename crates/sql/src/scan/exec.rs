@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::RecordBatch;
@@ -61,8 +61,12 @@ pub(crate) struct ScanFigures {
     pub(crate) bad: AtomicU64,
     /// Partitions that were read to their end.
     pub(crate) ended: AtomicU64,
+    /// Bytes of the cells that the table returned.
+    pub(crate) bytes: AtomicU64,
     /// Keys or ranges that the values of a join's other side left.
     pub(super) narrowed: Mutex<Option<Narrowed>>,
+    /// Meters of its parts that were opened.
+    meters: Mutex<Vec<Arc<ScanMeter>>>,
 }
 
 /// Leaf of a physical plan that reads a table.
@@ -291,6 +295,8 @@ pub(crate) struct Reader {
     /// Rows that the guard of the statement has counted, and rows of the scatter.
     counted: u64,
     received: u64,
+    /// Bytes of their cells.
+    bytes: u64,
 }
 
 impl Reader {
@@ -313,7 +319,8 @@ impl Reader {
             undecodable_rows: spec.unreadable,
             first_of: spec.first_of.as_ref().map(|first| first.groups),
         };
-        let meter = Arc::new(ScanMeter::part_of(&statement.meter));
+        let meter = figures.new_meter(&statement);
+        statement.add_regions(spec.region_ends());
         let scatter = Scatter::new(
             Arc::clone(&spec.target.table),
             Arc::clone(&spec.plan),
@@ -337,6 +344,7 @@ impl Reader {
             meter,
             counted: 0,
             received: 0,
+            bytes: 0,
         })
     }
 
@@ -409,6 +417,9 @@ impl Reader {
         let received = self.scatter.examined();
         let more = received - std::mem::replace(&mut self.received, received);
         self.figures.received.fetch_add(more, Ordering::Relaxed);
+        let bytes = self.scatter.bytes();
+        let more = bytes - std::mem::replace(&mut self.bytes, bytes);
+        self.figures.bytes.fetch_add(more, Ordering::Relaxed);
         let examined = self.meter.examined().max(received);
         let more = examined - std::mem::replace(&mut self.counted, examined);
         self.figures.examined.fetch_add(more, Ordering::Relaxed);
@@ -424,6 +435,19 @@ impl Reader {
 }
 
 impl ScanFigures {
+    /// Creates the meter of a part that is opened.
+    pub(super) fn new_meter(&self, statement: &StatementContext) -> Arc<ScanMeter> {
+        let meter = Arc::new(ScanMeter::part_of(&statement.meter));
+        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        meters.push(Arc::clone(&meter));
+        meter
+    }
+
+    /// Returns the meters of the parts that were opened.
+    pub(crate) fn meters(&self) -> Vec<Arc<ScanMeter>> {
+        self.meters.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Counts a part that was read to its end. The last of `parts` tells for all.
     pub(super) fn end_part(&self, parts: usize, table: &TableName, statement: &StatementContext) {
         let others = self.ended.fetch_add(1, Ordering::AcqRel);

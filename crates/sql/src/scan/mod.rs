@@ -8,7 +8,7 @@
 //! `point.rs` gets one key. `points.rs` has the points of a `SERIES`, each a row of the answer.
 //! `aggregated.rs` has the regions compute aggregates instead.
 //! `asked.rs` finds the key that would serve a statement better, `guard.rs` ends statements that
-//! examine too many rows.
+//! examine too many rows, and `region_ends.rs` counts the regions to read, for progress.
 
 pub(crate) mod aggregated;
 mod asked;
@@ -20,6 +20,7 @@ pub(crate) mod joined;
 pub(crate) mod order;
 pub(crate) mod point;
 mod points;
+mod region_ends;
 mod row_cells;
 mod selection;
 pub(crate) mod spec;

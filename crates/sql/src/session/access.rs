@@ -55,6 +55,7 @@ impl Access {
 /// Every kind is named, so that a new one has to say what it needs.
 fn needed(kind: &Kind, text: &str) -> Access {
     match kind {
+        Kind::Explain(explain) if explain.is_write() => Access::Write,
         Kind::Nothing
         | Kind::ShowTables(_)
         | Kind::Describe(_)
@@ -88,6 +89,11 @@ mod tests {
         let write = "UPSERT INTO t VALUES (1)";
         assert_eq!(check(Access::Read, write).unwrap_err().state, SqlState::NotPermitted);
         assert_eq!(check(Access::Write, write), Ok(()));
+        // EXPLAIN only tells, unless it runs the statement.
+        assert_eq!(check(Access::Read, &format!("EXPLAIN {write}")), Ok(()));
+        let analyzed = format!("EXPLAIN (ANALYZE) {write}");
+        assert_eq!(check(Access::Read, &analyzed).unwrap_err().state, SqlState::NotPermitted);
+        assert_eq!(check(Access::Write, &analyzed), Ok(()));
         for text in ["CREATE TABLE t (ROW KEY (k I64))", "ALTER TABLE t ADOPT ROW KEY (k I64)"] {
             let error = check(Access::Write, text).unwrap_err();
             assert_eq!(error.state, SqlState::NotPermitted, "{text}");

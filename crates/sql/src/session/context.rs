@@ -17,8 +17,9 @@ use halite_types::{Cluster, TableDescriptor, TableName};
 use super::access::Access;
 use super::answer::{Answer, deadline, within};
 use super::block::Block;
-use super::left::Left;
+use super::left::{Left, WriteRun};
 use super::planner::{self, Rewrite, Way};
+use super::progress::{Current, Progress};
 use super::queries::{Query, QueryState, Who};
 use super::query_shape::QueryShape;
 use super::recent::Recent;
@@ -29,10 +30,10 @@ use crate::catalog::analyze::analyze;
 use crate::catalog::listing::{TableInfo, list_tables};
 use crate::catalog::{DEFAULT, HaliteCatalog, PUBLIC, ddl, describe, namespace_of};
 use crate::error::{Result, SqlError, SqlState};
-use crate::explain;
+use crate::explain::{self, DataFusionPlans, ExplainedQuery, Part};
 use crate::names::resolve;
-use crate::parse::{Explain, Kind, TransactionStatement, kind_of, tokens_of};
-use crate::write::WritePlan;
+use crate::parse::{Explain, ExplainFormat, Kind, TransactionStatement, kind_of, tokens_of};
+use crate::write::{WritePlan, with_count};
 
 /// SQL session on a cluster: an embedded store, a Halite server or an HBase cluster.
 ///
@@ -63,6 +64,7 @@ pub struct SqlContext {
     pub(super) left: Left,
     rewrite: Option<Arc<Rewrite>>,
     pub(super) recent: Recent,
+    pub(super) current: Current,
     pub(super) who: Who,
 }
 
@@ -104,6 +106,7 @@ impl SqlContext {
             left: Left::default(),
             rewrite: None,
             recent: Recent::default(),
+            current: Current::default(),
             who: Who::default(),
         }
     }
@@ -119,8 +122,8 @@ impl SqlContext {
         let (access, rewrite) = (self.access, self.rewrite.clone());
         let (block, recent) = (Block::default(), Recent::default());
         let who = self.who.clone();
-        let left = Left::default();
-        Self { catalog, settings, session, access, block, left, rewrite, recent, who }
+        let (left, current) = (Left::default(), Current::default());
+        Self { catalog, settings, session, access, block, left, rewrite, recent, current, who }
     }
 
     /// Restricts what the session may run; by default it may run everything.
@@ -154,8 +157,31 @@ impl SqlContext {
         list_tables(&self.catalog.cluster).await
     }
 
-    /// Returns DataFusion's session with the tables of the cluster as catalog `halite`: tables that
-    /// a program registers there can be joined with them.
+    /// Returns DataFusion's session with the tables of the cluster as catalog `halite`: files, tables
+    /// and functions that a program registers there can be joined with them.
+    ///
+    /// ```
+    /// # use halite_sql::datafusion::prelude::CsvReadOptions;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    /// # runtime.block_on(async {
+    /// # let store = halite::open(directory.path())?;
+    /// # let sql = halite_sql::SqlContext::new(store.cluster().clone());
+    /// # sql.run("CREATE TABLE readings (v DOUBLE, ROW KEY (device STRING, at I64))").await?;
+    /// # sql.run("UPSERT INTO readings (device, at, v) VALUES ('d1', 1, 1.5), ('d2', 1, 2)").await?;
+    /// # let path = directory.path().join("places.csv");
+    /// # std::fs::write(&path, "id,place\nd1,north\n")?;
+    /// # let path = path.to_str().expect("a path");
+    /// sql.session().register_csv("places", path, CsvReadOptions::new()).await?;
+    /// let text = "SELECT p.place, r.v FROM places p JOIN readings r ON r.device = p.id";
+    /// let rows = sql.run(text).await?.batches().await?;
+    /// assert_eq!(rows.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn session(&self) -> &SessionContext {
         &self.session
     }
@@ -199,6 +225,12 @@ impl SqlContext {
         self.block.is_read_only()
     }
 
+    /// Returns what the statement that the session began last has done so far; `None` once it and
+    /// its answer are gone.
+    pub fn progress(&self) -> Option<Progress> {
+        self.current.progress()
+    }
+
     /// Runs one statement. Rows are read as the answer is.
     ///
     /// # Errors
@@ -222,6 +254,7 @@ impl SqlContext {
     /// Begins a statement, in the list of those that run.
     pub(super) fn begin(&self, text: &str, statement: &Arc<StatementContext>) -> Query {
         self.left.set(RowsWritten::default());
+        self.current.set(statement);
         self.catalog.queries.begin(&self.who, text, statement)
     }
 
@@ -291,8 +324,17 @@ impl SqlContext {
                 }
             }
             Kind::Explain(explain) => {
-                let text = within(deadline, self.explained(explain, values, &statement)).await??;
-                Ok(Answer::known(describe::lines("plan", &text)?, statement))
+                let run = explain.is_write().then(|| WriteRun::new(self, &statement));
+                let format = explain.options.format;
+                let explained = self.explained(explain, values, &statement);
+                let explained = within(deadline, Box::pin(explained)).await;
+                run.into_iter().for_each(WriteRun::end);
+                let text = explained.map_err(|timeout| with_count(timeout, &statement))??;
+                let rows = match format {
+                    ExplainFormat::Text => describe::lines("plan", &text)?,
+                    ExplainFormat::Json => describe::one_text("plan", &text)?,
+                };
+                Ok(Answer::known(rows, statement))
             }
         }
     }
@@ -323,33 +365,41 @@ impl SqlContext {
         values: Vec<ScalarValue>,
         statement: &Arc<StatementContext>,
     ) -> Result<String> {
-        if explain.writes {
-            let plan = WritePlan::prepare(&self.session, &self.catalog, explain.of).await?;
-            return Box::pin(plan.explain(values, statement)).await;
+        let Explain { options, writes, of } = explain;
+        if writes {
+            let plan = WritePlan::prepare(&self.session, &self.catalog, of).await?;
+            let explained = plan.explain(values, statement, options.analyze).await?;
+            return Ok(match options.format {
+                ExplainFormat::Text => explained.text(),
+                ExplainFormat::Json => explained.json().to_string(),
+            });
         }
         let as_run = statement.settings.direct;
         let is_direct = as_run == Direct::On
             && matches!(
-                self.planned(explain.of.clone(), values.clone(), statement, as_run).await?,
+                self.planned(of.clone(), values.clone(), statement, as_run).await?,
                 Way::Direct(_)
             );
-        let way = self.planned(explain.of, values, statement, Direct::Off).await?;
+        let way = self.planned(of, values, statement, Direct::Off).await?;
         let Way::Planned(planned) = way else {
             return Err(SqlError::new(
                 SqlState::Internal,
                 "EXPLAIN is of a plan; please report it",
             ));
         };
-        let ran = if explain.analyze {
+        let ran = if options.analyze {
             Some(explain::run(&planned.physical, &planned.context).await?)
         } else {
             None
         };
-        let mut text = explain::text(planned.physical.as_ref(), ran.as_ref(), is_direct);
-        if explain.verbose {
-            text.push_str(&explain::datafusion_plans(&planned.logical, planned.physical.as_ref()));
-        }
-        Ok(text)
+        let physical = planned.physical.as_ref();
+        let plans = options.verbose.then(|| DataFusionPlans::of(planned.logical, physical));
+        let plan = Part::of(physical, ran.is_some());
+        let explained = ExplainedQuery { plan, is_direct, ran, plans };
+        Ok(match options.format {
+            ExplainFormat::Text => explained.text(),
+            ExplainFormat::Json => explained.json().to_string(),
+        })
     }
 
     /// Runs a statement of the row-key language.

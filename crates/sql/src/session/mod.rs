@@ -2,9 +2,9 @@
 //!
 //! `context.rs` runs statements, `planner.rs` plans queries with DataFusion, `relations.rs` checks
 //! what follows the tables of FROM (`history.rs`: versions, times, bucket rows), `literals.rs` reads text that
-//! is compared with UUIDs and addresses (`decimals.rs`: numbers, with decimals), `write.rs` runs statements that write, `left.rs` counts the rows of those that are cancelled, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
+//! is compared with UUIDs and addresses (`decimals.rs`: numbers, with decimals), `write.rs` runs statements that write (`tally.rs` counts their operations), `left.rs` counts the rows of those that are cancelled, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
 //! sums fail that wrap around, `growth.rs` functions that would make huge values; `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
-//! types and values are in `parameters.rs`, and `recent.rs` remembers the last ones; `queries.rs` lists what runs; `load.rs` writes the rows of COPY; `access.rs` says who may run what, and `interrupt.rs`
+//! types and values are in `parameters.rs`, and `recent.rs` remembers the last ones; `queries.rs` lists what runs, `progress.rs` tells how far it is; `load.rs` writes the rows of COPY; `access.rs` says who may run what, and `interrupt.rs`
 //! ends statements, `rounds.rs` recursive queries. `resources.rs` is the memory and the disk of statements.
 
 mod access;
@@ -24,6 +24,7 @@ pub(crate) mod overflow;
 pub(crate) mod parameters;
 pub(crate) mod planner;
 mod prepared;
+mod progress;
 pub(crate) mod queries;
 mod query_shape;
 mod recent;
@@ -33,6 +34,7 @@ pub(crate) mod rounds;
 pub(crate) mod settings;
 pub(crate) mod statement;
 mod sum;
+pub(crate) mod tally;
 mod write;
 
 pub use access::Access;
@@ -41,5 +43,6 @@ pub use context::SqlContext;
 pub use load::Loader;
 pub use planner::Rewrite;
 pub use prepared::Prepared;
+pub use progress::Progress;
 pub use resources::Resources;
 pub use settings::Settings;

@@ -166,6 +166,15 @@ impl SqlContext {
         Ok(QueryShape { parameters: Vec::new(), schema, kept: Kept::Nothing })
     }
 
+    /// Runs one statement with a value for each of its parameters `$1`, `$2` .. .
+    ///
+    /// # Errors
+    /// As [`Self::prepare`] and [`Self::run_prepared`].
+    pub async fn query(&self, text: &str, values: &[ScalarValue]) -> Result<Answer> {
+        let prepared = self.prepare(text).await?;
+        self.run_prepared(&prepared, values).await
+    }
+
     /// Runs a prepared statement with a value for each parameter.
     ///
     /// # Errors

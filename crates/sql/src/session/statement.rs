@@ -7,6 +7,7 @@ use datafusion::execution::TaskContext;
 use halite_types::ScanMeter;
 
 use super::settings::Settings;
+use super::tally::WriteTally;
 
 /// Settings, notices and counters of one statement.
 #[derive(Debug, Default)]
@@ -16,6 +17,10 @@ pub(crate) struct StatementContext {
     pub(crate) examined: AtomicU64,
     /// Meter of its scans, which end beyond the guard of the statement.
     pub(crate) meter: Arc<ScanMeter>,
+    /// Ends of regions to which its scans come, if they come to their own.
+    pub(crate) regions: AtomicU64,
+    /// A scan may end anywhere, or does not know its regions.
+    pub(crate) has_open_end: AtomicBool,
     /// Rows that its reader has received.
     pub(crate) returned: AtomicU64,
     /// Rows that the statement wrote, as far as the cluster has answered.
@@ -24,6 +29,8 @@ pub(crate) struct StatementContext {
     pub(crate) writes: AtomicU64,
     /// Those that were sent and have no answer.
     pub(crate) in_flight: AtomicU64,
+    /// What those that were answered did.
+    pub(crate) tally: WriteTally,
     notices: Mutex<Vec<String>>,
     has_ended: AtomicBool,
 }
@@ -50,6 +57,14 @@ impl StatementContext {
     /// Returns `true` once the reader of the rows is gone.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
+    }
+
+    /// Adds the ends of regions to which a scan comes; `None` if that is not known.
+    pub(crate) fn add_regions(&self, regions: Option<u64>) {
+        match regions {
+            Some(regions) => drop(self.regions.fetch_add(regions, Ordering::Relaxed)),
+            None => self.has_open_end.store(true, Ordering::Relaxed),
+        }
     }
 
     /// Returns what the statement wrote so far.

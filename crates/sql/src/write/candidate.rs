@@ -82,6 +82,7 @@ impl Changes<'_> {
             let gets = chunk.iter().map(|one| target.get(&one.row, &others)).collect();
             target.table.get_all(gets).await?
         };
+        sink.count_read(raw.len());
         for (at, candidate) in chunk.into_iter().enumerate() {
             let mut tests: Vec<Filter> = candidate
                 .read

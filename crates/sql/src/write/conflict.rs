@@ -188,6 +188,7 @@ impl RunningUpdate<'_> {
             get.column(witness.family.clone(), witness.qualifier.clone())
         });
         let rows_now = target.table.get_all(gets.collect()).await?;
+        sink.count_read(rows_now.len());
         let mut found = Vec::with_capacity(rows.len());
         for (sent, row) in rows.into_iter().zip(rows_now) {
             let input = sent.input.as_deref().cloned().unwrap_or_else(|| InputRow::of([]));

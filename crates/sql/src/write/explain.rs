@@ -1,128 +1,165 @@
 //! EXPLAIN of a statement that writes: the operation that each row becomes, and how the rows are
-//! found.
+//! found. With ANALYZE it runs first, and its queries are shown with what they read.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::scalar::ScalarValue;
 use halite_types::key::to_string_binary;
 
 use super::change::ChangePlan;
+use super::explained::{Atomic, ExplainedWrite, RanWrite, RowsFrom};
 use super::insert::{Conflict, InsertPlan};
 use super::moved::MovePlan;
 use super::running::Running;
 use super::select::{self, exact_scan};
 use super::source::RowSource;
-use super::target::WriteTarget;
 use super::{PlanKind, WritePlan};
 use crate::error::Result;
-use crate::explain;
+use crate::explain::Part;
 use crate::session::statement::StatementContext;
 
 impl WritePlan {
-    /// Returns what the statement would do, without doing it.
+    /// Returns what the statement would do, without doing it; or what it did, after it has run.
     ///
     /// # Errors
-    /// What is wrong with the query of its rows.
+    /// What is wrong with the query of its rows; the error of the run.
     pub(crate) async fn explain(
         &self,
         values: Vec<ScalarValue>,
         statement: &Arc<StatementContext>,
-    ) -> Result<String> {
+        analyze: bool,
+    ) -> Result<ExplainedWrite> {
         let running = Running::new(&self.session, values.into(), statement);
+        if !analyze {
+            return self.explained(&running).await;
+        }
+        let running = running.keeping_plans();
+        let started = Instant::now();
+        let written = self.run_in(&running).await?;
+        let ran = RanWrite {
+            tag: written.tag,
+            counts: statement.tally.counts(),
+            written: statement.written.load(Ordering::Relaxed),
+            examined: statement.examined.load(Ordering::Relaxed),
+            elapsed: started.elapsed(),
+        };
+        let again = running.kept().len().saturating_sub(1);
+        Ok(ExplainedWrite { ran: Some(ran), again, ..self.explained(&running).await? })
+    }
+
+    async fn explained(&self, running: &Running) -> Result<ExplainedWrite> {
         match self.kind.as_ref() {
-            PlanKind::Insert(plan) => of_insert(plan, &running).await,
-            PlanKind::Change(plan) => of_change(plan, &running).await,
+            PlanKind::Insert(plan) => of_insert(plan, running).await,
+            PlanKind::Change(plan) => of_change(plan, running).await,
             PlanKind::Move(plan) => Ok(of_move(plan)),
         }
     }
 }
 
-async fn of_insert(plan: &InsertPlan, running: &Running) -> Result<String> {
-    let looks = plan.looks(running.statement.settings.insert)?;
-    let target = &plan.target;
-    let verb = if plan.is_upsert { "upsert" } else { "insert" };
-    let mut text = format!("{verb} {}\n", target.table.name());
-    let _ = writeln!(text, "  each     {}", each_of_insert(plan, target, looks)?);
-    match &plan.source {
-        RowSource::Values(rows) => {
-            let _ = writeln!(text, "  rows     {} of VALUES", rows.len());
-        }
-        RowSource::Query(query) => {
-            let query = select::physical(running, query.as_ref().clone()).await?;
-            if select::scans_of(&query.physical, target.table.name()) > 0 {
-                text.push_str("  rows     of a query that is read to its end first\n");
-            } else {
-                text.push_str("  rows     of a query\n");
-            }
-            add_plan(&mut text, query.physical.as_ref());
-        }
+/// Returns the plan of a query, and `true` if it has run.
+async fn plan_of(running: &Running, query: &LogicalPlan) -> Result<(Arc<dyn ExecutionPlan>, bool)> {
+    match running.kept().into_iter().next() {
+        Some(plan) => Ok((plan, true)),
+        None => Ok((select::physical(running, query.clone()).await?.physical, false)),
     }
-    Ok(text)
 }
 
-fn each_of_insert(plan: &InsertPlan, target: &WriteTarget, looks: bool) -> Result<String> {
+async fn of_insert(plan: &InsertPlan, running: &Running) -> Result<ExplainedWrite> {
+    let looks = plan.looks(running.statement.settings.insert)?;
+    let (each, atomic) = each_of_insert(plan, looks)?;
+    let (rows, part) = match &plan.source {
+        RowSource::Values(rows) => (RowsFrom::Values(rows.len()), None),
+        RowSource::Query(query) => {
+            let (query, has_run) = plan_of(running, query).await?;
+            let is_kept = select::scans_of(&query, plan.target.table.name()) > 0;
+            (RowsFrom::Query(is_kept), Some(Part::of(query.as_ref(), has_run)))
+        }
+    };
+    Ok(ExplainedWrite {
+        verb: if plan.is_upsert { "upsert" } else { "insert" },
+        table: plan.target.table.name().to_string(),
+        each,
+        atomic,
+        rows,
+        plan: part,
+        again: 0,
+        ran: None,
+    })
+}
+
+fn each_of_insert(plan: &InsertPlan, looks: bool) -> Result<(String, Atomic)> {
     if !looks {
-        return Ok("Put, without looking; columns that are NULL are deleted with it".to_owned());
+        let each = "Put, without looking; columns that are NULL are deleted with it";
+        return Ok((each.to_owned(), Atomic::Row));
     }
-    let witness = target.expect_witness()?;
+    let witness = plan.target.expect_witness()?;
     let cell =
         format!("{}:{}", to_string_binary(&witness.family), to_string_binary(&witness.qualifier));
     let then = match &plan.on_conflict {
         Conflict::Fail => "a row that is there ends the statement",
         Conflict::Nothing => "a row that is there stays",
         Conflict::Update(update) if update.steps.is_some() && plan.returning.is_none() => {
-            return Ok("Increment, whether the row is there or not".to_owned());
+            let each = "Increment, whether the row is there or not";
+            return Ok((each.to_owned(), Atomic::Row));
         }
         Conflict::Update(_) => {
             "a row that is there is read, and written if it still is as it was read"
         }
     };
-    Ok(format!("CheckAndMutate: Put if {cell} is missing; {then}"))
+    let each = format!("CheckAndMutate: Put if {cell} is missing; {then}");
+    Ok((each, Atomic::RowAndCondition))
 }
 
-async fn of_change(plan: &ChangePlan, running: &Running) -> Result<String> {
+async fn of_change(plan: &ChangePlan, running: &Running) -> Result<ExplainedWrite> {
     let target = &plan.target;
     let is_delete = plan.sets.is_none();
-    let verb = if is_delete { "delete" } else { "update" };
-    let query = select::physical(running, plan.select.clone()).await?;
+    let (query, has_run) = plan_of(running, &plan.select).await?;
     let exact = if plan.depends_on_rows() {
         None
     } else {
-        exact_scan(&query.physical, target.table.name(), plan.has_limit)
+        exact_scan(&query, target.table.name(), plan.has_limit)
     };
     let operation = if is_delete { "Delete" } else { "Put or Increment" };
-    let each = match &exact {
-        None => format!(
-            "CheckAndMutate: {operation} if the columns that are named still are as they were read"
-        ),
+    let checked =
+        |text: String| (format!("CheckAndMutate: {operation} if {text}"), Atomic::RowAndCondition);
+    let (each, atomic) = match &exact {
+        None => checked("the columns that are named still are as they were read".to_owned()),
         Some(exact) => match &exact.condition {
-            Some(condition) => format!("CheckAndMutate: {operation} if {condition}"),
-            None if is_delete && !plan.has_limit => "Delete, without looking".to_owned(),
-            None => format!("CheckAndMutate: {operation} if the row is there"),
+            Some(condition) => checked(condition.to_string()),
+            None if is_delete && !plan.has_limit => {
+                ("Delete, without looking".to_owned(), Atomic::Row)
+            }
+            None => checked("the row is there".to_owned()),
         },
     };
-    let mut text = format!("{verb} {}\n  each     {each}\n", target.table.name());
-    match exact.as_ref().and_then(|exact| exact.points.as_ref()) {
-        Some(points) => {
-            let _ = writeln!(text, "  rows     {} whole key(s), which are not read", points.len());
-        }
-        None => text.push_str("  rows     of a query\n"),
-    }
-    add_plan(&mut text, query.physical.as_ref());
-    Ok(text)
+    let points = exact.as_ref().and_then(|exact| exact.points.as_ref());
+    let rows = points.map_or(RowsFrom::Query(false), |points| RowsFrom::Keys(points.len()));
+    let has_run = has_run && points.is_none();
+    Ok(ExplainedWrite {
+        verb: if is_delete { "delete" } else { "update" },
+        table: target.table.name().to_string(),
+        each,
+        atomic,
+        rows,
+        plan: Some(Part::of(query.as_ref(), has_run)),
+        again: 0,
+        ran: None,
+    })
 }
 
-fn of_move(plan: &MovePlan) -> String {
-    let name = plan.target.table.name();
-    format!(
-        "move {name}\n  each     Put of all versions under the new key, then Delete of the old ones\n"
-    )
-}
-
-fn add_plan(text: &mut String, plan: &dyn ExecutionPlan) {
-    for line in explain::text(plan, None, false).lines() {
-        let _ = writeln!(text, "  {line}");
+fn of_move(plan: &MovePlan) -> ExplainedWrite {
+    ExplainedWrite {
+        verb: "move",
+        table: plan.target.table.name().to_string(),
+        each: "Put of all versions under the new key, then Delete of the old ones".to_owned(),
+        atomic: Atomic::Steps,
+        rows: RowsFrom::OneKey,
+        plan: None,
+        again: 0,
+        ran: None,
     }
 }

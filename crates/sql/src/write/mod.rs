@@ -11,7 +11,8 @@
 //! (`candidate.rs`) under the condition that they still are as they were read (`guard.rs`).
 //! `row.rs` turns values into one operation, `sink.rs` sends operations in batches, `memory.rs` counts
 //! what is kept, `exprs.rs`
-//! evaluates expressions, `values.rs` says what may be assigned, `returning.rs` returns rows, `explain.rs` says what a statement would do.
+//! evaluates expressions, `values.rs` says what may be assigned, `returning.rs` returns rows, `explain.rs` says what
+//! a statement does, or would do, as `explained.rs` shows it.
 
 mod apply;
 mod candidate;
@@ -20,6 +21,7 @@ mod conflict;
 mod counters;
 mod excluded;
 mod explain;
+mod explained;
 mod exprs;
 mod guard;
 mod insert;
@@ -171,13 +173,16 @@ impl WritePlan {
         values: Arc<[ScalarValue]>,
         statement: &Arc<StatementContext>,
     ) -> Result<Written> {
-        let running = Running::new(&self.session, values, statement);
+        self.run_in(&Running::new(&self.session, values, statement)).await
+    }
+
+    async fn run_in(&self, running: &Running) -> Result<Written> {
         let ran = match self.kind.as_ref() {
-            PlanKind::Insert(plan) => Box::pin(plan.run(&running)).await,
-            PlanKind::Change(plan) => Box::pin(plan.run(&running)).await,
-            PlanKind::Move(plan) => plan.run(&running).await,
+            PlanKind::Insert(plan) => Box::pin(plan.run(running)).await,
+            PlanKind::Change(plan) => Box::pin(plan.run(running)).await,
+            PlanKind::Move(plan) => plan.run(running).await,
         };
-        ran.map_err(|error| with_count(error, statement))
+        ran.map_err(|error| with_count(error, &running.statement))
     }
 }
 

@@ -18,6 +18,7 @@ use super::target::{WriteColumn, WriteTarget};
 use crate::catalog::HaliteCatalog;
 use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError, SqlState};
+use crate::session::tally::Does;
 
 /// Planned MOVE ROW.
 pub(super) struct MovePlan {
@@ -67,6 +68,7 @@ impl MovePlan {
                 if is_free || !is_occupied { error.into() } else { self.occupied(&to) }
             })?;
             running.statement.written.fetch_add(1, Ordering::Relaxed);
+            running.statement.tally.add(Does::of_move());
             if result.remaining > 0 {
                 running.statement.notice(format!(
                     "{} cell(s) that were written meanwhile are still under the old key",

@@ -1,10 +1,11 @@
 //! Run of a plan, and its result.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::session_state::SessionState;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
 
@@ -18,6 +19,8 @@ pub(super) struct Running {
     /// Values of the parameters.
     pub(super) values: Arc<[ScalarValue]>,
     pub(super) statement: Arc<StatementContext>,
+    /// Plans of the queries that it runs, if they are explained.
+    plans: Option<Mutex<Vec<Arc<dyn ExecutionPlan>>>>,
 }
 
 impl Running {
@@ -27,7 +30,26 @@ impl Running {
         statement: &Arc<StatementContext>,
     ) -> Self {
         let (session, statement) = (session.clone(), Arc::clone(statement));
-        Self { session, state: OnceLock::new(), values, statement }
+        Self { session, state: OnceLock::new(), values, statement, plans: None }
+    }
+
+    /// Keeps the plans of its queries, which are explained after it has run.
+    pub(super) fn keeping_plans(self) -> Self {
+        Self { plans: Some(Mutex::default()), ..self }
+    }
+
+    /// Keeps the plan of a query, if it is explained.
+    pub(super) fn keep(&self, plan: &Arc<dyn ExecutionPlan>) {
+        if let Some(plans) = &self.plans {
+            plans.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(plan));
+        }
+    }
+
+    /// Returns the plans that were kept, one for each run of the query.
+    pub(super) fn kept(&self) -> Vec<Arc<dyn ExecutionPlan>> {
+        let kept =
+            |plans: &Mutex<Vec<_>>| plans.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.plans.as_ref().map_or_else(Vec::new, kept)
     }
 
     /// Returns the memory of the rows that the statement keeps.

@@ -74,7 +74,7 @@ impl ReadyQuery {
 pub(super) async fn physical(running: &Running, plan: LogicalPlan) -> Result<ReadyQuery> {
     let (state, values) = (running.state().clone(), running.values.to_vec());
     let statement = Arc::clone(&running.statement);
-    on_large_stack(move |handle| {
+    let query: Result<ReadyQuery> = on_large_stack(move |handle| {
         handle.block_on(async move {
             let plan = checked_plan(&state, bound(plan, values)?)?;
             let plan = state.optimize(&plan)?;
@@ -83,7 +83,8 @@ pub(super) async fn physical(running: &Running, plan: LogicalPlan) -> Result<Rea
             Ok(ReadyQuery { physical, context: state.task_ctx() })
         })
     })
-    .await?
+    .await?;
+    query.inspect(|query| running.keep(&query.physical))
 }
 
 /// How the rows of a table are found, if its scan checks every condition by itself.

@@ -12,6 +12,7 @@ use halite_types::{Bytes, ErrorKind, Table};
 use super::target::WriteTarget;
 use crate::error::{Result, SqlError, SqlState};
 use crate::session::statement::StatementContext;
+use crate::session::tally::Does;
 
 /// Rows and bytes after which a batch is sent.
 const BATCH_ROWS: usize = 1000;
@@ -24,6 +25,7 @@ struct Sent<T> {
     token: T,
     row: Bytes,
     is_conditional: bool,
+    does: Does,
 }
 
 /// Batch that was answered: what was sent, and the results in its order.
@@ -71,7 +73,7 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
         }
         self.pending_bytes += op_bytes(&op);
         let (row, is_conditional) = (op.row().clone(), is_conditional(&op));
-        self.tokens.push(Sent { token, row, is_conditional });
+        self.tokens.push(Sent { token, row, is_conditional, does: Does::of(&op) });
         self.pending.push(op);
         if self.pending.len() >= BATCH_ROWS || self.pending_bytes >= BATCH_BYTES {
             self.busy.extend(self.tokens.iter().map(|sent| sent.row.clone()));
@@ -106,6 +108,11 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
         }
     }
 
+    /// Counts rows that were got to compute operations, or their conditions.
+    pub(super) fn count_read(&self, rows: usize) {
+        self.statement.tally.add_read(rows);
+    }
+
     /// Removes and returns the results so far.
     pub(super) fn take_done(&mut self) -> Vec<(T, OpResult)> {
         std::mem::take(&mut self.done)
@@ -118,6 +125,7 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
         self.pending_bytes = 0;
         let (sent, ops) = (std::mem::take(&mut self.tokens), std::mem::take(&mut self.pending));
         self.statement.in_flight.fetch_add(sent.len() as u64, Ordering::Relaxed);
+        self.statement.tally.add_batch();
         let table: Arc<dyn Table> = Arc::clone(&self.target.table);
         self.flights.push(Box::pin(async move { (sent, table.batch(ops).await) }));
     }
@@ -165,6 +173,9 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
                 Ok(result) => {
                     if result.processed {
                         self.statement.written.fetch_add(1, Ordering::Relaxed);
+                        self.statement.tally.add(one.does);
+                    } else {
+                        self.statement.tally.add_failed();
                     }
                     self.done.push((one.token, result));
                 }

@@ -1,6 +1,7 @@
 //! Statements that would abort the process are refused or answered.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use halite_sql::{Resources, SqlContext, SqlState};
 
@@ -41,6 +42,57 @@ fn long_chains_are_refused_or_answered() {
     let longest = ors(1000, |at| format!("v < {at} - 1000"));
     assert!(store.run(&longest).is_err_and(|error| error.state == SqlState::LimitExceeded));
     assert_eq!(store.rows(&ors(1000, |at| format!("abs(k) = {at}"))), ["1"]);
+}
+
+/// Planning takes the time of the length of a statement, and not of its square.
+#[test]
+fn long_statements_are_planned_in_little_time() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, ROW KEY (k I64))").expect("a table");
+    store.run("UPSERT INTO t (k, v) VALUES (1, 1)").expect("a row");
+    let ctes = |length: usize, from: fn(usize) -> String| {
+        let ctes: Vec<String> =
+            (1..length).map(|at| format!("q{at} AS (SELECT * FROM {})", from(at - 1))).collect();
+        format!("WITH q0 AS (SELECT 1 AS x), {} SELECT x FROM q{}", ctes.join(", "), length - 1)
+    };
+    for (text, rows) in [
+        (format!("SELECT {}", chain(1001, " AND ", |_| "true = true".to_owned())), 1),
+        (format!("SELECT {}", chain(1001, " OR ", |at| format!("{at} = 2000"))), 1),
+        (
+            format!(
+                "SELECT k FROM t WHERE {}",
+                chain(1001, " AND ", |at| format!("k <> {at} + 5"))
+            ),
+            1,
+        ),
+        (format!("SELECT v{} FROM t", " + 1".repeat(400)), 1),
+        (format!("SELECT true{}", " = true".repeat(500)), 1),
+        (format!("SELECT 1{}", " IS NULL".repeat(2000)), 1),
+        (ctes(400, |at| format!("q{at}")), 1),
+        (
+            format!(
+                "WITH {} SELECT x FROM q999",
+                chain(1000, ", ", |at| format!("q{at} AS (SELECT {at} AS x)"))
+            ),
+            1,
+        ),
+    ] {
+        let started = Instant::now();
+        assert_eq!(store.rows(&text).len(), rows, "{}", &text[..60]);
+        let time = started.elapsed();
+        assert!(time < Duration::from_secs(20), "{}: {time:?}", &text[..60]);
+    }
+    for text in [
+        format!("SELECT true{}", " = true".repeat(2000)),
+        ctes(10_000, |at| format!("q{at}")),
+        ctes(40, |at| format!("q{at} AS a, q{at} AS b")),
+        format!("WITH {} SELECT 1", chain(1001, ", ", |at| format!("q{at} AS (SELECT 1)"))),
+    ] {
+        let started = Instant::now();
+        let error = store.run(&text).expect_err("over the limit");
+        assert_eq!(error.state, SqlState::LimitExceeded, "{}: {error}", &text[..60]);
+        assert!(started.elapsed() < Duration::from_secs(5), "{}", &text[..60]);
+    }
 }
 
 #[test]
