@@ -74,31 +74,67 @@ impl Plan {
     /// Returns a key that would narrow a query for which the whole table is read; `None` for other
     /// plans, and for a query of all rows.
     pub fn serving_key(&self) -> Option<KeySchema> {
-        let is_full = self.parts.is_empty() && self.is_full_scan();
+        let is_full = !self.is_union && self.is_full_scan();
         let question = Question::of_key(&self.schema, &self.query.conditions);
         if is_full { serving_key(&self.schema, &question) } else { None }
     }
 
     /// Returns the conditions that are checked in each row.
     fn checks(&self) -> String {
-        let of = |plan: &Self| {
-            let residual: Vec<_> =
-                plan.own_residual().map(|condition| describe(&plan.schema, condition)).collect();
-            if residual.is_empty() { "nothing".to_owned() } else { residual.join(" AND ") }
+        let all = |conditions: Vec<&Condition>| {
+            let texts: Vec<_> =
+                conditions.iter().map(|condition| describe(&self.schema, condition)).collect();
+            texts.join(" AND ")
         };
-        if self.parts.is_empty() || !self.has_residual() {
-            return of(self);
+        let of = |plan: &Self| match all(plan.own_residual().collect()) {
+            none if none.is_empty() => "nothing".to_owned(),
+            conditions => conditions,
+        };
+        let mut checks = Vec::new();
+        let has_own = self.own_residual().next().is_some();
+        let in_parts = self.parts.iter().any(|part| part.plan.own_residual().next().is_some());
+        if in_parts || self.is_widened {
+            let parts: Vec<_> =
+                self.parts.iter().take(MAX_PRINTED_RANGES).map(|part| of(&part.plan)).collect();
+            checks.push(format!("by query: {}", parts.join(" | ")));
+        } else if has_own {
+            checks.push(of(self));
         }
-        let parts: Vec<_> = self.parts.iter().map(|part| of(&part.plan)).collect();
-        format!("by query: {}", parts.join(" | "))
+        for any in &*self.checked {
+            let terms: Vec<_> = any
+                .of
+                .terms
+                .iter()
+                .take(MAX_PRINTED_RANGES)
+                .map(|term| all(term.iter().collect()))
+                .collect();
+            checks.push(format!("one of {}: {}", any.of.terms.len(), terms.join(" | ")));
+        }
+        if checks.is_empty() { "nothing".to_owned() } else { checks.join("; ") }
     }
 
     fn write_ranges(&self, out: &mut String) -> fmt::Result {
+        if !self.is_union {
+            return self.write_own_ranges(out);
+        }
         for (at, part) in self.parts.iter().enumerate().take(MAX_PRINTED_RANGES) {
             writeln!(out, "  query {} of {}", at + 1, self.parts.len())?;
-            part.plan.write_ranges(out)?;
+            part.plan.write_own_ranges(out)?;
         }
-        if self.parts.is_empty() { self.write_own_ranges(out) } else { Ok(()) }
+        if self.parts.len() > MAX_PRINTED_RANGES {
+            writeln!(out, "  and {} more", self.parts.len() - MAX_PRINTED_RANGES)?;
+        }
+        // Of ranges that touch, one is read.
+        let of_parts: usize = self.parts.iter().map(|part| part.plan.ranges().count()).sum();
+        let ranges = self.ranges().count();
+        if ranges == of_parts {
+            return Ok(());
+        }
+        writeln!(out, "  joined to {ranges}")?;
+        for range in self.ranges().take(MAX_PRINTED_RANGES) {
+            writeln!(out, "    {}", physical(range))?;
+        }
+        Ok(())
     }
 
     fn write_own_ranges(&self, out: &mut String) -> fmt::Result {
