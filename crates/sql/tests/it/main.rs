@@ -19,6 +19,7 @@ mod prepared_writes;
 mod races;
 mod random;
 mod random_text;
+mod ranges;
 mod readmes;
 mod reads;
 mod shortened;
