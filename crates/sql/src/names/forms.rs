@@ -14,6 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     Statement, TableAlias, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
 };
 
+use super::row_values;
 use crate::error::{Result, SqlError, SqlState};
 use crate::session::functions::{AT_TIME_ZONE, TO_BYTES, read_bytes};
 
@@ -78,7 +79,11 @@ impl VisitorMut for Forms {
             Expr::AtTimeZone { timestamp, time_zone } => {
                 *expr = call(AT_TIME_ZONE, vec![take(timestamp), take(time_zone)]);
             }
-            _ => {}
+            _ => {
+                if let Err(error) = row_values::rewrite(expr) {
+                    return ControlFlow::Break(error);
+                }
+            }
         }
         ControlFlow::Continue(())
     }

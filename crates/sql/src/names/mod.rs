@@ -3,14 +3,15 @@
 //! A name without quotes means what is called exactly so, or else the only thing that is called so
 //! ignoring case. `tables.rs` finds the tables of a statement, `scope.rs` tells its common table
 //! expressions from them, `columns.rs` rewrites its names,
-//! `wildcard.rs` leaves pseudo-columns out of `*`, `entries.rs` finds entries of a `MAP`, and `forms.rs` brings forms of PostgreSQL into those
-//! that are planned.
+//! `wildcard.rs` leaves pseudo-columns out of `*`, `entries.rs` finds entries of a `MAP`, and
+//! `forms.rs` brings forms of PostgreSQL into those that are planned, `row_values.rs` row values.
 
 mod by_case;
 mod cells;
 mod columns;
 mod entries;
 mod forms;
+mod row_values;
 mod scope;
 mod tables;
 mod wildcard;

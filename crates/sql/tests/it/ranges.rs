@@ -1,5 +1,8 @@
 //! Ranges of keys that several conditions give, counted by the rows that regions examine.
 
+use halite_sql::datafusion::arrow::array::AsArray as _;
+use halite_sql::datafusion::arrow::datatypes::Int32Type;
+use halite_sql::datafusion::common::ScalarValue;
 
 use crate::store::TestStore;
 
@@ -104,4 +107,97 @@ fn what_is_beyond_the_queries_of_a_union_is_checked() {
     let sql = format!("SELECT a, b, c FROM t WHERE (a, b) IN ({})", pairs.join(", "));
     let (rows, examined) = counted(&store, &sql);
     assert_eq!((rows.len(), examined), (180, 180));
+}
+
+#[test]
+fn pages_by_row_values_examine_their_rows_only() {
+    // The key, a condition, and the fields and the order of the pages.
+    let cases = [
+        ("a STRING, b I32, c STRING", "true", "a, b, c", ""),
+        ("a STRING, b I32, c STRING", "true", "a, b, c", " DESC"),
+        ("SALT(3 BY a), a STRING, b I32, c STRING", "true", "a, b, c", ""),
+        ("a STRING, b I32 DESC, c STRING DESC", "a = 'k3'", "b, c", " DESC"),
+        ("SALT(4 BY a), a STRING, b I32 DESC, c STRING DESC", "a = 'k3'", "b, c", " DESC"),
+        ("SALT(4 BY a), a STRING, b I32 DESC, c STRING DESC", "a = 'k3'", "b, c", ""),
+        ("a STRING DESC, b I32 DESC, c STRING DESC", "true", "a, b, c", " DESC"),
+    ];
+    for (key, condition, fields, direction) in cases {
+        let store = table(key);
+        let order: Vec<String> =
+            fields.split(", ").map(|field| format!("{field}{direction}")).collect();
+        let order = order.join(", ");
+        let op = if direction.is_empty() { ">" } else { "<" };
+        let salts = if key.starts_with("SALT(3") { 3 } else { 1 };
+        for (direct, size) in [("on", 7), ("off", 7), ("on", 50)] {
+            let set = |settings: &mut halite_sql::Settings| settings.set("halite.direct", direct);
+            store.sql.change(set).expect("a setting");
+            let all = format!("SELECT {fields} FROM t WHERE {condition} ORDER BY {order}");
+            let whole = store.rows(&all);
+            let (mut pages, mut after): (Vec<String>, Option<String>) = (Vec::new(), None);
+            loop {
+                let behind = after.as_ref().map_or_else(String::new, |row: &String| {
+                    let literal = |value: &str| match value.parse::<i32>() {
+                        Ok(number) => number.to_string(),
+                        Err(_) => format!("'{value}'"),
+                    };
+                    let values: Vec<String> = row.split('|').map(literal).collect();
+                    format!(" AND ({fields}) {op} ({})", values.join(", "))
+                });
+                let sql = format!(
+                    "SELECT {fields} FROM t WHERE {condition}{behind} ORDER BY {order} LIMIT {size}"
+                );
+                let before = store.examined("t");
+                let page = store.rows(&sql);
+                let examined = store.examined("t") - before;
+                let explained = || store.rows(&format!("EXPLAIN {sql}")).join("\n");
+                assert!(
+                    examined <= salts * (size + 2),
+                    "{key}, direct {direct}: {examined} rows of {sql}\n{}",
+                    explained()
+                );
+                assert!(!explained().contains("Sort"), "{sql}\n{}", explained());
+                assert_eq!(explained().starts_with("scan t, direct"), direct == "on", "{sql}");
+                let Some(last) = page.last() else { break };
+                after = Some(last.clone());
+                pages.extend(page);
+            }
+            assert_eq!(pages, whole, "{key}, direct {direct}, pages of {size} by {order}");
+        }
+    }
+}
+
+#[test]
+fn pages_take_parameters() {
+    let store = table("SALT(4 BY a), a STRING, b I32 DESC, c STRING DESC");
+    let text = "SELECT v, b, c FROM t WHERE a = $1 AND (b, c) < ($2, $3) ORDER BY b DESC, c DESC \
+                LIMIT $4";
+    let page = |b: i32, c: &str| {
+        store.runtime.block_on(async {
+            let prepared = store.sql.prepare(text).await.expect("a statement");
+            let values: [ScalarValue; 4] = ["k3".into(), b.into(), c.into(), 5i64.into()];
+            let mut answer = store.sql.run_prepared(&prepared, &values).await.expect("an answer");
+            let batches = answer.batches().await.expect("rows");
+            let rows = batches.iter().flat_map(|batch| {
+                let (b, c) = (batch.column(1), batch.column(2));
+                let at = |row: usize| {
+                    let b = b.as_primitive::<Int32Type>().value(row);
+                    (b, c.as_string_view().value(row).to_owned())
+                };
+                (0..batch.num_rows()).map(at).collect::<Vec<_>>()
+            });
+            rows.collect::<Vec<_>>()
+        })
+    };
+    let (mut last, mut rows) = ((i32::MAX, String::new()), 0);
+    loop {
+        let before = store.examined("t");
+        let found = page(last.0, &last.1);
+        assert!(store.examined("t") - before <= 7, "{}", store.examined("t") - before);
+        let Some(end) = found.last() else { break };
+        assert!(found.iter().all(|row| *row < last || last.0 == i32::MAX), "{found:?}");
+        assert!(found.is_sorted_by(|one, other| one > other), "{found:?}");
+        rows += found.len();
+        last = end.clone();
+    }
+    assert_eq!(rows, 60);
 }
