@@ -1,7 +1,7 @@
 //! Conditions of a statement as conditions on the fields of the key, and as HBase's filters.
 //!
-//! `comparison.rs` reduces an expression to comparisons of one column with constants. `keys.rs`
-//! turns those on fields into the conditions of [`KeyQuery`](halite_rowkey::KeyQuery), of which one
+//! `comparison.rs` reduces an expression to comparisons of one column with constants, `times.rs`
+//! those of parts of a time. `keys.rs` turns those on fields into the conditions of [`KeyQuery`](halite_rowkey::KeyQuery), of which one
 //! of several may have to hold, `filters.rs` those on cells into a [`Filter`](halite_types::Filter).
 //! Each says whether the rows that it leaves are exactly those of the expression; where not,
 //! DataFusion checks them again.
@@ -9,6 +9,7 @@
 pub(crate) mod comparison;
 pub(crate) mod filters;
 pub(crate) mod keys;
+mod times;
 
 use datafusion::logical_expr::Expr;
 use halite_rowkey::plan::{AnyOf, Condition};

@@ -201,3 +201,78 @@ fn pages_take_parameters() {
     }
     assert_eq!(rows, 60);
 }
+
+/// Creates a table of a reading an hour of 40 days, by a key whose first field is a device.
+fn readings(key: &str) -> TestStore {
+    let store = TestStore::new();
+    store.run(&format!("CREATE TABLE t (v I32, note STRING, ROW KEY ({key}))")).expect("a table");
+    let rows: Vec<String> = (0..960)
+        .map(|hour: i64| {
+            // From 1969-12-20 on.
+            let ms = (hour - 12 * 24) * 3_600_000 + 1;
+            let time = if key.contains("(us)") { ms * 1000 } else { ms };
+            format!("('d{}', '{time}', {hour}, 'n')", hour % 2)
+        })
+        .collect();
+    store
+        .run(&format!("LOAD INTO t (device, ts, v, note) VALUES {}", rows.join(", ")))
+        .expect("rows");
+    store
+}
+
+#[test]
+fn parts_of_times_are_ranges_of_the_key() {
+    let keys = [
+        "device STRING, ts TIMESTAMP",
+        "SALT(4 BY device), device STRING, ts TIMESTAMP DESC",
+        "device STRING, ts TIMESTAMP(us) DESC",
+    ];
+    for key in keys {
+        let store = readings(key);
+        for (condition, rows) in [
+            ("date_trunc('hour', ts) = '1970-01-02T04:00:00Z'", 1),
+            ("date_trunc('hour', ts) = '1970-01-02T04:00:01Z'", 0),
+            ("date_trunc('day', ts) = '1969-12-31'", 12),
+            ("ts::date = '1969-12-31'", 12),
+            ("ts::date < '1969-12-22'", 24),
+            ("ts::date <= DATE '1969-12-22'", 36),
+            ("ts::date BETWEEN '1970-01-01' AND '1970-01-02'", 24),
+            ("CAST(ts AS DATE) > '1970-01-26'", 24),
+            ("date_trunc('month', ts) = '1969-12-01'", 144),
+            ("date_trunc('week', ts) = '1969-12-29'", 84),
+            ("date_trunc('year', ts) < '1970-01-01'", 144),
+            ("date_trunc('hour', ts) IN ('1970-01-02T04:00:00Z', '1970-01-02T06:00:00Z')", 2),
+            ("date_trunc('day', ts) = '1970-01-01' OR ts::date = '1970-01-05'", 24),
+            ("date_trunc('quarter', ts) >= '1970-01-01' AND ts < '1970-01-02'", 12),
+        ] {
+            for direct in ["on", "off"] {
+                let set =
+                    |settings: &mut halite_sql::Settings| settings.set("halite.direct", direct);
+                store.sql.change(set).expect("a setting");
+                let sql = format!("SELECT v FROM t WHERE device = 'd0' AND ({condition})");
+                let (found, examined) = counted(&store, &sql);
+                let plan = store.rows(&format!("EXPLAIN {sql}")).join("\n");
+                assert_eq!((found.len(), examined), (rows, rows as u64), "{key}: {sql}\n{plan}");
+                assert!(plan.contains("again    nothing"), "{sql}\n{plan}");
+                // Another form of it, which is no range.
+                let by_value = condition.replace("ts", "(ts + INTERVAL '0 hours')");
+                let other = format!("SELECT v FROM t WHERE device = 'd0' AND ({by_value})");
+                assert_eq!(counted(&store, &other).0, found, "{other}");
+            }
+        }
+    }
+}
+
+#[test]
+fn beginnings_of_text_are_ranges_in_any_order() {
+    for key in ["a STRING, b I32", "a STRING DESC, b I32", "SALT(2 BY b), a STRING, b I32"] {
+        let store = TestStore::new();
+        store.run(&format!("CREATE TABLE t (v I32, ROW KEY ({key}))")).expect("a table");
+        let rows: Vec<String> = (0..60).map(|at| format!("('n{at:02}', {at}, 1)")).collect();
+        store.run(&format!("LOAD INTO t (a, b, v) VALUES {}", rows.join(", "))).expect("rows");
+        let (found, examined) = counted(&store, "SELECT a FROM t WHERE a ^@ 'n1'");
+        assert_eq!((found.len(), examined), (10, 10), "{key}");
+        let (found, examined) = counted(&store, "SELECT a FROM t WHERE a ^@ 'n1' OR a ^@ 'n5'");
+        assert_eq!((found.len(), examined), (20, 20), "{key}");
+    }
+}
