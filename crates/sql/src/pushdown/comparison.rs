@@ -129,6 +129,11 @@ fn literal_beginning(pattern: &str, escape: char) -> Option<(String, &str)> {
     Some((prefix, ""))
 }
 
+/// Returns the position of the column of text that an expression is.
+pub(super) fn text_column(shape: &TableShape, expr: &Expr) -> Option<usize> {
+    operand(shape, expr).filter(|operand| operand.ty.is_text()).map(|operand| operand.column)
+}
+
 /// Side of a comparison: a column, possibly cast to a type that holds all of its values.
 struct Operand {
     column: usize,

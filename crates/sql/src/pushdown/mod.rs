@@ -1,14 +1,16 @@
 //! Conditions of a statement as conditions on the fields of the key, and as HBase's filters.
 //!
 //! `comparison.rs` reduces an expression to comparisons of one column with constants, `times.rs`
-//! those of parts of a time. `keys.rs` turns those on fields into the conditions of [`KeyQuery`](halite_rowkey::KeyQuery), of which one
-//! of several may have to hold, `filters.rs` those on cells into a [`Filter`](halite_types::Filter).
-//! Each says whether the rows that it leaves are exactly those of the expression; where not,
-//! DataFusion checks them again.
+//! those of parts of a time. `keys.rs` turns those on fields into the conditions of
+//! [`KeyQuery`](halite_rowkey::KeyQuery), of which one of several may have to hold, `filters.rs`
+//! those on cells, with the patterns of `patterns.rs`, into a [`Filter`](halite_types::Filter). Each
+//! says whether the rows that it leaves are exactly those of the expression; where not, DataFusion
+//! checks them again.
 
 pub(crate) mod comparison;
 pub(crate) mod filters;
 pub(crate) mod keys;
+mod patterns;
 mod times;
 
 use datafusion::logical_expr::Expr;
@@ -62,7 +64,7 @@ pub(crate) fn push(shape: &TableShape, history: History, condition: &Expr) -> Pu
             filter: Some(found.filter),
             tested: found.tested,
             present: found.present,
-            is_exact: true,
+            is_exact: found.is_exact,
             ..Pushed::default()
         },
         None => Pushed::default(),

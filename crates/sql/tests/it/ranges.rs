@@ -276,3 +276,97 @@ fn beginnings_of_text_are_ranges_in_any_order() {
         assert_eq!((found.len(), examined), (20, 20), "{key}");
     }
 }
+
+/// Creates a table of texts, some of them missing.
+fn texts() -> TestStore {
+    let store = TestStore::new();
+    store
+        .run("CREATE TABLE t (w STRING, x STRING, n I32 NOT NULL, ROW KEY (k I32))")
+        .expect("a table");
+    let texts = [
+        "'Alpha'",
+        "'alpha beta'",
+        "'ALPHA'",
+        "'beta'",
+        "NULL",
+        "''",
+        "'50%'",
+        "'a_b'",
+        "'ab'",
+        "'\u{e9}'",
+        "'x\u{e9}y'",
+        "'\u{c9}'",
+        "'\u{391}\u{3a3}'",
+        "'\u{391}\u{3a3}\u{391}'",
+        "'\u{17f}and'",
+        "'\u{212a}ilo'",
+        "E'a\\nb'",
+        "E'end\\n'",
+        "'end'",
+        "'a.b'",
+        "'aXb'",
+        "'\u{10400}x'",
+        "'long alpha with gamma'",
+    ];
+    let rows: Vec<String> =
+        texts.iter().enumerate().map(|(at, text)| format!("({at}, {text}, 'x', {at})")).collect();
+    store
+        .run_text(&format!("INSERT INTO t (k, w, x, n) VALUES {}", rows.join(", ")))
+        .expect("rows");
+    store
+}
+
+#[test]
+fn patterns_are_filtered_by_the_regions_and_checked_again() {
+    let store = texts();
+    for pattern in [
+        "%alpha%",
+        "%Alpha%",
+        "%a%b%",
+        "alpha%beta",
+        "%b",
+        "a_b",
+        "%\u{e9}%",
+        "%50\\%%",
+        "_",
+        "%\u{391}\u{3a3}%",
+        "",
+        "%\u{391}\u{3a3}",
+        "%end",
+        "end_",
+        "%a.b%",
+        "__",
+        "%",
+        "%sand%",
+        "%ilo",
+        "%a%m%",
+        "\u{10400}%x",
+        "%lph_",
+    ] {
+        for op in ["LIKE", "ILIKE", "NOT LIKE", "NOT ILIKE"] {
+            let sql = |column: &str| format!("SELECT k FROM t WHERE {column} {op} '{pattern}'");
+            let found = counted(&store, &sql("w")).0;
+            // An expression of the column, which is no column.
+            let expected = counted(&store, &sql("(w || '')")).0;
+            assert_eq!(found, expected, "{op} {pattern}");
+        }
+    }
+    // Fewer rows come than are examined, and those that match are kept.
+    for (condition, received, kept) in [
+        ("w LIKE '%alpha%'", 4, 2),
+        ("w LIKE 'alpha%beta'", 1, 1),
+        ("w LIKE '%b' AND n > 5", 5, 5),
+        ("w ILIKE '%LPHA%' OR n = 3", 5, 5),
+    ] {
+        let plan = store.rows(&format!("EXPLAIN ANALYZE SELECT k, x FROM t WHERE {condition}"));
+        let plan = plan.join("\n");
+        let expected = format!("23 rows examined, {received} received");
+        assert!(plan.contains(&expected), "{condition}\n{plan}");
+        assert!(plan.contains(&format!("rows {kept},")), "{condition}\n{plan}");
+    }
+    let plan = store.rows("EXPLAIN SELECT k FROM t WHERE w LIKE '%alpha%'").join("\n");
+    assert!(plan.contains("'substring:alpha'") && plan.contains("again    w LIKE"), "{plan}");
+    // Text that has to be absent, or that another column may replace, is no filter.
+    let plan = store.rows("EXPLAIN SELECT k FROM t WHERE w NOT LIKE '%alpha%'").join("\n");
+    assert!(!plan.contains("substring"), "{plan}");
+}
