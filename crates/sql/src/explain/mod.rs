@@ -16,6 +16,7 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use crate::error::Result;
 use crate::scan::aggregated::as_aggregated;
 use crate::scan::exec::as_scan;
+use crate::scan::full_scan::dropped_rows;
 use crate::session::interrupt::Running;
 use crate::session::rounds;
 use crate::session::statement::StatementContext;
@@ -96,6 +97,9 @@ fn write_node(
             let _ = write!(out, ", rows {rows}");
         }
         out.push('\n');
+        if let Some(note) = dropped_rows(plan) {
+            let _ = writeln!(out, "{indent}  note     {note}");
+        }
     }
     for child in plan.children() {
         write_node(out, child.as_ref(), depth + 1, ran, &below);

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use super::sorted::Sorted;
 use crate::catalog::shape::RowKind;
 use crate::scan::exec::ScanExec;
+use crate::scan::full_scan::Wide;
 use crate::scan::history::History;
 use crate::scan::joined::Narrowed;
 
@@ -101,6 +102,12 @@ fn notes(scan: &ScanExec) -> Vec<String> {
     let spec = &scan.spec;
     let mut notes = Vec::new();
     let is_full = spec.plan.is_full_scan();
+    if let Some(Wide::FanOut(ranges)) = spec.wide() {
+        notes.push(format!(
+            "  note     Q-FAN: {ranges} ranges are read at once and merged, as no condition tells \
+             which, and there is no LIMIT"
+        ));
+    }
     let conditions: Vec<&String> = spec.filtered.iter().chain(&spec.checked_again).collect();
     if is_full && !conditions.is_empty() {
         let conditions: Vec<&str> = conditions.iter().map(|text| text.as_str()).collect();

@@ -32,6 +32,7 @@ use crate::error::{Result, SqlError, SqlState};
 use crate::explain;
 use crate::names::resolve;
 use crate::parse::{Explain, Kind, TransactionStatement, kind_of, tokens_of};
+use crate::scan::full_scan::check_plan;
 use crate::write::WritePlan;
 
 /// SQL session on a cluster: an embedded store, a Halite server or an HBase cluster.
@@ -285,6 +286,7 @@ impl SqlContext {
                         Ok(Answer::direct(rows, statement, deadline))
                     }
                     Way::Planned(planned) => {
+                        check_plan(planned.physical.as_ref(), &statement)?;
                         let rows = execute_stream(planned.physical, planned.context)?;
                         Ok(Answer::stream(rows, statement, deadline))
                     }
@@ -341,6 +343,7 @@ impl SqlContext {
             ));
         };
         let ran = if explain.analyze {
+            check_plan(planned.physical.as_ref(), statement)?;
             Some(explain::run(&planned.physical, &planned.context).await?)
         } else {
             None

@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::names;
 use crate::scan::aggregated::as_aggregated;
 use crate::scan::exec::{ScanExec, as_scan};
+use crate::scan::full_scan::check_plan;
 use crate::scan::history::History;
 use crate::scan::spec::ScanSpec;
 use crate::session::interrupt::{Running as RunningQuery, interruptible};
@@ -65,6 +66,7 @@ pub(super) struct ReadyQuery {
 impl ReadyQuery {
     /// Begins to run, in a task that ends with the statement.
     pub(super) fn run(self, statement: &Arc<StatementContext>) -> Result<RunningQuery> {
+        check_plan(self.physical.as_ref(), statement)?;
         let rows = execute_stream(self.physical, self.context)?;
         Ok(RunningQuery::new(rows, Arc::clone(statement)))
     }

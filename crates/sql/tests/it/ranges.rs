@@ -1,5 +1,6 @@
 //! Ranges of keys that several conditions give, counted by the rows that regions examine.
 
+use halite::rowkey::language::ROW_STATS;
 use halite_sql::datafusion::arrow::array::AsArray as _;
 use halite_sql::datafusion::arrow::datatypes::Int32Type;
 use halite_sql::datafusion::common::ScalarValue;
@@ -369,4 +370,108 @@ fn patterns_are_filtered_by_the_regions_and_checked_again() {
     // Text that has to be absent, or that another column may replace, is no filter.
     let plan = store.rows("EXPLAIN SELECT k FROM t WHERE w NOT LIKE '%alpha%'").join("\n");
     assert!(!plan.contains("substring"), "{plan}");
+}
+
+/// Returns the notices of a query.
+fn notices(store: &TestStore, sql: &str) -> Vec<String> {
+    store.run(sql).unwrap_or_else(|error| panic!("{sql}: {error}")).notices
+}
+
+#[test]
+fn offset_tells_the_condition_that_reads_less() {
+    let store = table("a STRING, b I32 DESC, c STRING");
+    let told =
+        notices(&store, "SELECT a FROM t WHERE a = 'k1' ORDER BY b DESC, c LIMIT 5 OFFSET 10");
+    assert_eq!(
+        told,
+        [
+            "Q-OFFSET: OFFSET reads 10 rows of table t and drops them; the next page begins behind the \
+          last row of this: WHERE b < $1 OR b = $1 AND c > $2 ORDER BY b DESC, c"
+        ]
+    );
+    let explained = store.rows("EXPLAIN SELECT a FROM t LIMIT 5 OFFSET 10").join("\n");
+    assert!(
+        explained.contains("note     Q-OFFSET: OFFSET reads 10 rows of table t"),
+        "{explained}"
+    );
+    let plain = table("a STRING, b I32, c STRING");
+    let told = notices(&plain, "SELECT a FROM t ORDER BY a, b, c LIMIT 5 OFFSET 10").remove(0);
+    assert!(told.ends_with("WHERE (a, b, c) > ($1, $2, $3) ORDER BY a, b, c"), "{told}");
+    // Sorted rows, those of a group, and no rows are dropped for nothing.
+    for sql in [
+        "SELECT a FROM t ORDER BY v OFFSET 10",
+        "SELECT a, count(*) FROM t GROUP BY a ORDER BY a OFFSET 1",
+        "SELECT a FROM t ORDER BY a, b, c LIMIT 5 OFFSET 0",
+        "SELECT * FROM (VALUES (1), (2)) AS x OFFSET 1",
+    ] {
+        assert_eq!(notices(&plain, sql), [""; 0], "{sql}");
+    }
+}
+
+#[test]
+fn full_scans_are_permitted_told_or_refused() {
+    let store = table("a STRING, b I32, c STRING");
+    let (full, range) = ("SELECT a, v FROM t WHERE v = 7", "SELECT a FROM t WHERE a = 'k1'");
+    let write = "UPDATE t SET w = 'x' WHERE v = 7";
+    // Nothing is known of the number of its rows.
+    assert_eq!(notices(&store, full), [""; 0]);
+    for (setting, is_refused) in [("allow", false), ("warn", false), ("refuse", true)] {
+        store.run(&format!("SET halite.full_scan = '{setting}'")).expect("a setting");
+        for direct in ["on", "off"] {
+            let set = |settings: &mut halite_sql::Settings| settings.set("halite.direct", direct);
+            store.sql.change(set).expect("a setting");
+            for sql in [full, "SELECT * FROM t", "SELECT count(*) FROM t", write] {
+                match store.run(sql) {
+                    Err(error) => {
+                        assert!(is_refused, "{sql}: {error}");
+                        assert_eq!(error.state.code(), "54000", "{error}");
+                        assert!(error.message.starts_with("Q-FULL: "), "{error}");
+                    }
+                    Ok(_) => assert!(!is_refused, "{sql}"),
+                }
+            }
+            // A LIMIT that ends the scan, the ends of the key, a range; EXPLAIN reads nothing.
+            for sql in [
+                "SELECT * FROM t LIMIT 5",
+                "SELECT min(a) FROM t",
+                range,
+                "EXPLAIN SELECT * FROM t",
+            ] {
+                store.run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            }
+        }
+        let filtered = store.run(&format!("{full} LIMIT 1"));
+        assert_eq!(filtered.is_err(), is_refused, "a filter may pass over all rows");
+    }
+    let error = store.run(full).expect_err("a full scan");
+    assert!(error.message.contains("would serve the statement"), "{error}");
+    assert!(error.message.contains("ROW KEY (SALT(16 BY v), v I32, "), "{error}");
+}
+
+#[test]
+fn full_scans_of_many_rows_give_a_notice() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I32, ROW KEY (SALT(300 BY a), a STRING, b I32))").expect("t");
+    store.run("LOAD INTO t (a, b, v) VALUES ('x', 1, 1), ('y', 2, 2)").expect("rows");
+    store.run("ANALYZE t").expect("statistics");
+    assert_eq!(notices(&store, "SELECT v FROM t"), [""; 0]);
+    // As if ANALYZE had found more.
+    let descriptor = store.store.descriptor("t").expect("t");
+    let found = descriptor.attributes.get(ROW_STATS).cloned().expect("statistics");
+    let text = found.replacen("rows=2", "rows=2000000", 1);
+    assert!(text.contains("2000000"), "{text}");
+    store.store.alter_table(descriptor.as_ref().clone().set(ROW_STATS, text)).expect("a change");
+    let told = notices(&store, "SELECT v FROM t WHERE v > 0").remove(0);
+    assert!(told.starts_with("Q-FULL: nothing in front of the key of table t is known"), "{told}");
+    assert!(told.contains("about 2000000 rows are read; ROW KEY (v "), "{told}");
+    let told = notices(&store, "SELECT v FROM t WHERE a > 'a'").remove(0);
+    assert!(told.starts_with("Q-FAN: not which of 300 salts of table t is known"), "{told}");
+    assert_eq!(notices(&store, "SELECT v FROM t WHERE a > 'a' LIMIT 3"), [""; 0]);
+    assert_eq!(notices(&store, "SELECT v FROM t WHERE a = 'x'"), [""; 0]);
+    let plan = store.rows("EXPLAIN SELECT v FROM t WHERE a > 'a'").join("\n");
+    assert!(plan.contains("note     Q-FAN: 300 ranges are read at once"), "{plan}");
+    store.run("SET halite.full_scan = 'refuse'").expect("a setting");
+    let error = store.run("SELECT v FROM t WHERE a > 'a'").expect_err("a fan-out");
+    assert!(error.message.starts_with("Q-FAN: 300 ranges of table t"), "{error}");
+    store.run("SELECT v FROM t WHERE a > 'a' LIMIT 3").expect("some rows");
 }
