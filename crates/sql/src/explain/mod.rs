@@ -1,7 +1,9 @@
 //! EXPLAIN: what a statement reads, and, after it has run, what it read.
 //!
 //! Scans are shown as the planner of `halite-rowkey` sees them; the other steps in a line each.
+//! `ranges.rs` has the ranges of a plan as rows.
 
+mod ranges;
 mod scan;
 mod sorted;
 
@@ -21,6 +23,7 @@ use crate::session::interrupt::Running;
 use crate::session::rounds;
 use crate::session::statement::StatementContext;
 
+pub(crate) use ranges::ranges;
 pub(crate) use sorted::Sorted;
 
 /// What a statement did.

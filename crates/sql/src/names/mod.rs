@@ -11,6 +11,7 @@ mod cells;
 mod columns;
 mod entries;
 mod forms;
+mod ranges;
 mod row_values;
 mod scope;
 mod tables;
@@ -30,6 +31,7 @@ use crate::types::map_entry::MapEntry;
 pub(crate) use by_case::by_case;
 pub(crate) use cells::{CELLS, cells_argument};
 pub(crate) use forms::{AGAIN, with_plain_names};
+pub(crate) use ranges::{RANGES, RangeTables, ranges_argument};
 pub(crate) use tables::resolve;
 
 /// What the names of a query mean besides tables and their columns.

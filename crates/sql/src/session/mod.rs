@@ -26,6 +26,7 @@ pub(crate) mod planner;
 mod prepared;
 pub(crate) mod queries;
 mod query_shape;
+pub(crate) mod ranges;
 mod recent;
 pub(crate) mod relations;
 mod resources;

@@ -1,5 +1,6 @@
 //! Queries that a statement runs: the source of INSERT, the rows of UPDATE and DELETE.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::execution::TaskContext;
@@ -38,7 +39,8 @@ pub(super) async fn logical(
     let mut statement = DfStatement::Statement(Box::new(Statement::Query(query)));
     let named = names::rewrite(catalog, &mut statement).await?;
     let mut state = session.state();
-    state.register_relation_planner(Arc::new(Relations { named, statement: Arc::default() }))?;
+    let relations = Relations { named, ranges: BTreeMap::new(), statement: Arc::default() };
+    state.register_relation_planner(Arc::new(relations))?;
     let plan = state.statement_to_plan(statement).await?;
     let only_reads =
         SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);

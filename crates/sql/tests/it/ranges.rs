@@ -475,3 +475,48 @@ fn full_scans_of_many_rows_give_a_notice() {
     assert!(error.message.starts_with("Q-FAN: 300 ranges of table t"), "{error}");
     store.run("SELECT v FROM t WHERE a > 'a' LIMIT 3").expect("some rows");
 }
+
+#[test]
+fn ranges_of_a_query_are_rows() {
+    let store = table("SALT(4 BY a), a STRING, b I32 DESC, c STRING");
+    let of = |query: &str, columns: &str| {
+        let quoted = query.replace('\'', "''");
+        store.rows(&format!("SELECT {columns} FROM halite_ranges('{quoted}') ORDER BY scan, range"))
+    };
+    let columns = "scan, table_name, range, kind, start_fields, end_fields";
+    assert_eq!(
+        of("SELECT * FROM t WHERE a = 'k1' AND b BETWEEN 3 AND 100", columns),
+        ["1|t|1|range|a = 'k1', b = 100|before a = 'k1', b = 2"]
+    );
+    assert_eq!(
+        of("SELECT * FROM t WHERE a = 'k1'", columns),
+        ["1|t|1|range|a = 'k1'|through a = 'k1'"]
+    );
+    assert_eq!(
+        of("SELECT count(*) FROM t WHERE a = 'k1' AND b = 2 AND c IN ('c1', 'c2')", columns),
+        [
+            "1|t|1|get|a = 'k1', b = 2, c = 'c1'|a = 'k1', b = 2, c = 'c1'",
+            "1|t|2|get|a = 'k1', b = 2, c = 'c2'|a = 'k1', b = 2, c = 'c2'",
+        ]
+    );
+    let keys = of("SELECT * FROM t WHERE a = 'k1'", "salt, start_key, end_key, region");
+    let region = store.store.regions("t").expect("regions").remove(0).encoded_name;
+    assert!(keys[0].ends_with(&region), "{keys:?}");
+    assert_eq!(of("SELECT * FROM t", "salt, start_fields, end_fields").len(), 4);
+    assert_eq!(of("SELECT * FROM t", "salt")[3], "3");
+    assert_eq!(of("SELECT * FROM t x JOIN t y ON x.v = y.v WHERE x.a = 'k1'", "scan").len(), 5);
+    assert_eq!(of("SELECT 1", "scan"), [""; 0]);
+    // Nothing is run, and errors of the query are those of the statement.
+    store.run("SET halite.full_scan = 'refuse'").expect("a setting");
+    let before = store.examined("t");
+    assert_eq!(of("SELECT * FROM t WHERE v = 1", "scan").len(), 4);
+    assert_eq!(store.examined("t"), before);
+    for (sql, state) in [
+        ("SELECT * FROM halite_ranges('SELECT nothing FROM t')", "42703"),
+        ("SELECT * FROM halite_ranges('DELETE FROM t')", "42601"),
+        ("SELECT * FROM halite_ranges(5)", "42601"),
+        ("SELECT * FROM halite_ranges('SELECT * FROM t WHERE a = $1')", "42P02"),
+    ] {
+        assert_eq!(store.run(sql).expect_err(sql).state.code(), state, "{sql}");
+    }
+}
