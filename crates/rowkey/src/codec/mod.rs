@@ -9,6 +9,7 @@ use crate::error::{KeyError, KeyErrorKind};
 use crate::schema::{KeySchema, MAX_SEGMENTS, Profile, SegmentKind};
 use crate::value::Value;
 
+mod beginning;
 mod bin;
 mod buffer;
 mod decode;
@@ -28,6 +29,7 @@ pub(crate) use layout::{FastPath, SlotLayout};
 pub(crate) use slot::slot_layouts;
 pub(crate) use text::patterns;
 
+pub use beginning::Beginning;
 pub use buffer::{INLINE_BYTES, KeyBuf, MAX_KEY_BYTES};
 pub use decode::DecodedKey;
 pub use resolver::{KeyResolver, NoResolver, SaltGenerator};

@@ -8,7 +8,7 @@ use halite_types::RegionInfo;
 use halite_types::key::to_string_binary;
 
 use super::Plan;
-use super::explained::{ExplainedPlan, ExplainedRanges};
+use super::explained::{ExplainedJoin, ExplainedPlan, ExplainedRanges};
 use super::note::PlanNote;
 use super::query::{Condition, Predicate};
 use super::range::{FixedSegment, FixedValue, KeyRange};
@@ -36,7 +36,8 @@ impl Plan {
         let read = regions.iter().filter(touched).count();
         let order = self.order.iter().map(|term| term.display(&self.schema).to_string());
         let mut ranges = Vec::new();
-        self.explain_ranges(None, &mut ranges);
+        self.explain_ranges(&mut ranges);
+        let queries = if self.is_union { self.parts.len() } else { 0 };
         ExplainedPlan {
             gets: self.points().map(|points| points.len()),
             ranges: self.ranges().count(),
@@ -50,40 +51,76 @@ impl Plan {
             notes: self.notes.iter().map(|note| self.format_note(note)).collect(),
             serves: self.serving_key(),
             shown: ranges,
+            more_queries: queries.saturating_sub(MAX_PRINTED_RANGES),
+            joined: self.explain_joined(),
         }
     }
 
     /// Returns a key that would narrow a query for which the whole table is read; `None` for other
     /// plans, and for a query of all rows.
     pub fn serving_key(&self) -> Option<KeySchema> {
-        let is_full = self.parts.is_empty() && self.is_full_scan();
+        let is_full = !self.is_union && self.is_full_scan();
         let question = Question::of_key(&self.schema, &self.query.conditions);
         if is_full { serving_key(&self.schema, &question) } else { None }
     }
 
     /// Returns the conditions that are checked in each row.
     fn checks(&self) -> String {
-        let of = |plan: &Self| {
-            let residual: Vec<_> =
-                plan.own_residual().map(|condition| describe(&plan.schema, condition)).collect();
-            if residual.is_empty() { "nothing".to_owned() } else { residual.join(" AND ") }
+        let all = |conditions: Vec<&Condition>| {
+            let texts: Vec<_> =
+                conditions.iter().map(|condition| describe(&self.schema, condition)).collect();
+            texts.join(" AND ")
         };
-        if self.parts.is_empty() || !self.has_residual() {
-            return of(self);
+        let of = |plan: &Self| match all(plan.own_residual().collect()) {
+            none if none.is_empty() => "nothing".to_owned(),
+            conditions => conditions,
+        };
+        let mut checks = Vec::new();
+        let has_own = self.own_residual().next().is_some();
+        let in_parts = self.parts.iter().any(|part| part.plan.own_residual().next().is_some());
+        if in_parts || self.is_widened {
+            let parts: Vec<_> =
+                self.parts.iter().take(MAX_PRINTED_RANGES).map(|part| of(&part.plan)).collect();
+            checks.push(format!("by query: {}", parts.join(" | ")));
+        } else if has_own {
+            checks.push(of(self));
         }
-        let parts: Vec<_> = self.parts.iter().map(|part| of(&part.plan)).collect();
-        format!("by query: {}", parts.join(" | "))
+        for any in &*self.checked {
+            let terms: Vec<_> = any
+                .of
+                .terms
+                .iter()
+                .take(MAX_PRINTED_RANGES)
+                .map(|term| all(term.iter().collect()))
+                .collect();
+            checks.push(format!("one of {}: {}", any.of.terms.len(), terms.join(" | ")));
+        }
+        if checks.is_empty() { "nothing".to_owned() } else { checks.join("; ") }
     }
 
-    /// Adds the ranges of the plan. `of` tells which of several queries it is.
-    fn explain_ranges(&self, of: Option<(usize, usize)>, to: &mut Vec<ExplainedRanges>) {
-        if !self.parts.is_empty() {
-            to.extend(of.map(|of| ExplainedRanges { of: Some(of), ..ExplainedRanges::default() }));
-            for (at, part) in self.parts.iter().enumerate().take(MAX_PRINTED_RANGES) {
-                part.plan.explain_ranges(Some((at + 1, self.parts.len())), to);
-            }
-            return;
+    /// Adds the ranges of the plan, or of its first queries.
+    fn explain_ranges(&self, to: &mut Vec<ExplainedRanges>) {
+        if !self.is_union {
+            return self.explain_own_ranges(None, to);
         }
+        for (at, part) in self.parts.iter().enumerate().take(MAX_PRINTED_RANGES) {
+            part.plan.explain_own_ranges(Some((at + 1, self.parts.len())), to);
+        }
+    }
+
+    /// Returns what the ranges of several queries come to, if they are not all of them: of those
+    /// that touch, one is read.
+    fn explain_joined(&self) -> Option<ExplainedJoin> {
+        let of_parts: usize = self.parts.iter().map(|part| part.plan.ranges().count()).sum();
+        let ranges = self.ranges().count();
+        (self.is_union && ranges != of_parts).then(|| ExplainedJoin {
+            ranges,
+            keys: self.ranges().take(MAX_PRINTED_RANGES).map(physical).collect(),
+        })
+    }
+
+    /// Adds the ranges of one query. `of` tells which of several it is.
+    fn explain_own_ranges(&self, of: Option<(usize, usize)>, to: &mut Vec<ExplainedRanges>) {
         if self.constraints.is_empty() {
             to.extend(of.map(|of| ExplainedRanges { of: Some(of), ..ExplainedRanges::default() }));
             return;

@@ -29,8 +29,21 @@ pub struct ExplainedPlan {
     pub notes: Vec<String>,
     /// Key that would narrow the query, where the whole table is read.
     pub serves: Option<KeySchema>,
-    /// The first ranges of each query.
+    /// The first ranges of each of the first queries.
     pub shown: Vec<ExplainedRanges>,
+    /// Queries that are not among them.
+    pub more_queries: usize,
+    /// What is read, where ranges of several queries touch.
+    pub joined: Option<ExplainedJoin>,
+}
+
+/// Ranges of several queries after those that touch were joined.
+#[derive(Clone, Debug)]
+pub struct ExplainedJoin {
+    /// Number of the ranges.
+    pub ranges: usize,
+    /// The keys of the first ones.
+    pub keys: Vec<String>,
 }
 
 /// The first ranges of one query of a plan.
@@ -51,7 +64,13 @@ impl fmt::Display for ExplainedPlan {
         } else {
             self.write_head(out)?;
         }
-        self.shown.iter().try_for_each(|ranges| ranges.fmt(out))
+        self.shown.iter().try_for_each(|ranges| ranges.fmt(out))?;
+        if self.more_queries > 0 {
+            writeln!(out, "  and {} more", self.more_queries)?;
+        }
+        let Some(joined) = &self.joined else { return Ok(()) };
+        writeln!(out, "  joined to {}", joined.ranges)?;
+        joined.keys.iter().try_for_each(|keys| writeln!(out, "    {keys}"))
     }
 }
 

@@ -19,9 +19,16 @@ impl Plan {
         if self.parts.is_empty() {
             self.write_conditions(&self.query.conditions, &mut text);
         }
-        for part in &self.parts {
+        for part in &*self.parts {
             text.push('|');
             self.write_conditions(&part.plan.query.conditions, &mut text);
+        }
+        for any in &*self.checked {
+            text.push('&');
+            for term in &any.of.terms {
+                text.push('|');
+                self.write_conditions(term, &mut text);
+            }
         }
         fnv1a(text.as_bytes())
     }

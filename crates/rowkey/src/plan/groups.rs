@@ -19,7 +19,7 @@ impl Plan {
     /// range. `None` if other fields are in front of the last one, if the keys of such rows are not
     /// adjacent, if they are whole keys, and if rows of the ranges must be checked.
     pub fn groups(&self, fields: &[FieldId]) -> Option<KeyGroups> {
-        if self.has_residual() || self.is_skip_scan() || !self.parts.is_empty() {
+        if self.has_residual() || self.is_skip_scan() || self.is_union {
             return None;
         }
         let segments = self.schema.segments();

@@ -3,9 +3,10 @@
 //!
 //! `query.rs` defines the query. `constraint.rs` combines its conditions to one set of values per
 //! field. `walk.rs` processes the segments from left to right and encodes the known ones, with the
-//! bounds of `bounds.rs`; `range.rs` contains the result. `union.rs` joins several plans, `groups.rs` finds
-//! the groups of adjacent rows, `rows.rs` plans listed combinations of values, `serving.rs` proposes a
-//! key for a query that the declared one does not serve. The planner does not read a table.
+//! bounds of `bounds.rs`; `range.rs` contains the result. `union.rs` joins several plans,
+//! `alternatives.rs` plans conditions of which one of several holds, `groups.rs` finds the groups of
+//! adjacent rows, `rows.rs` plans listed combinations of values, `serving.rs` proposes a key for a
+//! query that the declared one does not serve. The planner does not read a table.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,6 +20,7 @@ use crate::error::KeyError;
 use crate::schema::{FieldId, KeySchema, Order, SegmentKind};
 use crate::value::Value;
 
+mod alternatives;
 mod bounds;
 mod constraint;
 mod delimited;
@@ -42,8 +44,9 @@ pub(crate) mod tests;
 mod union;
 mod walk;
 
+pub use alternatives::{AnyOf, MAX_UNITED_QUERIES};
 pub use error::PlanError;
-pub use explained::{ExplainedPlan, ExplainedRanges};
+pub use explained::{ExplainedJoin, ExplainedPlan, ExplainedRanges};
 pub use groups::KeyGroups;
 pub use note::{NoSkip, PlanNote};
 pub use options::{PlanLimits, PlanOptions};
@@ -53,6 +56,7 @@ pub use range::KeyRange;
 pub use serving::{Asked, Question, serving_key};
 pub use skip::SkipStep;
 
+use alternatives::CheckedAnyOf;
 use constraint::Constraint;
 pub(crate) use constraint::{from_integer, integer};
 use union::UnionPart;
@@ -82,8 +86,12 @@ pub struct Plan {
     notes: Vec<PlanNote>,
     /// Number of salts and hashes that merge keys omit.
     stripped: usize,
-    /// Queries of a union; empty for a single query.
-    parts: Vec<UnionPart>,
+    /// `true` for a union, of which no query may be left.
+    is_union: bool,
+    /// Queries of a union that select something; empty for a single query.
+    parts: Arc<[UnionPart]>,
+    /// Conditions besides those of the queries, which are checked in each row.
+    checked: Arc<[CheckedAnyOf]>,
     /// `true` if the ranges of a union contain keys that no query has in its ranges.
     is_widened: bool,
 }
@@ -134,7 +142,9 @@ impl Plan {
             skip,
             notes,
             stripped,
-            parts: Vec::new(),
+            is_union: false,
+            parts: Arc::default(),
+            checked: Arc::default(),
             is_widened: false,
         })
     }
@@ -211,7 +221,8 @@ impl Plan {
     /// row with [`Self::admits_row`].
     pub fn residual(&self) -> impl Iterator<Item = &Condition> {
         let parts = self.parts.iter().flat_map(|part| part.plan.own_residual());
-        self.own_residual().chain(parts)
+        let checked = self.checked.iter().flat_map(|any| any.of.terms.iter().flatten());
+        self.own_residual().chain(parts).chain(checked)
     }
 
     fn own_residual(&self) -> impl Iterator<Item = &Condition> {
@@ -226,7 +237,10 @@ impl Plan {
     /// Returns `true` if a decoded row of the ranges satisfies all conditions. In a union the
     /// conditions that its ranges express are not checked again; use [`Self::admits_row`].
     pub fn admits(&self, row: &DecodedKey<'_>) -> bool {
-        if !self.parts.is_empty() {
+        if !self.checked.iter().all(|any| any.admits(&self.schema, row)) {
+            return false;
+        }
+        if self.is_union {
             return self.parts.iter().any(|part| part.plan.admits(row));
         }
         residual::admits(&self.schema, &self.constraints, &self.exact, row)
@@ -234,7 +248,7 @@ impl Plan {
 
     /// Returns `true` if the conditions on one field allow a value of it.
     pub fn admits_value(&self, field: FieldId, value: &Value<'_>) -> bool {
-        if !self.parts.is_empty() {
+        if self.is_union {
             return self.parts.iter().any(|part| part.plan.admits_value(field, value));
         }
         let constraint = self.constraints.get(field);

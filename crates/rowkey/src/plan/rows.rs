@@ -9,6 +9,9 @@ use super::{Branch, Condition, KeyBuf, KeyRange, Plan, PlanError, Predicate};
 use crate::schema::FieldId;
 use crate::value::Value;
 
+/// Combinations of values with the queries of a union that are planned.
+const MAX_UNITED_ROWS: usize = 1 << 16;
+
 impl Plan {
     /// Returns the plan of the same query for the rows in which `fields` have the values of one of
     /// `rows`, each in the order of `fields`. Its ranges may contain other rows too: the caller
@@ -23,6 +26,13 @@ impl Plan {
         fields: &[FieldId],
         rows: &[Vec<Value<'static>>],
     ) -> Result<Self, PlanError> {
+        if self.is_union {
+            if self.parts.len().saturating_mul(rows.len()) > MAX_UNITED_ROWS {
+                return Ok(self.clone());
+            }
+            let parts = self.parts.iter().map(|part| part.plan.for_rows(fields, rows));
+            return Ok(self.of_plans(parts.collect::<Result<_, _>>()?));
+        }
         let mut left = usize::try_from(self.options.limits.ranges).unwrap_or(usize::MAX);
         let mut by_derived: BTreeMap<KeyBuf, Vec<KeyRange>> = BTreeMap::new();
         let mut walks: Vec<Vec<Condition>> = Vec::new();

@@ -68,13 +68,32 @@ impl Plan {
         if rest.is_empty() {
             return Self::new(schema, first, &options);
         }
+        let query = KeyQuery { conditions: Vec::new(), ..first.clone() };
+        Self::of_queries(schema, query, queries, options)
+    }
+
+    /// Returns the union of queries that agree on all but their conditions; `query` has those
+    /// that all of them have.
+    pub(super) fn of_queries(
+        schema: &Arc<KeySchema>,
+        query: KeyQuery,
+        queries: &[KeyQuery],
+        options: PlanOptions,
+    ) -> Result<Self, PlanError> {
         let parts = queries
             .iter()
             .map(|query| Self::new(schema, query, &options).map(UnionPart::new))
             .filter(|part| part.as_ref().map_or(true, |part| !part.ranges.is_empty()))
             .collect::<Result<Vec<_>, _>>()?;
-        let query = KeyQuery { conditions: Vec::new(), ..first.clone() };
         Ok(Self::of_parts(schema, query, options, parts))
+    }
+
+    /// Returns the union of plans, of which those without a range are none.
+    pub(super) fn of_plans(&self, plans: Vec<Self>) -> Self {
+        let parts = plans.into_iter().map(UnionPart::new);
+        let parts = parts.filter(|part| !part.ranges.is_empty()).collect();
+        let union = Self::of_parts(&self.schema, self.query.clone(), self.options.clone(), parts);
+        Self { checked: Arc::clone(&self.checked), ..union }
     }
 
     fn of_parts(
@@ -100,7 +119,9 @@ impl Plan {
             order,
             skip: None,
             notes,
-            parts,
+            is_union: true,
+            parts: parts.into(),
+            checked: Arc::default(),
             is_widened: false,
             options,
         };
@@ -129,14 +150,21 @@ impl Plan {
     /// Returns `true` if a row of the ranges satisfies the conditions: those of a query that has
     /// its key in its ranges.
     pub fn admits_row(&self, key: &[u8], row: &DecodedKey<'_>) -> bool {
-        if self.parts.is_empty() {
+        if !self.is_union {
             return self.admits(row);
         }
         self.parts.iter().any(|part| part.contains(key) && part.plan.admits(row))
+            && self.checked.iter().all(|any| any.admits(&self.schema, row))
+    }
+
+    /// Returns the queries of a union that select something, or the only one.
+    pub fn queries(&self) -> impl Iterator<Item = &KeyQuery> {
+        let own = (!self.is_union).then_some(&self.query);
+        own.into_iter().chain(self.parts.iter().map(|part| &part.plan.query))
     }
 
     /// Returns `true` if all rows have one value of the field.
-    pub(super) fn pins(&self, field: FieldId) -> bool {
+    pub fn pins(&self, field: FieldId) -> bool {
         let single = |plan: &Self| -> Option<Value<'static>> {
             plan.constraints.get(field)?.single().cloned().map(Value::into_owned)
         };

@@ -21,12 +21,12 @@ use halite_types::{FamilyDescriptor, KeepDeletedCells, RegionInfo, Table, TableD
 use super::HaliteCatalog;
 use super::shape::{Pseudo, Source, TableShape};
 use super::statistics::TableStatistics;
-use crate::error::{Result, SqlError, SqlState};
+use crate::error::{Result, SqlError};
 use crate::pushdown::push;
 use crate::scan::exec::ScanExec;
 use crate::scan::history::History;
 use crate::scan::spec::{Projection, ScanSpec, Target};
-use crate::session::settings::{BadCells, FullScan, Settings, UnreadableKeys};
+use crate::session::settings::{BadCells, Settings, UnreadableKeys};
 use crate::types::map_entry::MapEntry;
 
 /// Table of a cluster.
@@ -177,7 +177,7 @@ impl HaliteTable {
     /// hold.
     ///
     /// # Errors
-    /// As [`ScanSpec::new`]; a scan of the whole table that the settings refuse.
+    /// As [`ScanSpec::new`].
     pub(crate) async fn spec(
         &self,
         columns: &Vec<usize>,
@@ -211,9 +211,7 @@ impl HaliteTable {
             statistics: self.statistics.clone(),
         };
         let (settings, history) = (&self.settings, self.history);
-        let spec = ScanSpec::new(target, projection, conditions, limit, history, settings)?;
-        self.check_full_scan(&spec)?;
-        Ok(spec)
+        ScanSpec::new(target, projection, conditions, limit, history, settings)
     }
 
     fn refused<T>(&self, verb: &str) -> DataFusionResult<T> {
@@ -222,23 +220,6 @@ impl HaliteTable {
             "{verb} of table {name} through DataFusion loses conditions; run it by SqlContext::run"
         ))
         .into())
-    }
-
-    fn check_full_scan(&self, spec: &ScanSpec) -> Result<()> {
-        let is_full = spec.plan.is_full_scan();
-        if self.settings.full_scan == FullScan::Allow || !is_full {
-            return Ok(());
-        }
-        Err(SqlError::new(
-            SqlState::LimitExceeded,
-            format!(
-                "Q-FULL: nothing in front of the key of table {} is known, so the whole table \
-                 would be read: give a condition on the first field of its key, {}, or SET \
-                 halite.full_scan = 'allow'",
-                self.table.name(),
-                self.shape.key
-            ),
-        ))
     }
 }
 
@@ -258,10 +239,11 @@ impl TableProvider for HaliteTable {
     ) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
         let support = |filter: &&Expr| {
             let pushed = push(&self.shape, self.history, filter);
-            match (pushed.is_exact, pushed.conditions.is_empty()) {
-                (true, _) => TableProviderFilterPushDown::Exact,
-                // What narrows nothing is passed on too, for EXPLAIN.
-                (false, _) => TableProviderFilterPushDown::Inexact,
+            // What narrows nothing is passed on too, for EXPLAIN.
+            if pushed.is_exact {
+                TableProviderFilterPushDown::Exact
+            } else {
+                TableProviderFilterPushDown::Inexact
             }
         };
         Ok(filters.iter().map(support).collect())

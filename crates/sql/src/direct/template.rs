@@ -220,8 +220,9 @@ impl Bound {
     /// Begins to read.
     ///
     /// # Errors
-    /// None in practice: the scan was planned for the table.
+    /// A scan of the whole table that the settings refuse.
     pub(crate) fn open(self, statement: &Arc<StatementContext>) -> Result<DirectRows> {
+        self.spec.check_wide(statement)?;
         match self.key {
             Some(key) => Ok(DirectRows::of_key(self.template, self.spec, key, statement)),
             None => DirectRows::open(self.template, &self.spec, statement),

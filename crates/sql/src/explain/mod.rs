@@ -1,10 +1,12 @@
 //! EXPLAIN: what a statement reads, and, after it has run, what it read.
 //!
 //! `part.rs` makes the steps of a plan those that are shown, `scan.rs` a scan as the planner of
-//! `halite-rowkey` sees it. Text and JSON (`json.rs`) are of the same parts.
+//! `halite-rowkey` sees it. Text and JSON (`json.rs`) are of the same parts. `ranges.rs` has the
+//! ranges of a plan as rows.
 
 mod json;
 mod part;
+mod ranges;
 mod scan;
 mod sorted;
 mod units;
@@ -23,6 +25,7 @@ use crate::session::statement::StatementContext;
 
 pub(crate) use json::{Json, Members};
 pub(crate) use part::Part;
+pub(crate) use ranges::ranges;
 pub(crate) use sorted::Sorted;
 pub(crate) use units::milliseconds;
 

@@ -12,6 +12,7 @@ use super::sorted::Sorted;
 use super::units::milliseconds;
 use crate::scan::aggregated::as_aggregated;
 use crate::scan::exec::as_scan;
+use crate::scan::full_scan::dropped_rows;
 use crate::session::rounds;
 
 /// Steps that only let other tasks run in between, and count.
@@ -37,6 +38,8 @@ enum What {
         rows: Option<usize>,
         /// Time that it took besides that of its inputs.
         ms: Option<f64>,
+        /// What reads less.
+        note: Option<String>,
     },
 }
 
@@ -86,7 +89,7 @@ impl Part {
             What::Aggregate(line) => {
                 let _ = writeln!(out, "{indent}{line}");
             }
-            What::Step { text, rows, ms, .. } => {
+            What::Step { text, rows, ms, note, .. } => {
                 let _ = write!(out, "{indent}{text}");
                 if let Some(rows) = rows {
                     let _ = write!(out, ", rows {rows}");
@@ -95,6 +98,9 @@ impl Part {
                     let _ = write!(out, ", {}", milliseconds(*ms));
                 }
                 out.push('\n');
+                if let Some(note) = note {
+                    let _ = writeln!(out, "{indent}  note     {note}");
+                }
             }
         }
         self.inputs.iter().for_each(|input| input.write(out, depth + 1, is_direct));
@@ -106,10 +112,11 @@ impl Part {
         let members = match &self.what {
             What::Scan(scan) => return named("scan").with("scan", scan.json(is_direct)).into(),
             What::Aggregate(text) => named("aggregate_in_regions").with("text", text.as_str()),
-            What::Step { name, text, rows, ms } => named(name)
+            What::Step { name, text, rows, ms, note } => named(name)
                 .with("text", text.as_str())
                 .with_some("rows", *rows)
-                .with_some("ms", *ms),
+                .with_some("ms", *ms)
+                .with_some("note", note.clone()),
         };
         let inputs: Vec<Json> = self.inputs.iter().map(|input| input.json(is_direct)).collect();
         members.with("inputs", inputs).into()
@@ -127,6 +134,7 @@ fn step(plan: &dyn ExecutionPlan, has_run: bool) -> What {
         text: one.trim_end().to_owned(),
         rows,
         ms: time.map(|ns| Duration::from_nanos(ns).as_secs_f64() * 1000.0),
+        note: dropped_rows(plan),
     }
 }
 

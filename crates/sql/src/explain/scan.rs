@@ -11,6 +11,7 @@ use super::sorted::Sorted;
 use super::units::{bytes, milliseconds};
 use crate::catalog::shape::RowKind;
 use crate::scan::exec::ScanExec;
+use crate::scan::full_scan::Wide;
 use crate::scan::history::History;
 use crate::scan::joined::Narrowed;
 
@@ -193,6 +194,7 @@ fn key_json(key: &ExplainedPlan) -> Members {
         .with_some("check", (key.checks != "nothing").then(|| key.checks.clone()))
         .with_some("limit", key.limit)
         .with("shown", shown)
+        .with_some("joined", key.joined.as_ref().map(|joined| joined.ranges))
 }
 
 /// Returns a note as its rule, if it has one, and its text.
@@ -230,15 +232,22 @@ fn joined(scan: &ScanExec) -> String {
 /// Returns notes by the ids of lint, besides those of the planner.
 fn notes(scan: &ScanExec) -> Vec<String> {
     let spec = &scan.spec;
+    let mut notes = Vec::new();
+    if let Some(Wide::FanOut(ranges)) = spec.wide() {
+        notes.push(format!(
+            "Q-FAN: {ranges} ranges are read at once and merged, as no condition tells which, and \
+             there is no LIMIT"
+        ));
+    }
     let conditions: Vec<&str> =
         spec.filtered.iter().chain(&spec.checked_again).map(String::as_str).collect();
-    if !spec.plan.is_full_scan() || conditions.is_empty() {
-        return Vec::new();
+    if spec.plan.is_full_scan() && !conditions.is_empty() {
+        notes.push(format!(
+            "Q-FILTER: {} narrows no key, so every row that is read is compared",
+            conditions.join(" AND ")
+        ));
     }
-    vec![format!(
-        "Q-FILTER: {} narrows no key, so every row that is read is compared",
-        conditions.join(" AND ")
-    )]
+    notes
 }
 
 impl Ran {

@@ -1,7 +1,7 @@
 //! Forms of PostgreSQL that DataFusion's planner reads otherwise, or not at all.
 //!
 //! `'\xff'::bytea` is the byte ff, `AT TIME ZONE` converts in both directions, columns of one name
-//! may be selected twice, and EXISTS may stand in SELECT.
+//! may be selected twice, `^@` is `starts_with`, and EXISTS may stand in SELECT.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -14,6 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     Statement, TableAlias, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
 };
 
+use super::row_values;
 use crate::error::{Result, SqlError, SqlState};
 use crate::session::functions::{AT_TIME_ZONE, TO_BYTES, read_bytes};
 
@@ -78,7 +79,14 @@ impl VisitorMut for Forms {
             Expr::AtTimeZone { timestamp, time_zone } => {
                 *expr = call(AT_TIME_ZONE, vec![take(timestamp), take(time_zone)]);
             }
-            _ => {}
+            Expr::BinaryOp { left, op: BinaryOperator::PGStartsWith, right } => {
+                *expr = call("starts_with", vec![take(left), take(right)]);
+            }
+            _ => {
+                if let Err(error) = row_values::rewrite(expr) {
+                    return ControlFlow::Break(error);
+                }
+            }
         }
         ControlFlow::Continue(())
     }

@@ -3,8 +3,9 @@
 //! A name without quotes means what is called exactly so, or else the only thing that is called so
 //! ignoring case. `tables.rs` finds the tables of a statement, `scope.rs` tells its common table
 //! expressions from them, `columns.rs` rewrites its names,
-//! `wildcard.rs` leaves pseudo-columns out of `*`, `entries.rs` finds entries of a `MAP`, and `forms.rs` brings forms of PostgreSQL into those
-//! that are planned, `balanced.rs` long chains of conditions into trees.
+//! `wildcard.rs` leaves pseudo-columns out of `*`, `entries.rs` finds entries of a `MAP`, and
+//! `forms.rs` brings forms of PostgreSQL into those that are planned, `row_values.rs` row values,
+//! `balanced.rs` long chains of conditions into trees.
 
 mod balanced;
 mod by_case;
@@ -12,6 +13,8 @@ mod cells;
 mod columns;
 mod entries;
 mod forms;
+mod ranges;
+mod row_values;
 mod scope;
 mod tables;
 mod wildcard;
@@ -30,6 +33,7 @@ use crate::types::map_entry::MapEntry;
 pub(crate) use by_case::by_case;
 pub(crate) use cells::{CELLS, cells_argument};
 pub(crate) use forms::{AGAIN, with_plain_names};
+pub(crate) use ranges::{RANGES, RangeTables, ranges_argument};
 pub(crate) use tables::resolve;
 
 /// What the names of a query mean besides tables and their columns.

@@ -9,6 +9,7 @@ use datafusion::scalar::ScalarValue;
 use halite_rowkey::plan::Predicate;
 use halite_rowkey::value::{FieldType, TimeUnit, Value};
 
+use super::times::{self, Part};
 use crate::catalog::shape::TableShape;
 use crate::types::literals::{integer_of, text_of, timestamp_of, value_of};
 
@@ -54,6 +55,9 @@ pub(crate) fn comparison(shape: &TableShape, expr: &Expr) -> Option<Comparison> 
         }
         Expr::InList(InList { expr, list, negated: false }) => {
             let operand = operand(shape, expr)?;
+            if let [only] = list.as_slice() {
+                return with_equal(&operand, literal(only)?);
+            }
             let values = list.iter().map(|item| operand.equal(literal(item)?));
             let values: Vec<Value<'static>> = values.collect::<Option<Vec<_>>>()?;
             (operand.column, Predicate::In(values), operand.is_ordered_exactly())
@@ -68,6 +72,11 @@ pub(crate) fn comparison(shape: &TableShape, expr: &Expr) -> Option<Comparison> 
         _ => return None,
     };
     Some(Comparison { column, test: Test::Is(predicate), is_exact })
+}
+
+fn with_equal(operand: &Operand, constant: &ScalarValue) -> Option<Comparison> {
+    let (column, is_exact) = (operand.column, operand.is_ordered_exactly());
+    Some(Comparison { column, test: Test::Is(operand.equals(constant)?), is_exact })
 }
 
 fn binary_comparison(shape: &TableShape, binary: &BinaryExpr) -> Option<Comparison> {
@@ -120,6 +129,11 @@ fn literal_beginning(pattern: &str, escape: char) -> Option<(String, &str)> {
     Some((prefix, ""))
 }
 
+/// Returns the position of the column of text that an expression is.
+pub(super) fn text_column(shape: &TableShape, expr: &Expr) -> Option<usize> {
+    operand(shape, expr).filter(|operand| operand.ty.is_text()).map(|operand| operand.column)
+}
+
 /// Side of a comparison: a column, possibly cast to a type that holds all of its values.
 struct Operand {
     column: usize,
@@ -134,9 +148,15 @@ enum Cast {
     Integer,
     /// To a finer timestamp, with the number of its units in one of the column.
     Time(TimeUnit, i64),
+    /// To the start of a part of the time, such as its hour.
+    Part(Part),
 }
 
 fn operand(shape: &TableShape, expr: &Expr) -> Option<Operand> {
+    if let Some(found) = times::part_of(expr) {
+        let of = operand(shape, found.column())?;
+        return Some(Operand { cast: Cast::Part(found.of(of.ty)?), ..of });
+    }
     let (inner, target) = match expr {
         Expr::Cast(cast) => (cast.expr.as_ref(), Some(cast.field.data_type())),
         Expr::TryCast(cast) => (cast.expr.as_ref(), Some(cast.field.data_type())),
@@ -201,6 +221,8 @@ impl Operand {
     /// Returns the value of a constant that is compared by `=`.
     fn equal(&self, constant: &ScalarValue) -> Option<Value<'static>> {
         match self.cast {
+            // A part has many values.
+            Cast::Part(_) => None,
             Cast::No => {
                 let value = value_of(self.ty, constant)?.into_owned();
                 // Both zeros, and every NaN, may be equal.
@@ -223,6 +245,7 @@ impl Operand {
 
     fn equals(&self, constant: &ScalarValue) -> Option<Predicate> {
         match (self.cast, timestamp_of(constant)) {
+            (Cast::Part(part), _) => times::values(self.ty, part, Operator::Eq, constant),
             (Cast::Time(unit, units), Some((of, time)))
                 if of == unit && time.rem_euclid(units) != 0 =>
             {
@@ -235,6 +258,7 @@ impl Operand {
     /// Returns the range of a comparison by `<`, `<=`, `>` or `>=`.
     fn bound(&self, op: Operator, constant: &ScalarValue) -> Option<Predicate> {
         let value = match self.cast {
+            Cast::Part(part) => return times::values(self.ty, part, op, constant),
             Cast::Time(unit, units) => {
                 let (_, time) = timestamp_of(constant).filter(|(of, _)| *of == unit)?;
                 let (floor, rest) = (time.div_euclid(units), time.rem_euclid(units));
@@ -292,6 +316,11 @@ fn both(low: Predicate, high: Predicate) -> Option<Predicate> {
         (Predicate::Range { low, .. }, Predicate::Range { high, .. }) => {
             Some(Predicate::Range { low, high })
         }
+        // A bound beyond all values, of a part of a time.
+        (Predicate::In(none), _) | (_, Predicate::In(none)) if none.is_empty() => {
+            Some(Predicate::In(none))
+        }
+        (Predicate::NotNull, other) | (other, Predicate::NotNull) => Some(other),
         _ => None,
     }
 }

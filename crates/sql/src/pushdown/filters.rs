@@ -1,8 +1,8 @@
 //! Conditions on cells as HBase's filters, which every cluster runs next to the data.
 //!
 //! A comparison of a cell is at most two ranges of its bytes: of two's complement numbers, negative
-//! ones lie behind the others. A filter here includes exactly the rows of its expression, if the
-//! cells are of their declared types.
+//! ones lie behind the others. A filter here includes all rows of its expression, if the cells are
+//! of their declared types, and no others if it is exact.
 
 use std::ops::Bound;
 
@@ -12,7 +12,8 @@ use halite_rowkey::value::{FieldType, Value};
 use halite_types::filter::{Comparator, CompareOp};
 use halite_types::{Bytes, Filter};
 
-use super::comparison::{Test, comparison};
+use super::comparison::{Test, comparison, text_column};
+use super::patterns::pattern;
 use crate::catalog::shape::{Source, TableShape};
 use crate::types::cells::{comparable_bytes, is_signed};
 
@@ -30,10 +31,12 @@ pub(crate) struct CellFilter {
     pub(crate) tested: Vec<usize>,
     /// Those among them of which every included row has a cell.
     pub(crate) present: Vec<usize>,
+    /// `true` if it includes no other rows.
+    pub(crate) is_exact: bool,
     comparisons: usize,
 }
 
-/// Returns the filter that includes exactly the rows of an expression; `None` if HBase has none.
+/// Returns the filter that includes the rows of an expression; `None` if HBase has none.
 pub(crate) fn filter(shape: &TableShape, expr: &Expr) -> Option<CellFilter> {
     at_depth(shape, expr, 0).filter(|found| found.comparisons <= MAX_COMPARISONS)
 }
@@ -50,6 +53,7 @@ fn at_depth(shape: &TableShape, expr: &Expr, depth: usize) -> Option<CellFilter>
                 filter: Filter::All(vec![one.filter, other.filter]),
                 tested: [one.tested, other.tested].concat(),
                 present: [one.present, other.present].concat(),
+                is_exact: one.is_exact && other.is_exact,
                 comparisons: one.comparisons + other.comparisons,
             })
         }
@@ -62,10 +66,11 @@ fn at_depth(shape: &TableShape, expr: &Expr, depth: usize) -> Option<CellFilter>
                 filter: Filter::One(vec![one.filter, other.filter]),
                 tested: [one.tested, other.tested].concat(),
                 present,
+                is_exact: one.is_exact && other.is_exact,
                 comparisons: one.comparisons + other.comparisons,
             })
         }
-        _ => of_comparison(shape, expr),
+        _ => of_comparison(shape, expr).or_else(|| of_pattern(shape, expr)),
     }
 }
 
@@ -94,7 +99,26 @@ fn of_comparison(shape: &TableShape, expr: &Expr) -> Option<CellFilter> {
         _ => 2,
     };
     let present = if is_null || missing_passes { Vec::new() } else { vec![found.column] };
-    Some(CellFilter { filter, tested: vec![found.column], present, comparisons })
+    Some(CellFilter { filter, tested: vec![found.column], present, is_exact: true, comparisons })
+}
+
+/// Returns the filter of what a pattern says of text. A row without a cell has none, and none of
+/// another type is text of the column.
+fn of_pattern(shape: &TableShape, expr: &Expr) -> Option<CellFilter> {
+    let (of, comparators) = pattern(expr)?;
+    let at = text_column(shape, of)?;
+    let column = &shape.columns[at];
+    let Source::Cell { family, qualifier } = &column.source else { return None };
+    if column.cell.as_ref().is_some_and(|cell| !cell.is_java()) {
+        return None;
+    }
+    let cell = CellTest { family, qualifier, ty: column.ty, missing_passes: false };
+    let comparisons = comparators.len();
+    let tests = comparators.into_iter();
+    let mut tests: Vec<Filter> =
+        tests.map(|comparator| cell.compare(CompareOp::Equal, comparator, true)).collect();
+    let filter = if comparisons == 1 { tests.pop()? } else { Filter::All(tests) };
+    Some(CellFilter { filter, tested: vec![at], present: vec![at], is_exact: false, comparisons })
 }
 
 /// Returns `true` if 0 satisfies a test.

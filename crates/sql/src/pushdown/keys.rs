@@ -8,20 +8,21 @@ use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use datafusion::scalar::ScalarValue;
 use halite_rowkey::FieldId;
-use halite_rowkey::plan::{Condition, Predicate};
+use halite_rowkey::plan::{Condition, MAX_UNITED_QUERIES, Predicate};
 use halite_rowkey::value::Value;
 
 use super::comparison::{Comparison, Test, comparison};
 use crate::catalog::shape::{Source, TableShape};
+use crate::catalog::statistics::key_fields;
 
 /// Terms of an OR that are considered; longer ones narrow nothing.
 const MAX_TERMS: usize = 4096;
 
-/// Conditions that hold for all rows of an expression.
+/// Conditions on fields of the key: those of one term hold for each row of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KeyConditions {
-    /// Conditions, all of which hold.
-    pub(crate) conditions: Vec<Condition>,
+    /// Terms, one at least; all conditions of a term hold together.
+    pub(crate) terms: Vec<Vec<Condition>>,
     /// `true` if they hold for no other rows.
     pub(crate) is_exact: bool,
 }
@@ -31,7 +32,7 @@ pub(crate) struct KeyConditions {
 pub(crate) fn conditions(shape: &TableShape, expr: &Expr) -> Option<KeyConditions> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
-            all_of(conditions(shape, left), conditions(shape, right))
+            all_of(shape, conditions(shape, left), conditions(shape, right))
         }
         Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) => {
             let mut terms = Vec::new();
@@ -41,11 +42,11 @@ pub(crate) fn conditions(shape: &TableShape, expr: &Expr) -> Option<KeyCondition
             }
             let terms: Option<Vec<_>> =
                 terms.into_iter().map(|term| conditions(shape, term)).collect();
-            any_of(&terms?)
+            any_of(shape, terms?)
         }
         _ => match comparison(shape, expr) {
             Some(found) => of_comparison(shape, found),
-            None => of_row_values(shape, expr),
+            None => of_list(shape, expr).or_else(|| of_row_values(shape, expr)),
         },
     }
 }
@@ -74,47 +75,137 @@ fn of_comparison(shape: &TableShape, found: Comparison) -> Option<KeyConditions>
         return None;
     }
     let is_exact = found.is_exact && (shape.is_whole(field) || shape.key.is_only_hashed(field));
-    Some(KeyConditions { conditions: vec![Condition { field, predicate }], is_exact })
+    Some(KeyConditions { terms: vec![vec![Condition { field, predicate }]], is_exact })
 }
 
-fn all_of(left: Option<KeyConditions>, right: Option<KeyConditions>) -> Option<KeyConditions> {
+/// Returns the conditions of a list of values that are ranges of the field, such as hours.
+fn of_list(shape: &TableShape, expr: &Expr) -> Option<KeyConditions> {
+    let Expr::InList(InList { expr, list, negated: false }) = expr else { return None };
+    if list.len() > MAX_UNITED_QUERIES {
+        return None;
+    }
+    let terms = list.iter().map(|item| {
+        let equal = BinaryExpr::new(expr.clone(), Operator::Eq, Box::new(item.clone()));
+        of_comparison(shape, comparison(shape, &Expr::BinaryExpr(equal))?)
+    });
+    any_of(shape, terms.collect::<Option<Vec<_>>>()?)
+}
+
+fn all_of(
+    shape: &TableShape,
+    left: Option<KeyConditions>,
+    right: Option<KeyConditions>,
+) -> Option<KeyConditions> {
     match (left, right) {
-        (Some(mut left), Some(right)) => {
-            left.conditions.extend(right.conditions);
-            left.is_exact &= right.is_exact;
-            Some(left)
+        (Some(mut left), Some(mut right)) => {
+            if left.terms.len() * right.terms.len() > MAX_UNITED_QUERIES {
+                let wide =
+                    if left.terms.len() > right.terms.len() { &mut left } else { &mut right };
+                *wide = hull_of(shape, &wide.terms).unwrap_or_else(KeyConditions::any);
+            }
+            let chosen = left.terms.iter().flat_map(|one| {
+                right.terms.iter().map(|other| [one.as_slice(), other.as_slice()].concat())
+            });
+            let is_exact = left.is_exact && right.is_exact;
+            Some(KeyConditions { terms: chosen.collect(), is_exact })
         }
         (Some(one), None) | (None, Some(one)) => Some(KeyConditions { is_exact: false, ..one }),
         (None, None) => None,
     }
 }
 
-/// Returns the conditions of one of several terms: for each field that all of them restrict, the
-/// values of all. That is more than the terms permit together, unless they are lists of one field.
-fn any_of(terms: &[KeyConditions]) -> Option<KeyConditions> {
-    let by_field = |term: &KeyConditions| {
-        let mut fields: BTreeMap<FieldId, Vec<Predicate>> = BTreeMap::new();
-        for condition in &term.conditions {
-            fields.entry(condition.field).or_default().push(condition.predicate.clone());
+impl KeyConditions {
+    /// Returns those of any row.
+    fn any() -> Self {
+        Self { terms: vec![Vec::new()], is_exact: false }
+    }
+}
+
+/// Returns the conditions of one of several conditions: their terms, of which those that are alike
+/// but for a list of one field are one; or, where they are too many, for each field that all of
+/// them restrict, the values of all, which is more than the terms permit together.
+fn any_of(shape: &TableShape, of: Vec<KeyConditions>) -> Option<KeyConditions> {
+    let is_exact = of.iter().all(|one| one.is_exact);
+    let terms = with_lists(shape, of.into_iter().flat_map(|one| one.terms).collect());
+    if terms.iter().any(Vec::is_empty) {
+        return None;
+    }
+    if terms.len() > MAX_UNITED_QUERIES {
+        return hull_of(shape, &terms);
+    }
+    (!terms.is_empty()).then_some(KeyConditions { terms, is_exact })
+}
+
+/// Joins the terms that differ in the values of their last field only.
+fn with_lists(shape: &TableShape, terms: Vec<Vec<Condition>>) -> Vec<Vec<Condition>> {
+    let order = key_fields(&shape.key);
+    let place = |field: FieldId| order.iter().position(|of| *of == field);
+    let mut joined: Vec<Vec<Condition>> = Vec::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for mut term in terms {
+        term.sort_by_key(|condition| place(condition.field));
+        let last = term.last().map(|last| last.field);
+        let is_single = term.iter().filter(|condition| Some(condition.field) == last).count() == 1;
+        let values = match term.last().map(|last| &last.predicate) {
+            Some(Predicate::Equals(value)) if is_single => vec![value.clone()],
+            Some(Predicate::In(values)) if is_single => values.clone(),
+            _ => {
+                joined.push(term);
+                continue;
+            }
+        };
+        let others = format!("{last:?} {:?}", &term[..term.len() - 1]);
+        match known.get(&others) {
+            Some(&at) => {
+                if let Some(condition) = joined[at].last_mut() {
+                    let before =
+                        match std::mem::replace(&mut condition.predicate, Predicate::NotNull) {
+                            Predicate::Equals(value) => vec![value],
+                            Predicate::In(values) => values,
+                            _ => Vec::new(),
+                        };
+                    condition.predicate = Predicate::In([before, values].concat());
+                }
+            }
+            None => {
+                known.insert(others, joined.len());
+                joined.push(term);
+            }
+        }
+    }
+    joined
+}
+
+/// Returns, for each field that all terms restrict, the values of all of them.
+fn hull_of(shape: &TableShape, terms: &[Vec<Condition>]) -> Option<KeyConditions> {
+    let by_field = |term: &Vec<Condition>| {
+        let mut fields: BTreeMap<FieldId, Predicate> = BTreeMap::new();
+        for condition in term {
+            fields.entry(condition.field).or_insert_with(|| condition.predicate.clone());
         }
         fields
     };
-    let terms_by_field: Vec<_> = terms.iter().map(by_field).collect();
-    let mut conditions = Vec::new();
-    for &field in terms_by_field.first()?.keys() {
+    let by_field: Vec<_> = terms.iter().map(by_field).collect();
+    let (mut conditions, mut combinations) = (Vec::new(), 1usize);
+    let mut fields = key_fields(&shape.key);
+    fields.extend((0..shape.key.fields().len()).filter(|field| shape.key.is_only_hashed(*field)));
+    for field in fields {
         let of_terms: Option<Vec<&Predicate>> =
-            terms_by_field.iter().map(|fields| fields.get(&field).map(|of| &of[0])).collect();
-        if let Some(predicate) = of_terms.and_then(|predicates| union(&predicates)) {
-            conditions.push(Condition { field, predicate });
+            by_field.iter().map(|fields| fields.get(&field)).collect();
+        let Some(predicates) = of_terms else { continue };
+        let mut found = union(&predicates);
+        // Lists of several fields are the values of one with all of the others.
+        if let Some(Predicate::In(values)) = &mut found {
+            values.sort_by(order);
+            values.dedup_by(|one, other| order(one, other).is_eq());
+            combinations = combinations.saturating_mul(values.len().max(1));
+            if combinations > MAX_TERMS && !conditions.is_empty() {
+                found = hull(&predicates);
+            }
         }
+        conditions.extend(found.map(|predicate| Condition { field, predicate }));
     }
-    let is_list = |term: &KeyConditions| {
-        let of_list =
-            |predicate: &Predicate| matches!(predicate, Predicate::Equals(_) | Predicate::In(_));
-        term.is_exact && matches!(term.conditions.as_slice(), [only] if of_list(&only.predicate))
-    };
-    let is_exact = terms.iter().all(is_list) && conditions.len() == 1;
-    (!conditions.is_empty()).then_some(KeyConditions { conditions, is_exact })
+    (!conditions.is_empty()).then_some(KeyConditions { terms: vec![conditions], is_exact: false })
 }
 
 /// Returns a predicate that permits the values of all `predicates`.
@@ -213,37 +304,24 @@ fn is_at_most(one: &Value<'_>, other: &Value<'_>) -> bool {
     order(one, other) != Ordering::Greater
 }
 
-/// Row values: `(a, b) > (x, y)` bounds `a`, `(a, b) IN (..)` lists the values of each.
+/// Long lists of row values, `(a, b) IN (..)`: the values of each field. Others have become
+/// conditions on fields before.
 fn of_row_values(shape: &TableShape, expr: &Expr) -> Option<KeyConditions> {
-    let (row, op, constants): (_, _, Vec<&Expr>) = match expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => match elements(left) {
-            Some(_) => (left.as_ref(), *op, vec![right.as_ref()]),
-            None => (right.as_ref(), op.swap()?, vec![left.as_ref()]),
-        },
-        Expr::InList(InList { expr, list, negated: false }) => {
-            (expr.as_ref(), Operator::Eq, list.iter().collect())
-        }
-        _ => return None,
-    };
+    let Expr::InList(InList { expr: row, list, negated: false }) = expr else { return None };
     let columns = elements(row)?;
-    let rows: Option<Vec<Vec<Expr>>> = constants.into_iter().map(constant_row).collect();
+    let rows: Option<Vec<Vec<Expr>>> = list.iter().map(constant_row).collect();
     let rows = rows.filter(|rows| rows.iter().all(|row| row.len() == columns.len()))?;
-    let (first, op) = match op {
-        Operator::Eq => (columns.len(), Operator::Eq),
-        Operator::Lt | Operator::LtEq => (1, Operator::LtEq),
-        Operator::Gt | Operator::GtEq => (1, Operator::GtEq),
-        _ => return None,
+    let term = |row: &Vec<Expr>| {
+        let mut term = Vec::new();
+        for (column, value) in columns.iter().zip(row) {
+            let equal =
+                BinaryExpr::new(Box::new(column.clone()), Operator::Eq, Box::new(value.clone()));
+            let found = conditions(shape, &Expr::BinaryExpr(equal));
+            term.extend(found.into_iter().flat_map(|found| found.terms).flatten());
+        }
+        KeyConditions { terms: vec![term], is_exact: false }
     };
-    let of_column = |at: usize| {
-        let terms = rows.iter().map(|row| {
-            let one = BinaryExpr::new(Box::new(columns[at].clone()), op, Box::new(row[at].clone()));
-            conditions(shape, &Expr::BinaryExpr(one))
-        });
-        any_of(&terms.collect::<Option<Vec<_>>>()?)
-    };
-    let found: Vec<Condition> =
-        (0..first).filter_map(of_column).flat_map(|found| found.conditions).collect();
-    (!found.is_empty()).then_some(KeyConditions { conditions: found, is_exact: false })
+    any_of(shape, rows.iter().map(term).collect())
 }
 
 /// Returns the columns of a row value.

@@ -96,13 +96,12 @@ fn narrower(spec: &ScanSpec, filter: &Arc<dyn PhysicalExpr>) -> Option<Plan> {
     if let Some(Combinations { fields, rows }) = combinations(spec, filter) {
         return spec.plan.for_rows(&fields, &rows).ok();
     }
-    let mut query = spec.plan.query().clone();
-    let known = query.conditions.len();
-    add_bounds(spec, filter, &mut query.conditions);
-    if query.conditions.len() == known {
+    let mut bounds = Vec::new();
+    add_bounds(spec, filter, &mut bounds);
+    if bounds.is_empty() {
         return None;
     }
-    Plan::new(spec.plan.schema(), &query, &spec.target.plan_options()).ok()
+    spec.plan.and(&bounds).ok()
 }
 
 /// Returns the combinations of values of key fields that a filter lists.

@@ -8,12 +8,14 @@
 //! `point.rs` gets one key. `points.rs` has the points of a `SERIES`, each a row of the answer.
 //! `aggregated.rs` has the regions compute aggregates instead.
 //! `asked.rs` finds the key that would serve a statement better, `guard.rs` ends statements that
-//! examine too many rows, and `region_ends.rs` counts the regions to read, for progress.
+//! examine too many rows, `full_scan.rs` those that would read whole tables, and `region_ends.rs`
+//! counts the regions to read, for progress.
 
 pub(crate) mod aggregated;
 mod asked;
 mod decode;
 pub(crate) mod exec;
+pub(crate) mod full_scan;
 mod guard;
 pub(crate) mod history;
 pub(crate) mod joined;

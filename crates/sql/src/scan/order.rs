@@ -65,9 +65,11 @@ fn is_last_time(spec: &ScanSpec, term: &OrderTerm) -> bool {
 /// Returns `true` if all rows have the same value of a field.
 pub(crate) fn is_pinned(spec: &ScanSpec, field: FieldId) -> bool {
     let plan = &spec.plan;
-    let is_single = plan.query().conditions.iter().any(|condition| {
+    let is_equal = plan.query().conditions.iter().any(|condition| {
         condition.field == field && matches!(condition.predicate, Predicate::Equals(_))
     });
+    // All of several queries may have it.
+    let is_single = is_equal || plan.pins(field);
     // Of a field in parts, the rows of one bucket are read, which have the same start.
     is_single && spec.target.shape.is_whole(field)
 }

@@ -121,13 +121,14 @@ impl ScanSpec {
         let mut filters = Vec::new();
         let mut columns_of_filter = TestedColumns::default();
         let (mut filtered, mut checked_again) = (Vec::new(), Vec::new());
-        let mut asked = Vec::new();
+        let (mut asked, mut any_of) = (Vec::new(), Vec::new());
         for condition in conditions {
             let pushed = push(&shape, history, condition);
-            if pushed.conditions.is_empty() {
+            if !pushed.is_of_key() {
                 add_asked(&shape, condition, &mut asked);
             }
             query.conditions.extend(pushed.conditions);
+            any_of.extend(pushed.any_of);
             if let Some(filter) = pushed.filter {
                 filters.push(filter);
                 filtered.push(shown(condition));
@@ -170,7 +171,9 @@ impl ScanSpec {
             )));
         }
         let given = given_values(&shape, &columns, &query.conditions)?;
-        let plan = Plan::new(&shape.key, &query, &target.plan_options())?;
+        let is_of_key = !query.conditions.is_empty() || !any_of.is_empty();
+        let options = target.plan_options();
+        let plan = Plan::with_alternatives(&shape.key, &query, &any_of, &options)?;
         let filter = match filters.len() {
             0 | 1 => filters.pop(),
             _ => Some(Filter::All(filters)),
@@ -191,7 +194,7 @@ impl ScanSpec {
         // Rows without readable fields satisfy no condition on them.
         let unreadable = match settings.unreadable_keys {
             UnreadableKeys::Fail => UndecodableRows::Fail,
-            UnreadableKeys::Null if query.conditions.is_empty() => UndecodableRows::Return,
+            UnreadableKeys::Null if !is_of_key => UndecodableRows::Return,
             UnreadableKeys::Null | UnreadableKeys::Count => UndecodableRows::Count,
         };
         Ok(Self {
@@ -226,9 +229,7 @@ impl ScanSpec {
     /// # Errors
     /// None in practice: the conditions were planned before.
     pub(crate) fn replanned(&self, limit: Option<usize>, reverse: bool) -> Result<Self> {
-        let mut query = self.plan.query().clone();
-        (query.limit, query.reverse) = (limit, reverse);
-        let plan = Plan::new(self.plan.schema(), &query, &self.target.plan_options())?;
+        let plan = self.plan.replanned(limit, reverse)?;
         Ok(Self { plan: Arc::new(plan), ..self.clone() })
     }
 
@@ -269,7 +270,9 @@ impl ScanSpec {
     /// Returns about how many rows the conditions on the key leave, by the statistics of the table.
     pub(crate) fn known_rows(&self) -> Option<u64> {
         let statistics = self.target.statistics.as_ref()?;
-        Some(statistics.rows_of(self.plan.schema(), &self.plan.query().conditions))
+        let of_query = |query: &KeyQuery| statistics.rows_of(self.plan.schema(), &query.conditions);
+        let all = self.plan.queries().map(of_query).fold(0, u64::saturating_add);
+        Some(all.min(statistics.rows))
     }
 
     /// Returns `true` if the statistics of the table say that the groups of the leading `fields` have

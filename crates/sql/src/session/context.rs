@@ -33,6 +33,7 @@ use crate::error::{Result, SqlError, SqlState};
 use crate::explain::{self, DataFusionPlans, ExplainedQuery, Part};
 use crate::names::resolve;
 use crate::parse::{Explain, ExplainFormat, Kind, TransactionStatement, kind_of, tokens_of};
+use crate::scan::full_scan::check_plan;
 use crate::write::{WritePlan, with_count};
 
 /// SQL session on a cluster: an embedded store, a Halite server or an HBase cluster.
@@ -318,6 +319,7 @@ impl SqlContext {
                         Ok(Answer::direct(rows, statement, deadline))
                     }
                     Way::Planned(planned) => {
+                        check_plan(planned.physical.as_ref(), &statement)?;
                         let rows = execute_stream(planned.physical, planned.context)?;
                         Ok(Answer::stream(rows, statement, deadline))
                     }
@@ -388,6 +390,7 @@ impl SqlContext {
             ));
         };
         let ran = if options.analyze {
+            check_plan(planned.physical.as_ref(), statement)?;
             Some(explain::run(&planned.physical, &planned.context).await?)
         } else {
             None

@@ -27,6 +27,7 @@ mod prepared;
 mod progress;
 pub(crate) mod queries;
 mod query_shape;
+pub(crate) mod ranges;
 mod recent;
 pub(crate) mod relations;
 mod resources;

@@ -29,6 +29,7 @@ use super::literals::TypedLiterals;
 use super::overflow::checked_plan;
 use super::parameters;
 use super::query_shape::{Kept, QueryShape};
+use super::ranges;
 use super::relations::Relations;
 use super::settings::Direct;
 use super::statement::StatementContext;
@@ -182,7 +183,11 @@ pub(super) async fn shape(
     .await?
 }
 
-async fn logical(
+/// Returns the plan of a query whose names are looked up.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) async fn logical(
     state: &mut SessionState,
     catalog: &HaliteCatalog,
     tokens: Vec<TokenWithSpan>,
@@ -194,7 +199,8 @@ async fn logical(
     }
     let named = names::rewrite_query(catalog, &mut parsed).await?;
     let statement = state.config().get_extension::<StatementContext>().unwrap_or_default();
-    state.register_relation_planner(Arc::new(Relations { named, statement }))?;
+    let ranges = ranges::tables(state, catalog, &parsed).await?;
+    state.register_relation_planner(Arc::new(Relations { named, ranges, statement }))?;
     let logical: LogicalPlan = state.statement_to_plan(parsed).await?;
     let only_reads =
         SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);

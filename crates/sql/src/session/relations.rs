@@ -16,7 +16,7 @@ use super::history;
 use super::statement::StatementContext;
 use crate::catalog::provider::HaliteTable;
 use crate::error::SqlError;
-use crate::names::{CELLS, Named, cells_argument};
+use crate::names::{CELLS, Named, RangeTables, cells_argument, ranges_argument};
 use crate::scan::history::History;
 
 /// Planner of the tables of one statement.
@@ -24,6 +24,8 @@ use crate::scan::history::History;
 pub(crate) struct Relations {
     /// Pseudo-columns that the statement names, and tables of which it reads the cells.
     pub(crate) named: Named,
+    /// Tables of `halite_ranges`.
+    pub(crate) ranges: RangeTables,
     /// The statement, for a notice about what is not kept of the past.
     pub(crate) statement: Arc<StatementContext>,
 }
@@ -41,6 +43,16 @@ impl RelationPlanner for Relations {
         let TableFactor::Table { name, alias, args, with_hints, .. } = &relation else {
             return Ok(RelationPlanning::Original(Box::new(relation)));
         };
+        if let Some(args) = args
+            && let Some(text) = ranges_argument(name, args)?
+            && let Some(table) = self.ranges.get(&text)
+        {
+            let source = provider_as_source(Arc::clone(table));
+            let reference = TableReference::bare(name.to_string());
+            let plan = LogicalPlanBuilder::scan(reference, source, None)?.build()?;
+            let planned = PlannedRelation::new(plan, alias.clone());
+            return Ok(RelationPlanning::Planned(Box::new(planned)));
+        }
         let history = history::of_hints(with_hints, context)?;
         let is_buckets = with_hints.iter().any(history::is_buckets);
         let is_changed = history != History::default() || is_buckets;

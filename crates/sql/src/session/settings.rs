@@ -28,12 +28,14 @@ pub enum BadCells {
     Null,
 }
 
-/// Scans of whole tables.
+/// Scans of whole tables, and of many salts at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FullScan {
     /// Permitted.
-    #[default]
     Allow,
+    /// Permitted, with a notice where many rows are expected.
+    #[default]
+    Warn,
     /// The statement fails before it reads.
     Refuse,
 }
@@ -107,7 +109,7 @@ const SETTINGS: [(&str, &str); 10] = [
     ("halite.max_rows_examined", "rows examined after which a statement ends; 0 for no limit"),
     ("halite.unreadable_keys", "rows whose keys are not of the ROW KEY: count, null or fail"),
     ("halite.bad_cells", "cells that are not of their column's type: fail or null"),
-    ("halite.full_scan", "scans of whole tables: allow or refuse"),
+    ("halite.full_scan", "scans of whole tables: allow, warn (over 100,000 rows) or refuse"),
     ("halite.max_rows_written", "rows written after which a statement ends; 0 for no limit"),
     ("halite.insert", "INSERT of a row that is there: strict (it fails) or upsert (it is written)"),
     (
@@ -160,6 +162,7 @@ impl Settings {
             .to_owned(),
             _ => match self.full_scan {
                 FullScan::Allow => "allow",
+                FullScan::Warn => "warn",
                 FullScan::Refuse => "refuse",
             }
             .to_owned(),
@@ -190,6 +193,7 @@ impl Settings {
             ("halite.bad_cells", "fail") => self.bad_cells = BadCells::Fail,
             ("halite.bad_cells", "null") => self.bad_cells = BadCells::Null,
             ("halite.full_scan", "allow") => self.full_scan = FullScan::Allow,
+            ("halite.full_scan", "warn") => self.full_scan = FullScan::Warn,
             ("halite.full_scan", "refuse") => self.full_scan = FullScan::Refuse,
             ("halite.max_rows_written", _) => self.max_rows_written = number()?,
             ("halite.partitions", _) => self.partitions = number()?,

@@ -1,5 +1,6 @@
 //! Queries that a statement runs: the source of INSERT, the rows of UPDATE and DELETE.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::execution::TaskContext;
@@ -19,6 +20,7 @@ use crate::error::Result;
 use crate::names;
 use crate::scan::aggregated::as_aggregated;
 use crate::scan::exec::{ScanExec, as_scan};
+use crate::scan::full_scan::check_plan;
 use crate::scan::history::History;
 use crate::scan::spec::ScanSpec;
 use crate::session::interrupt::{Running as RunningQuery, interruptible};
@@ -37,7 +39,8 @@ pub(super) async fn logical(
     let mut statement = DfStatement::Statement(Box::new(Statement::Query(query)));
     let named = names::rewrite(catalog, &mut statement).await?;
     let mut state = session.state();
-    state.register_relation_planner(Arc::new(Relations { named, statement: Arc::default() }))?;
+    let relations = Relations { named, ranges: BTreeMap::new(), statement: Arc::default() };
+    state.register_relation_planner(Arc::new(relations))?;
     let plan = state.statement_to_plan(statement).await?;
     let only_reads =
         SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
@@ -65,6 +68,7 @@ pub(super) struct ReadyQuery {
 impl ReadyQuery {
     /// Begins to run, in a task that ends with the statement.
     pub(super) fn run(self, statement: &Arc<StatementContext>) -> Result<RunningQuery> {
+        check_plan(self.physical.as_ref(), statement)?;
         let rows = execute_stream(self.physical, self.context)?;
         Ok(RunningQuery::new(rows, Arc::clone(statement)))
     }

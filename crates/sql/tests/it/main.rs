@@ -22,6 +22,7 @@ mod races;
 mod random;
 mod random_plans;
 mod random_text;
+mod ranges;
 mod readmes;
 mod reads;
 mod shortened;

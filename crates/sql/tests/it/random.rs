@@ -63,9 +63,39 @@ impl Seeded {
                 let pattern = self.pick(&["a%", "user\\_1%", "user_1%", "%b", "ab", "_", "b\\%%"]);
                 format!("{column} {}LIKE '{pattern}'", self.pick(&["", "", "NOT "]))
             }
-            8 => match self.below(4) {
+            8 => match self.below(8) {
                 0 => format!("a IN ({}, {})", self.text(), self.text()),
                 1 => format!("v IN ({}, {})", self.number(), self.number()),
+                3 => {
+                    let op = self.pick(&["<", "<=", ">", ">=", "=", "<>"]);
+                    format!("(a, b) {op} ({}, {})", self.text(), self.number())
+                }
+                4 => {
+                    let op = self.pick(&["<", "<=", ">", ">="]);
+                    let order = self.pick(&["a, b, c", "b, a, c", "c, a, b"]);
+                    let value = |field: &str, random: &mut Self| match field {
+                        "b" => random.number().to_string(),
+                        _ => random.text(),
+                    };
+                    let values: Vec<String> =
+                        order.split(", ").map(|field| value(field, self)).collect();
+                    format!("({order}) {op} ({})", values.join(", "))
+                }
+                5 => {
+                    let row =
+                        |random: &mut Self| format!("({}, {})", random.text(), random.number());
+                    let not = self.pick(&["", "", "NOT "]);
+                    format!("(a, b) {not}IN ({}, {}, {})", row(self), row(self), row(self))
+                }
+                // Ranges of the first fields, which become several queries.
+                6 => {
+                    let term = |random: &mut Self| {
+                        let (a, b) = (random.comparison(), random.comparison());
+                        format!("(a {a} {} AND b {b} {})", random.text(), random.number())
+                    };
+                    let terms: Vec<String> = (0..2 + self.below(4)).map(|_| term(self)).collect();
+                    format!("({})", terms.join(" OR "))
+                }
                 // Longer lists are no ORs, and this number is none of I64.
                 2 => format!(
                     "b IN ({}, {}, 9223372036854775808, {}, 1)",

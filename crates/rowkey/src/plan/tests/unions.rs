@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::cases::{Case, SeededRng, query};
 use super::random::{in_order, number, run};
-use crate::plan::{KeyQuery, Plan, PlanError, PlanOptions};
+use crate::plan::{AnyOf, KeyQuery, Plan, PlanError, PlanOptions};
+use crate::schema::SegmentKind;
 use crate::value::Value;
 
 /// Returns the keys that a plan selects.
@@ -132,4 +133,114 @@ fn a_row_is_checked_by_the_query_that_reads_it() {
     let admits = |key: [u8; 3]| plan.admits_row(&key, &plan.decode(&key).unwrap());
     assert!(plan.has_residual());
     assert_eq!([admits([1, 9, 5]), admits([1, 9, 6]), admits([2, 9, 6])], [true, false, true]);
+}
+
+/// Plans a random query with alternatives; returns how many queries the union has, and whether rows
+/// are checked.
+fn check_alternatives(seed: u64) -> Option<(usize, bool)> {
+    let case = Case::new(seed);
+    let mut chance = SeededRng::new(seed ^ 0x5eed);
+    let fields = case.schema.fields();
+    let any_of: Vec<AnyOf> = (0..1 + chance.below(3))
+        .map(|_| {
+            let terms = (0..1 + chance.below(9)).map(|_| query(&mut chance, fields).conditions);
+            AnyOf { terms: terms.collect() }
+        })
+        .collect();
+    let options = PlanOptions { distinct: Vec::new(), ..case.options.clone() };
+    let plan = match Plan::with_alternatives(&case.schema, &case.query, &any_of, &options) {
+        Ok(plan) => plan,
+        Err(PlanError::OnlyHashed { .. }) => return None,
+        Err(other) => panic!("{other}"),
+    };
+    let with = |term: &Vec<_>| {
+        let mut query = case.query.clone();
+        query.conditions.extend(term.iter().cloned());
+        Plan::new(&case.schema, &query, &options)
+    };
+    // The rows of each term by itself, those of one of each kind, those of all kinds.
+    let mut expected: Option<BTreeSet<Vec<u8>>> = None;
+    for any in &any_of {
+        let mut of_any = BTreeSet::new();
+        for term in &any.terms {
+            match with(term) {
+                Ok(plan) => of_any.extend(keys(&case, &plan)),
+                // Together with another condition, its hash is known.
+                Err(_) => return None,
+            }
+        }
+        expected = Some(match expected {
+            Some(before) => &before & &of_any,
+            None => of_any,
+        });
+    }
+    let expected = expected.expect("one condition at least");
+    let found = run(&case, &plan, None);
+    let found_keys: BTreeSet<_> = found.iter().map(|(_, (key, _))| (*key).clone()).collect();
+    assert_eq!(found.len(), found_keys.len(), "a row came twice");
+    // Conditions on one bucket may hold for different values of it.
+    let in_part =
+        |kind: &SegmentKind| matches!(kind, SegmentKind::Bucket { .. } | SegmentKind::Trunc { .. });
+    if case.schema.segments().iter().any(|segment| in_part(&segment.kind)) {
+        assert!(found_keys.is_subset(&expected));
+    } else {
+        assert_eq!(found_keys, expected);
+    }
+    for pair in found.windows(2) {
+        assert!(in_order(&case, &plan, &pair[0].1.1[0], &pair[1].1.1[0]), "{pair:?}");
+    }
+    let limit = case.query.limit.unwrap_or(3);
+    let limited: Vec<_> =
+        run(&case, &plan, Some(limit)).into_iter().map(|(_, (key, _))| key).collect();
+    let first: Vec<_> = found.iter().take(limit).map(|(_, (key, _))| *key).collect();
+    assert_eq!(limited, first, "with a limit");
+    let again = plan.replanned(case.query.limit, case.query.reverse).expect("a plan");
+    assert!(again.ranges().eq(plan.ranges()), "planned again");
+    assert!(!plan.explain(&[]).is_empty());
+    Some((plan.queries().count(), plan.has_residual()))
+}
+
+#[test]
+fn alternatives_select_the_rows_of_one_term_of_each() {
+    let cases = number("HALITE_PLAN_CASES").unwrap_or(10_000);
+    let first = number("HALITE_PLAN_SEED").unwrap_or(1);
+    let (mut united, mut checked) = (0, 0);
+    for seed in first..first + cases {
+        let outcome = std::panic::catch_unwind(|| check_alternatives(seed));
+        let of_case = outcome.unwrap_or_else(|_| {
+            panic!("seed {seed} (HALITE_PLAN_CASES=1 HALITE_PLAN_SEED={seed})")
+        });
+        if let Some((queries, has_residual)) = of_case {
+            united += u64::from(queries > 1);
+            checked += u64::from(has_residual);
+        }
+    }
+    for (kind, count) in [("unions", united), ("checks", checked)] {
+        assert!(count > cases / 100, "only {count} {kind} in {cases} cases");
+    }
+}
+
+#[test]
+fn alternatives_beyond_the_queries_of_a_union_are_checked() {
+    let schema = std::sync::Arc::new("(a U8, b U8, c U8)".parse().unwrap());
+    let is = |field: usize, value: u64| crate::plan::Condition {
+        field,
+        predicate: crate::plan::Predicate::Equals(Value::Unsigned(value)),
+    };
+    let list = |field: usize| AnyOf { terms: (0..9).map(|at| vec![is(field, at)]).collect() };
+    let plan = |any_of: &[AnyOf]| {
+        Plan::with_alternatives(&schema, &KeyQuery::all(), any_of, &<_>::default()).unwrap()
+    };
+    let one = plan(&[list(0)]);
+    assert_eq!((one.queries().count(), one.has_residual()), (9, false));
+    // The first field of the key narrows most.
+    let two = plan(&[list(1), list(0)]);
+    assert_eq!((two.ranges().count(), two.queries().count(), two.has_residual()), (1, 9, true));
+    let admits = |key: [u8; 3]| two.admits_row(&key, &two.decode(&key).unwrap());
+    assert_eq!([admits([1, 8, 3]), admits([1, 9, 3]), admits([9, 8, 3])], [true, false, false]);
+    let none = plan(&[AnyOf { terms: Vec::new() }]);
+    assert_eq!(none.ranges().count(), 0);
+    assert_eq!(none.replanned(None, true).unwrap().ranges().count(), 0);
+    let more = one.and(&[is(0, 3)]).unwrap();
+    assert_eq!((more.ranges().count(), more.queries().count()), (1, 1));
 }
