@@ -1,9 +1,11 @@
 //! From text to one statement: `split.rs` finds the ends of statements, `tokens.rs` reads the tokens
 //! of one and checks its limits, `kind.rs` tells what it is (`transaction.rs`: BEGIN, COMMIT, ROLLBACK),
-//! `history.rs` reads what follows a table in this dialect alone, `table.rs` reads `TABLE t`,
+//! `history.rs` reads what follows a table in this dialect alone, `column_list.rs` columns that it
+//! is given there, `table.rs` reads `TABLE t`,
 //! `refused.rs` refuses what the parser reads and no plan keeps,
 //! `masked.rs` takes values out of a text, `place.rs` finds the byte at a line and a column.
 
+mod column_list;
 mod history;
 mod kind;
 mod masked;
@@ -19,6 +21,7 @@ pub use place::byte_at;
 pub use split::{StatementText, split_statements};
 pub use transaction::{TransactionStatement, transaction_modes};
 
+pub(crate) use column_list::COLUMNS_HINT;
 pub(crate) use history::{AS_OF_HINT, BUCKETS_HINT, VERSIONS_HINT};
 pub(crate) use kind::{Explain, Kind, is_show_create, is_word, kind_of};
 pub(crate) use masked::without_values;

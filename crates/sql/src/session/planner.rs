@@ -98,13 +98,13 @@ pub(super) fn session(
     }
     let session = SessionContext::new_with_state(state.build());
     session.register_udaf(checked_sum());
-    functions::register(&session);
+    functions::register(&session, &catalog.settings);
     session.register_catalog(CATALOG, Arc::new(CatalogHandle(Arc::clone(catalog))));
     session
 }
 
 /// Returns DataFusion's rules behind ours, which see aggregates directly over their scans. One of
-/// ours is in front of each that moves projections.
+/// ours is in front of each that moves projections, and one behind all.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = Vec::new();
     for rule in PhysicalOptimizer::new().rules {

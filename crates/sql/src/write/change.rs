@@ -10,7 +10,7 @@ use halite_rowkey::value::Value;
 
 use super::apply::{Change, Changes};
 use super::exprs::{Parameters, collect_parameters, constant};
-use super::parsed::{Names, empty_select, has_query, select_of, table_factor};
+use super::parsed::{CELL_TS_CALL, Names, empty_select, has_query, select_of, table_factor};
 use super::returning::Returning;
 use super::running::{Running, Written};
 use super::select;
@@ -19,6 +19,7 @@ use super::source::{InputRow, RowValue};
 use super::syntax::ChangeStatement;
 use super::target::{WriteColumn, WriteTarget};
 use super::values::assign;
+use super::version;
 use crate::catalog::HaliteCatalog;
 use crate::catalog::shape::{Pseudo, ShapeColumn, Source};
 use crate::direct::Template;
@@ -154,12 +155,11 @@ fn read_columns(
     for (_, value) in statement.assignments.iter().flatten() {
         names.add(value);
     }
-    for pseudo in [Pseudo::Cells, Pseudo::Ts] {
-        if names.0.contains(pseudo.name()) {
+    for name in [Pseudo::Cells.name(), Pseudo::Ts.name(), CELL_TS_CALL] {
+        if names.0.contains(name) {
             return Err(SqlError::unsupported(format!(
-                "{} in UPDATE or DELETE: nothing tells, when a row is written, that it still holds; \
-                 name columns",
-                pseudo.name()
+                "{name} in UPDATE or DELETE: nothing tells, when a row is written, that it still \
+                 holds; name columns",
             )));
         }
     }

@@ -35,7 +35,7 @@ pub(super) async fn logical(
     query: Box<Query>,
 ) -> Result<LogicalPlan> {
     let mut statement = DfStatement::Statement(Box::new(Statement::Query(query)));
-    let named = names::rewrite(catalog, &mut statement).await?;
+    let named = names::rewrite_query(catalog, &mut statement).await?;
     let mut state = session.state();
     state.register_relation_planner(Arc::new(Relations { named, statement: Arc::default() }))?;
     let plan = state.statement_to_plan(statement).await?;
