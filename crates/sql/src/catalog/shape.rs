@@ -8,7 +8,7 @@ use halite_rowkey::cell::{CellCodec, CellEncoding};
 use halite_rowkey::language::{Column, ColumnType, TableDeclaration};
 use halite_rowkey::series::SeriesColumn;
 use halite_rowkey::strict::ROW_MARKER;
-use halite_rowkey::value::{FieldType, Value};
+use halite_rowkey::value::{FieldType, TimeUnit, Value};
 use halite_rowkey::{FieldId, KeySchema, SegmentKind};
 use halite_types::{Bytes, TableDescriptor};
 
@@ -83,6 +83,15 @@ pub(crate) enum CellPart {
 
 impl CellPart {
     const ALL: [Self; 5] = [Self::Family, Self::Qualifier, Self::Ts, Self::Type, Self::Value];
+
+    /// Returns the type with which it is compared.
+    fn ty(self) -> FieldType {
+        match self {
+            Self::Family | Self::Type => FieldType::String,
+            Self::Qualifier | Self::Value => FieldType::Bytes,
+            Self::Ts => FieldType::Timestamp(TimeUnit::Millis),
+        }
+    }
 
     fn field(self) -> Field {
         match self {
@@ -448,7 +457,7 @@ impl TableShape {
             columns.push(ShapeColumn {
                 field: part.field().with_name(&name),
                 name,
-                ty: FieldType::Bytes,
+                ty: part.ty(),
                 source: Source::Part(part),
                 cell: None,
                 map_key: None,

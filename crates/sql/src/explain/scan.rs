@@ -56,6 +56,9 @@ pub(super) fn lines(scan: &ScanExec, has_run: bool, sorted: &Sorted) -> Vec<Stri
     if spec.history != History::default() {
         lines.push(format!("  history  {}", spec.history));
     }
+    if let Some(cells) = &spec.cells {
+        lines.push(format!("  cells    {cells}"));
+    }
     if spec.target.shape.rows == RowKind::Bucket {
         lines.push("  points   of each bucket row as a list".to_owned());
     }

@@ -11,6 +11,7 @@ use halite_rowkey::{Dictionary, FieldId, KeyQuery, Plan, PlanOptions, Undecodabl
 use halite_types::{Filter, RegionInfo, RowRange, Scan, Table};
 
 use super::asked::add_asked;
+use super::cell_conditions::CellConditions;
 use super::history::History;
 use super::selection::{TestedColumns, cells, never_null, select};
 use crate::catalog::shape::{Pseudo, Source, TableShape};
@@ -73,6 +74,8 @@ pub(crate) struct ScanSpec {
     pub(crate) filtered: Vec<String>,
     /// Conditions that are checked again behind the scan, as text.
     pub(crate) checked_again: Vec<String>,
+    /// Which cells of `cells(t)` the conditions leave, as text.
+    pub(crate) cells: Option<String>,
     /// Columns of cells that the statement compares with constants, by position in the shape.
     pub(super) asked: Vec<(usize, Predicate)>,
     pub(crate) unreadable: UndecodableRows,
@@ -169,6 +172,11 @@ impl ScanSpec {
                  would leave out points; read cells({name})"
             )));
         }
+        let of_cells = shape.is_cells().then(|| CellConditions::of(&shape, conditions));
+        if of_cells.as_ref().is_some_and(CellConditions::is_empty) {
+            query.conditions.extend(none_of(&shape));
+            filters.push(Filter::FilterAll);
+        }
         let given = given_values(&shape, &columns, &query.conditions)?;
         let plan = Plan::new(&shape.key, &query, &target.plan_options())?;
         let filter = match filters.len() {
@@ -178,8 +186,16 @@ impl ScanSpec {
         if history == History::default() {
             columns_of_filter.never_null = never_null(&shape);
         }
+        let mut read = history;
         let template = match history.versions {
-            _ if shape.is_cells() => cells(&shape, &columns),
+            _ if let Some(conditions) = &of_cells => {
+                let scan = cells(&shape, &columns);
+                read = conditions.times_of(history, scan.raw);
+                match filter.clone() {
+                    Some(nothing) => scan.filter(nothing),
+                    None => conditions.applied(&shape, scan),
+                }
+            }
             Some(_) => History::select(&shape, &columns),
             None => select(&shape, &columns, &columns_of_filter, filter.clone()),
         };
@@ -200,10 +216,11 @@ impl ScanSpec {
             schema,
             plan: Arc::new(plan),
             history,
-            template: history.applied(template)?,
+            template: read.applied(template)?,
             condition: filter,
             filtered,
             checked_again,
+            cells: of_cells.and_then(|conditions| conditions.text()),
             asked,
             unreadable,
             given,
@@ -356,6 +373,12 @@ impl ScanSpec {
         let template = self.history.applied(template)?;
         Ok(Self { template, skips_empty: true, ..self.clone() })
     }
+}
+
+/// Returns a condition that no row satisfies; `None` if the key has no field to look up.
+fn none_of(shape: &TableShape) -> Option<Condition> {
+    let field = (0..shape.key.fields().len()).find(|field| shape.is_whole(*field))?;
+    Some(Condition { field, predicate: Predicate::In(Vec::new()) })
 }
 
 /// Refuses columns that a scan cannot read.
