@@ -94,6 +94,9 @@ async fn of_change(plan: &ChangePlan, running: &Running) -> Result<String> {
     };
     let operation = if is_delete { "Delete" } else { "Put or Increment" };
     let each = match &exact {
+        _ if plan.version.is_some() => {
+            "get of the cells that have the time, and Delete of these versions".to_owned()
+        }
         None => format!(
             "CheckAndMutate: {operation} if the columns that are named still are as they were read"
         ),

@@ -39,6 +39,7 @@ mod syntax;
 mod target;
 mod tries;
 mod values;
+mod version;
 
 use std::sync::Arc;
 
