@@ -212,12 +212,6 @@ impl WriteTarget {
                  written by INSERT and UPSERT; halite series removes them"
             )));
         }
-        if self.dictionary.is_some() {
-            return Err(SqlError::unsupported(format!(
-                "{verb} of table {name}, whose key numbers values by a dictionary (DICT), is not \
-                 done by SQL; INSERT and UPSERT are, and the row-key API does the rest"
-            )));
-        }
         Ok(())
     }
 
