@@ -20,6 +20,7 @@ pub(crate) mod exec;
 mod guard;
 pub(crate) mod history;
 pub(crate) mod joined;
+pub(crate) mod late;
 pub(crate) mod order;
 pub(crate) mod point;
 mod points;

@@ -362,6 +362,37 @@ impl ScanSpec {
         Ok(Self { first_of: Some(first_of), ..self.replanned(None, reverse)? })
     }
 
+    /// Returns the same scan of other columns of a shape that has those of this one, with its
+    /// conditions on cells or without.
+    ///
+    /// # Errors
+    /// None in practice: the times were checked before.
+    pub(crate) fn with_columns(
+        &self,
+        shape: &Arc<TableShape>,
+        columns: Vec<usize>,
+        is_filtered: bool,
+    ) -> Result<Self> {
+        let (tested, condition) = if is_filtered {
+            (self.tested.clone(), self.condition.clone())
+        } else {
+            let never_null = self.tested.never_null.clone();
+            (TestedColumns { never_null, ..TestedColumns::default() }, None)
+        };
+        let template = select(shape, &columns, &tested, condition.clone());
+        let field = |at: &usize| shape.columns[*at].field.clone();
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        Ok(Self {
+            target: Target { shape: Arc::clone(shape), ..self.target.clone() },
+            template: self.history.applied(template)?,
+            columns,
+            schema,
+            condition,
+            tested,
+            ..self.clone()
+        })
+    }
+
     /// Returns the same scan without the rows that have no cell of its columns, all of which are
     /// cells.
     ///

@@ -38,7 +38,7 @@ use crate::direct::{Bound, Template};
 use crate::error::Result;
 use crate::names::{self, with_plain_names};
 use crate::parse::parse_query;
-use crate::rules::{AggregatesInRegions, KeyAggregates, ScanParts, WholeFilters};
+use crate::rules::{AggregatesInRegions, KeyAggregates, LateColumnsRule, ScanParts, WholeFilters};
 
 /// Values of one side of a join that become gets or ranges of the other.
 const MAX_JOINED_VALUES: usize = 10_000;
@@ -116,6 +116,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.insert(0, Arc::new(KeyAggregates));
     rules.insert(1, Arc::new(ScanParts));
     rules.insert(2, Arc::new(AggregatesInRegions));
+    rules.push(Arc::new(LateColumnsRule));
     rules
 }
 
