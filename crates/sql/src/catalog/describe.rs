@@ -46,7 +46,7 @@ pub(crate) fn column_lines(shape: &TableShape) -> Vec<ColumnLine> {
                 (format!("SERIES({})", column.ty), place)
             }
             Source::Unread(ty) => (ty.clone(), "not read yet".to_owned()),
-            Source::Pseudo(_) | Source::Part(_) => {
+            Source::Pseudo(_) | Source::Part(_) | Source::CellTs { .. } => {
                 ("MAP(STRING, BYTES)".to_owned(), "cells".to_owned())
             }
         };

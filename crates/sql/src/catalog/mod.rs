@@ -3,12 +3,13 @@
 //! Descriptors are read for each statement, so a statement sees the tables as they are. Schema
 //! `halite` has the system tables of `system.rs`; namespace `default` is also called `public`.
 //! `ddl.rs` runs statements of the row-key language, `describe.rs` answers DESCRIBE and SHOW,
-//! `listing.rs` lists the tables for programs. `analyze.rs` samples a table, `statistics.rs` is what it
-//! leaves in the descriptor.
+//! `listing.rs` lists the tables for programs, `extra.rs` makes columns of cells that a statement
+//! names. `analyze.rs` samples a table, `statistics.rs` is what it leaves in the descriptor.
 
 pub(crate) mod analyze;
 pub(crate) mod ddl;
 pub(crate) mod describe;
+pub(crate) mod extra;
 pub(crate) mod listing;
 pub(crate) mod provider;
 pub(crate) mod shape;

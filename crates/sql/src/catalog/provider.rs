@@ -19,7 +19,7 @@ use halite_rowkey::Dictionary;
 use halite_types::{FamilyDescriptor, KeepDeletedCells, RegionInfo, Table, TableDescriptor};
 
 use super::HaliteCatalog;
-use super::shape::{Pseudo, Source, TableShape};
+use super::shape::{Pseudo, ShapeColumn, Source, TableShape};
 use super::statistics::TableStatistics;
 use crate::error::{Result, SqlError};
 use crate::pushdown::push;
@@ -27,7 +27,6 @@ use crate::scan::exec::ScanExec;
 use crate::scan::history::History;
 use crate::scan::spec::{Projection, ScanSpec, Target};
 use crate::session::settings::{BadCells, Settings, UnreadableKeys};
-use crate::types::map_entry::MapEntry;
 
 /// Table of a cluster.
 #[derive(Clone)]
@@ -100,13 +99,12 @@ impl HaliteTable {
         })
     }
 
-    /// Returns the same table with pseudo-columns, and with entries of its `MAP` columns.
-    pub(crate) fn with_columns(
-        &self,
-        pseudo: &BTreeSet<Pseudo>,
-        entries: &BTreeSet<MapEntry>,
-    ) -> Self {
-        let shape = self.shape.with_pseudo(pseudo).with_entries(entries);
+    /// Returns the same table with columns that the statement makes, and with pseudo-columns.
+    pub(crate) fn with_columns(&self, pseudo: &BTreeSet<Pseudo>, extras: &[ShapeColumn]) -> Self {
+        let mut shape = self.shape.with_extras(extras).with_pseudo(pseudo);
+        if self.settings.bad_cells == BadCells::Null {
+            shape = shape.with_null_counters();
+        }
         Self { schema: shape.arrow(), shape: Arc::new(shape), ..self.clone() }
     }
 

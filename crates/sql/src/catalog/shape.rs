@@ -8,7 +8,7 @@ use halite_rowkey::cell::{CellCodec, CellEncoding};
 use halite_rowkey::language::{Column, ColumnType, TableDeclaration};
 use halite_rowkey::series::SeriesColumn;
 use halite_rowkey::strict::ROW_MARKER;
-use halite_rowkey::value::{FieldType, Value};
+use halite_rowkey::value::{FieldType, TimeUnit, Value};
 use halite_rowkey::{FieldId, KeySchema, SegmentKind};
 use halite_types::{Bytes, TableDescriptor};
 
@@ -84,6 +84,15 @@ pub(crate) enum CellPart {
 impl CellPart {
     const ALL: [Self; 5] = [Self::Family, Self::Qualifier, Self::Ts, Self::Type, Self::Value];
 
+    /// Returns the type with which it is compared.
+    fn ty(self) -> FieldType {
+        match self {
+            Self::Family | Self::Type => FieldType::String,
+            Self::Qualifier | Self::Value => FieldType::Bytes,
+            Self::Ts => FieldType::Timestamp(TimeUnit::Millis),
+        }
+    }
+
     fn field(self) -> Field {
         match self {
             Self::Family => Field::new("family", DataType::Utf8View, false),
@@ -102,6 +111,13 @@ pub(crate) enum Source {
     Key(FieldId),
     /// Newest cell of a column.
     Cell {
+        /// Family.
+        family: Bytes,
+        /// Qualifier.
+        qualifier: Bytes,
+    },
+    /// Time of the newest cell of a column.
+    CellTs {
         /// Family.
         family: Bytes,
         /// Qualifier.
@@ -140,7 +156,7 @@ pub(crate) struct CellDeclaration {
 }
 
 impl CellDeclaration {
-    fn of(column: &Column) -> Option<Self> {
+    pub(super) fn of(column: &Column) -> Option<Self> {
         Some(Self {
             codec: column.codec().ok()?,
             encoding: column.encoding,
@@ -171,6 +187,9 @@ pub(crate) struct ShapeColumn {
     pub(crate) cell: Option<Arc<CellDeclaration>>,
     /// Keys of a `MAP` to bytes and back.
     pub(crate) map_key: Option<Arc<CellCodec>>,
+    /// `true` for what a statement makes a column of and the table does not declare: a cell by its
+    /// name, an entry of a `MAP`, the time of a cell.
+    pub(crate) is_extra: bool,
 }
 
 impl ShapeColumn {
@@ -209,6 +228,10 @@ pub(crate) struct TableShape {
     pub(crate) series: Arc<[SeriesColumn]>,
     /// Family of the marker, a cell with an empty qualifier that every row written by SQL has.
     pub(crate) marker: Option<Bytes>,
+    /// Families of the table.
+    pub(crate) families: Arc<[Bytes]>,
+    /// `true` with columns that a statement makes: its rows then have more than is declared.
+    pub(crate) is_extended: bool,
 }
 
 impl TableShape {
@@ -218,14 +241,15 @@ impl TableShape {
     /// # Errors
     /// `Corrupt` for a declaration that cannot be read.
     pub(crate) fn of(descriptor: &TableDescriptor, null_keys: bool) -> Result<Self> {
+        let families = descriptor.families().map(|family| family.name().clone()).collect();
         match TableDeclaration::from_descriptor(descriptor) {
-            None => Self::undeclared(),
+            None => Ok(Self { families, ..Self::undeclared()? }),
             Some(Ok(declaration)) => {
                 let marker = descriptor
                     .attributes
                     .get(ROW_MARKER)
                     .map(|family| Bytes::copy_from_slice(family.as_bytes()));
-                Ok(Self { marker, ..Self::declared(&declaration, null_keys) })
+                Ok(Self { marker, families, ..Self::declared(&declaration, null_keys) })
             }
             Some(Err(error)) => Err(SqlError::new(
                 SqlState::Corrupt,
@@ -249,6 +273,7 @@ impl TableShape {
             field: arrow_field("_row", FieldType::Bytes, false),
             cell: None,
             map_key: None,
+            is_extra: false,
         };
         let columns = vec![row, pseudo_column(Pseudo::Cells)];
         Ok(Self {
@@ -259,6 +284,8 @@ impl TableShape {
             columns,
             series: Arc::default(),
             marker: None,
+            families: Arc::default(),
+            is_extended: false,
         })
     }
 
@@ -279,6 +306,7 @@ impl TableShape {
             field: arrow_field(&field.name, field.ty, nullable(id)),
             cell: None,
             map_key: None,
+            is_extra: false,
         });
         let series = series_of(declaration);
         let cells = declaration.columns.iter().map(|column| {
@@ -301,7 +329,15 @@ impl TableShape {
                 }
                 _ => arrow_field(&column.name, ty, column.ty != ColumnType::Counter),
             };
-            ShapeColumn { name: column.name.clone(), ty, source, field, cell, map_key }
+            ShapeColumn {
+                name: column.name.clone(),
+                ty,
+                source,
+                field,
+                cell,
+                map_key,
+                is_extra: false,
+            }
         });
         let columns = fields.chain(cells).collect();
         Self {
@@ -312,6 +348,8 @@ impl TableShape {
             columns,
             series: series.unwrap_or_default().into(),
             marker: None,
+            families: Arc::default(),
+            is_extended: false,
         }
     }
 
@@ -375,7 +413,20 @@ impl TableShape {
                 source: Source::Cell { family: family.clone(), qualifier },
                 cell: map.cell.clone(),
                 map_key: None,
+                is_extra: true,
             });
+        }
+        shape
+    }
+
+    /// Returns the shape with columns that the statement makes behind the others, each once.
+    pub(crate) fn with_extras(&self, extras: &[ShapeColumn]) -> Self {
+        let mut shape = self.clone();
+        for extra in extras {
+            if shape.position(&extra.name).is_none() {
+                shape.columns.push(extra.clone());
+                shape.is_extended = true;
+            }
         }
         shape
     }
@@ -406,10 +457,11 @@ impl TableShape {
             columns.push(ShapeColumn {
                 field: part.field().with_name(&name),
                 name,
-                ty: FieldType::Bytes,
+                ty: part.ty(),
                 source: Source::Part(part),
                 cell: None,
                 map_key: None,
+                is_extra: false,
             });
         }
         Self { rows: RowKind::Cell, columns, ..self.clone() }
@@ -428,7 +480,8 @@ impl TableShape {
 
     /// Returns the declared cells: family and qualifier.
     pub(crate) fn cells(&self) -> impl Iterator<Item = (&Bytes, &Bytes)> {
-        self.columns.iter().filter_map(|column| match &column.source {
+        let declared = self.columns.iter().filter(|column| !column.is_extra);
+        declared.filter_map(|column| match &column.source {
             Source::Cell { family, qualifier } => Some((family, qualifier)),
             _ => None,
         })
@@ -460,7 +513,7 @@ impl TableShape {
             }),
             _ => false,
         };
-        self.columns.iter().any(is_of)
+        self.columns.iter().filter(|column| !column.is_extra).any(is_of)
     }
 
     /// Returns `true` if the key contains the values of a field completely.
@@ -523,5 +576,6 @@ fn pseudo_column(pseudo: Pseudo) -> ShapeColumn {
         field: pseudo.field(),
         cell: None,
         map_key: None,
+        is_extra: false,
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct ScanPart {
     seek: Option<Vec<String>>,
     join: Option<String>,
     history: Option<String>,
+    /// Cells that `cells(t)` reads.
+    cells: Option<String>,
     is_of_buckets: bool,
     filter: Option<String>,
     /// Conditions that DataFusion checks.
@@ -86,6 +88,7 @@ impl ScanPart {
             seek: spec.first_of.as_ref().map(|first| first.fields.clone()),
             join: (!scan.joined.is_empty()).then(|| joined(scan)),
             history: (spec.history != History::default()).then(|| spec.history.to_string()),
+            cells: spec.cells.as_ref().map(ToString::to_string),
             is_of_buckets: spec.target.shape.rows == RowKind::Bucket,
             filter: filter.map(ToString::to_string),
             again: spec.checked_again.clone(),
@@ -120,7 +123,7 @@ impl ScanPart {
             let text = format!("first row of each ({fields}), where a sample has 20 rows of one");
             add("seek", &text);
         }
-        for (label, text) in [("join", &self.join), ("history", &self.history)] {
+        for (label, text) in [("join", &self.join), ("history", &self.history), ("cells", &self.cells)] {
             text.iter().for_each(|text| add(label, text));
         }
         if self.is_of_buckets {
@@ -165,6 +168,7 @@ impl ScanPart {
             .with_some("seek", self.seek.clone())
             .with_some("join", self.join.clone())
             .with_some("history", self.history.clone())
+            .with_some("cells", self.cells.clone())
             .with_some("buckets", self.is_of_buckets.then_some(true))
             .with_some("filter", self.filter.clone())
             .with("again", names(&self.again))

@@ -2,17 +2,20 @@
 //!
 //! A name without quotes means what is called exactly so, or else the only thing that is called so
 //! ignoring case. `tables.rs` finds the tables of a statement, `scope.rs` tells its common table
-//! expressions from them, `columns.rs` rewrites its names,
-//! `wildcard.rs` leaves pseudo-columns out of `*`, `entries.rs` finds entries of a `MAP`, and
-//! `forms.rs` brings forms of PostgreSQL into those that are planned, `row_values.rs` row values,
-//! `balanced.rs` long chains of conditions into trees.
+//! expressions from them, `columns.rs` rewrites its names. `dynamic.rs` and `extras.rs` find columns
+//! that the statement makes of cells, which belong to the table with their mark (`marks.rs`).
+//! `wildcard.rs` leaves those, and pseudo-columns, out of `*`, and `forms.rs` brings forms of
+//! PostgreSQL into those that are planned, `row_values.rs` row values, `balanced.rs` long chains of
+//! conditions into trees. `ranges.rs` finds `halite_ranges`.
 
 mod balanced;
 mod by_case;
 mod cells;
 mod columns;
-mod entries;
+mod dynamic;
+mod extras;
 mod forms;
+mod marks;
 mod ranges;
 mod row_values;
 mod scope;
@@ -28,11 +31,11 @@ use crate::catalog::HaliteCatalog;
 use crate::catalog::provider::HaliteTable;
 use crate::catalog::shape::Pseudo;
 use crate::error::{Result, SqlError};
-use crate::types::map_entry::MapEntry;
 
 pub(crate) use by_case::by_case;
 pub(crate) use cells::{CELLS, cells_argument};
 pub(crate) use forms::{AGAIN, with_plain_names};
+pub(crate) use marks::{TableColumns, is_mark};
 pub(crate) use ranges::{RANGES, RangeTables, ranges_argument};
 pub(crate) use tables::resolve;
 
@@ -41,18 +44,18 @@ pub(crate) use tables::resolve;
 pub(crate) struct Named {
     /// Pseudo-columns.
     pub(crate) pseudo: BTreeSet<Pseudo>,
-    /// Entries of `MAP` columns.
-    pub(crate) entries: BTreeSet<MapEntry>,
+    /// Columns that the statement makes of cells of its tables.
+    pub(crate) columns: TableColumns,
     /// Tables of `cells(t)`, by the text of their names.
     pub(crate) cells: BTreeMap<String, HaliteTable>,
     /// Common table expressions. A name of FROM without a schema that is among them means one.
     pub(crate) ctes: BTreeSet<String>,
 }
 
-/// Rewrites the names of a query, and makes columns of the entries of a `MAP` that it names.
+/// Rewrites the names of a query, and makes columns of the cells that it names.
 ///
 /// # Errors
-/// As [`rewrite`].
+/// As [`rewrite`]; a column of a statement that is none.
 pub(crate) async fn rewrite_query(
     catalog: &HaliteCatalog,
     statement: &mut DfStatement,
@@ -60,7 +63,8 @@ pub(crate) async fn rewrite_query(
     rewrite_names(catalog, statement, true).await
 }
 
-/// Rewrites the names of a query.
+/// Rewrites the names of expressions of a statement that writes, which have the columns of its
+/// table.
 ///
 /// # Errors
 /// `Ambiguous` for a name that fits several things by case; tables that do not exist.
@@ -79,12 +83,18 @@ async fn rewrite_names(
     let statement: &mut Statement = inner.as_mut();
     forms::rewrite(statement)?;
     balanced::rewrite(statement);
-    let found = tables::rewrite(catalog, statement).await?;
+    let mut found = tables::rewrite(catalog, statement).await?;
+    let mut columns = TableColumns::default();
+    dynamic::rewrite(statement, &mut found, &mut columns)?;
     let pseudo = columns::rewrite(statement, &found)?;
-    if !pseudo.is_empty() {
-        wildcard::rewrite(statement, &found, &pseudo)?;
+    if reads {
+        extras::rewrite(statement, &found, &mut columns)?;
+    } else {
+        extras::without_cells(statement)?;
     }
-    let entries = if reads { entries::rewrite(statement, &found.maps) } else { BTreeSet::new() };
+    if !pseudo.is_empty() || columns.extras().next().is_some() {
+        wildcard::rewrite(statement, &found, &pseudo, &columns)?;
+    }
     let ctes = found.ctes.into_iter().collect();
-    Ok(Named { pseudo, entries, cells: found.cells, ctes })
+    Ok(Named { pseudo, columns, cells: found.cells, ctes })
 }

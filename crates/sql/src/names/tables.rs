@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use datafusion::catalog::TableProvider as _;
 use datafusion::sql::sqlparser::ast::{
@@ -13,9 +14,9 @@ use halite_types::suggest::closest_match;
 
 use super::by_case;
 use super::cells::{cells_argument, set_argument};
-use super::entries::KeyTypes;
 use super::scope::Scope;
 use crate::catalog::provider::HaliteTable;
+use crate::catalog::shape::TableShape;
 use crate::catalog::{
     CATALOG, DEFAULT, HaliteCatalog, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC, SYSTEM_SCHEMA,
     SYSTEM_TABLES, namespace_of,
@@ -23,7 +24,7 @@ use crate::catalog::{
 use crate::error::{Result, SqlError, SqlState};
 
 /// Table in the catalog.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TablePath {
     /// Schema, as the catalog spells it.
     pub(crate) schema: String,
@@ -39,12 +40,24 @@ pub(super) struct FoundTables {
     pub(super) columns: Vec<String>,
     /// Names of the common table expressions.
     pub(super) ctes: Vec<String>,
-    /// Tables with the pseudo-columns.
-    pub(super) halite: Vec<TablePath>,
-    /// Columns of type `MAP`.
-    pub(super) maps: KeyTypes,
+    /// Tables of the cluster, which have the pseudo-columns.
+    pub(super) shapes: BTreeMap<TablePath, Arc<TableShape>>,
     /// Tables of `cells(t)`, by the text of their rewritten names.
     pub(super) cells: BTreeMap<String, HaliteTable>,
+}
+
+impl FoundTables {
+    /// Returns the table of the cluster that a rewritten name of FROM means.
+    pub(super) fn shape_of(&self, name: &ObjectName) -> Option<&Arc<TableShape>> {
+        let parts: Vec<String> = idents(name).ok()?.into_iter().map(|part| part.value).collect();
+        let (schema, table) = match parts.as_slice() {
+            [table] if self.ctes.contains(table) => return None,
+            [table] => (DEFAULT.to_owned(), table.clone()),
+            [schema, table] => (schema.clone(), table.clone()),
+            _ => return None,
+        };
+        self.shapes.get(&TablePath { schema, table })
+    }
 }
 
 /// Finds the tables of a statement and rewrites their names to schema and table, and those of
@@ -112,12 +125,7 @@ async fn describe(
     if let Some(descriptor) = catalog.descriptor(&name).await? {
         let table = HaliteTable::new(catalog, &descriptor)?;
         add(table.schema());
-        for column in &table.shape.columns {
-            let Some(keys) = &column.map_key else { continue };
-            let known = found.maps.entry(column.name.clone()).or_insert(Some(keys.ty()));
-            *known = known.filter(|known| *known == keys.ty());
-        }
-        found.halite.push(path.clone());
+        found.shapes.insert(path.clone(), Arc::clone(&table.shape));
     }
     Ok(())
 }
@@ -223,7 +231,7 @@ fn missing_table(name: &str, parts: &[Ident], near: Option<String>) -> SqlError 
 }
 
 /// Returns the parts of a name.
-pub(super) fn idents(name: &ObjectName) -> Result<Vec<Ident>> {
+fn idents(name: &ObjectName) -> Result<Vec<Ident>> {
     let parts = name.0.iter().map(|part| part.as_ident().cloned());
     parts
         .collect::<Option<Vec<_>>>()

@@ -1,17 +1,18 @@
-//! `*` without the pseudo-columns, in statements that name some.
+//! `*` without pseudo-columns and without the columns that a statement makes of cells, in statements
+//! that name some.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     ExcludeSelectItem, Ident, JoinConstraint, ObjectName, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, Statement, TableFactor, VisitMut, VisitorMut,
+    SelectItemQualifiedWildcardKind, Statement, TableFactor, TableWithJoins, VisitMut, VisitorMut,
     WildcardAdditionalOptions,
 };
 
 use super::columns::constraint_of;
-use super::tables::{FoundTables, TablePath, idents};
-use crate::catalog::DEFAULT;
+use super::marks::TableColumns;
+use super::tables::FoundTables;
 use crate::catalog::shape::Pseudo;
 use crate::error::{Result, SqlError};
 
@@ -20,16 +21,49 @@ pub(super) fn rewrite(
     statement: &mut Statement,
     found: &FoundTables,
     pseudo: &BTreeSet<Pseudo>,
+    columns: &TableColumns,
 ) -> Result<()> {
-    match VisitMut::visit(statement, &mut Wildcards { found, pseudo }) {
+    match VisitMut::visit(statement, &mut Wildcards { found, pseudo, columns }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
 }
 
+/// Returns `true` if each `*` of a SELECT can leave out columns.
+pub(super) fn may_have_extras(select: &Select) -> bool {
+    let stars = || {
+        select.projection.iter().filter_map(|item| match item {
+            SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => {
+                Some(options)
+            }
+            _ => None,
+        })
+    };
+    if stars().next().is_none() {
+        return true;
+    }
+    let mut from = select.from.clone();
+    let is_named = from.iter().flat_map(|from| {
+        std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
+    });
+    let is_named = is_named.map(name_of).all(|name| name.is_ok());
+    is_named && stars().all(|options| check_plain(options).is_ok()) && !shares_columns(&mut from)
+}
+
+/// Returns `true` if tables are joined by columns that `*` has once.
+fn shares_columns(from: &mut [TableWithJoins]) -> bool {
+    from.iter_mut().flat_map(|from| &mut from.joins).any(|join| {
+        matches!(
+            constraint_of(&mut join.join_operator),
+            Some(JoinConstraint::Natural | JoinConstraint::Using(_))
+        )
+    })
+}
+
 struct Wildcards<'f> {
     found: &'f FoundTables,
     pseudo: &'f BTreeSet<Pseudo>,
+    columns: &'f TableColumns,
 }
 
 impl VisitorMut for Wildcards<'_> {
@@ -45,42 +79,42 @@ impl VisitorMut for Wildcards<'_> {
 
 impl Wildcards<'_> {
     fn expanded(&self, select: &mut Select) -> Result<()> {
-        let shares_columns = select.from.iter_mut().flat_map(|from| &mut from.joins).any(|join| {
-            matches!(
-                constraint_of(&mut join.join_operator),
-                Some(JoinConstraint::Natural | JoinConstraint::Using(_))
-            )
-        });
+        let is_star = |item: &SelectItem| {
+            matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+        };
+        if !select.projection.iter().any(is_star) {
+            return Ok(());
+        }
+        let shares_columns = shares_columns(&mut select.from);
         let has_star = select.projection.iter().any(|item| matches!(item, SelectItem::Wildcard(_)));
         if shares_columns && has_star {
             return Err(SqlError::unsupported(
-                "* with NATURAL or USING, in a statement that names pseudo-columns: name the \
-                 columns instead of *, or join by ON",
+                "* with NATURAL or USING, in a statement that names pseudo-columns or cells: name \
+                 the columns instead of *, or join by ON",
             ));
         }
-        let relations: Vec<(ObjectName, bool)> = select
+        let relations: Vec<(ObjectName, Vec<String>)> = select
             .from
             .iter()
             .flat_map(|from| {
                 std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
             })
-            .map(|factor| self.relation(factor))
+            .map(|factor| Ok((name_of(factor)?, self.left_out(factor))))
             .collect::<Result<_>>()?;
         let mut projection = Vec::with_capacity(select.projection.len());
         for item in std::mem::take(&mut select.projection) {
             match item {
                 SelectItem::Wildcard(options) => {
                     check_plain(&options)?;
-                    projection
-                        .extend(relations.iter().map(|(name, has)| self.star(name.clone(), *has)));
+                    projection.extend(relations.iter().map(|(name, out)| star(name.clone(), out)));
                 }
                 SelectItem::QualifiedWildcard(
                     SelectItemQualifiedWildcardKind::ObjectName(name),
                     options,
                 ) => {
-                    let has = relations.iter().find(|(known, _)| last(known) == last(&name));
+                    let of = relations.iter().find(|(known, _)| last(known) == last(&name));
                     check_plain(&options)?;
-                    projection.push(self.star(name, has.is_some_and(|(_, has)| *has)));
+                    projection.push(star(name, of.map_or(&[], |(_, out)| out.as_slice())));
                 }
                 other => projection.push(other),
             }
@@ -89,48 +123,47 @@ impl Wildcards<'_> {
         Ok(())
     }
 
-    /// Returns the name of a relation, and whether it has pseudo-columns.
-    fn relation(&self, factor: &TableFactor) -> Result<(ObjectName, bool)> {
-        let named = |ident: &Ident| ObjectName::from(vec![ident.clone()]);
-        match factor {
-            TableFactor::Table { name, alias, .. } => {
-                let parts: Vec<String> = idents(name)?.into_iter().map(|part| part.value).collect();
-                let path = match parts.as_slice() {
-                    [table] if self.found.ctes.contains(table) => None,
-                    [table] => Some((DEFAULT.to_owned(), table.clone())),
-                    [schema, table] => Some((schema.clone(), table.clone())),
-                    _ => None,
-                };
-                let has = path.is_some_and(|(schema, table)| {
-                    self.found.halite.contains(&TablePath { schema, table })
-                });
-                Ok((alias.as_ref().map_or_else(|| name.clone(), |alias| named(&alias.name)), has))
-            }
-            TableFactor::Derived { alias: Some(alias), .. }
-            | TableFactor::TableFunction { alias: Some(alias), .. }
-            | TableFactor::Function { alias: Some(alias), .. }
-            | TableFactor::UNNEST { alias: Some(alias), .. } => Ok((named(&alias.name), false)),
-            _ => Err(unnamed()),
+    /// Returns the columns of a table that `*` leaves out.
+    fn left_out(&self, factor: &TableFactor) -> Vec<String> {
+        let TableFactor::Table { name, with_hints, .. } = factor else { return Vec::new() };
+        if self.found.shape_of(name).is_none() {
+            return Vec::new();
         }
+        // Undeclared tables show `_row` and `_cells`.
+        let is_shown =
+            |pseudo: &&Pseudo| self.found.columns.iter().any(|column| column == pseudo.name());
+        let pseudo = self.pseudo.iter().filter(|pseudo| !is_shown(pseudo));
+        let extras = self.columns.of(with_hints).iter().filter(|column| column.is_extra);
+        pseudo
+            .map(|pseudo| pseudo.name().to_owned())
+            .chain(extras.map(|column| column.name.clone()))
+            .collect()
     }
+}
 
-    fn star(&self, name: ObjectName, has_pseudo: bool) -> SelectItem {
-        let mut options = WildcardAdditionalOptions::default();
-        if has_pseudo {
-            // Undeclared tables show `_row` and `_cells`.
-            let names = self
-                .pseudo
-                .iter()
-                .filter(|pseudo| !self.found.columns.iter().any(|column| column == pseudo.name()));
-            let names: Vec<ObjectName> = names
-                .map(|pseudo| ObjectName::from(vec![Ident::with_quote('"', pseudo.name())]))
-                .collect();
-            if !names.is_empty() {
-                options.opt_exclude = Some(ExcludeSelectItem::Multiple(names));
-            }
+/// Returns the name of a part of FROM.
+fn name_of(factor: &TableFactor) -> Result<ObjectName> {
+    let named = |ident: &Ident| ObjectName::from(vec![ident.clone()]);
+    match factor {
+        TableFactor::Table { name, alias, .. } => {
+            Ok(alias.as_ref().map_or_else(|| name.clone(), |alias| named(&alias.name)))
         }
-        SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
+        TableFactor::Derived { alias: Some(alias), .. }
+        | TableFactor::TableFunction { alias: Some(alias), .. }
+        | TableFactor::Function { alias: Some(alias), .. }
+        | TableFactor::UNNEST { alias: Some(alias), .. } => Ok(named(&alias.name)),
+        _ => Err(unnamed()),
     }
+}
+
+fn star(name: ObjectName, left_out: &[String]) -> SelectItem {
+    let mut options = WildcardAdditionalOptions::default();
+    if !left_out.is_empty() {
+        let names =
+            left_out.iter().map(|name| ObjectName::from(vec![Ident::with_quote('"', name)]));
+        options.opt_exclude = Some(ExcludeSelectItem::Multiple(names.collect()));
+    }
+    SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
 }
 
 fn last(name: &ObjectName) -> Option<&str> {
@@ -139,8 +172,8 @@ fn last(name: &ObjectName) -> Option<&str> {
 
 fn unnamed() -> SqlError {
     SqlError::unsupported(
-        "* of a part of FROM without a name, in a statement that names pseudo-columns: give it a \
-         name by AS",
+        "* of a part of FROM without a name, in a statement that names pseudo-columns or cells: \
+         give it a name by AS",
     )
 }
 
@@ -149,7 +182,7 @@ fn check_plain(options: &WildcardAdditionalOptions) -> Result<()> {
         return Ok(());
     }
     Err(SqlError::unsupported(
-        "* with EXCLUDE, REPLACE or RENAME, in a statement that names pseudo-columns: name the \
-         columns instead",
+        "* with EXCLUDE, REPLACE or RENAME, in a statement that names pseudo-columns or cells: name \
+         the columns instead",
     ))
 }

@@ -1,10 +1,14 @@
-//! Words behind a table that the parser does not know: `VERSIONS n [BETWEEN a AND b]`, `AS OF ..`
-//! and `WITH (BUCKETS)` in front of an alias. They become hints, which it reads behind the alias:
-//! `t VERSIONS 5 AS a` is parsed as `t AS a WITH (versions(5))`.
+//! Words behind a table that the parser does not know: columns with their types, `VERSIONS n
+//! [BETWEEN a AND b]`, `AS OF ..` and `WITH (BUCKETS)` in front of an alias. They become hints, which
+//! it reads behind the alias: `t VERSIONS 5 AS a` is parsed as `t AS a WITH (versions(5))`.
+//!
+//! Each is read as such only where PostgreSQL's grammar has no meaning for it: `AS of` and `versions`
+//! may be aliases.
 
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::column_list;
 use crate::error::{Result, SqlError, SqlState};
 
 /// Hint of `VERSIONS`: the number, -1 for all, and the times of BETWEEN.
@@ -37,6 +41,9 @@ pub(super) fn hinted(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
         }
         let hints = input.hints()?;
         let query = queries.innermost();
+        let is_of_columns =
+            |hint: &Vec<TokenWithSpan>| is_word(&hint[0], column_list::COLUMNS_HINT);
+        let has_past = !hints.iter().all(is_of_columns);
         let at = match query.table_end(&out) {
             TableEnd::Here => {
                 out.extend_from_slice(input.alias());
@@ -51,8 +58,13 @@ pub(super) fn hinted(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
                 return Err(wrong(token, text));
             }
         };
-        query.has_hints = true;
-        out.splice(at..at, with(hints, token));
+        query.has_hints |= has_past;
+        if out.get(at).is_some_and(|next| is_word(next, "WITH")) {
+            // The list of hints that the table has.
+            out.splice(at + 2..at + 2, listed(hints, true, token));
+        } else {
+            out.splice(at..at, with(hints, token));
+        }
     }
     Ok(out)
 }
@@ -155,18 +167,23 @@ impl OpenQuery {
         // A call, as in `cells(t)`.
         rest.parenthesized();
         let _ = rest.alias();
+        let end = rest.at;
+        if rest.is_word(0, "WITH") {
+            rest.at += 1;
+            rest.parenthesized();
+        }
         let is_single = !rest.peek().is_some_and(|token| {
             token.token == Token::Comma
                 || is_keyword(token, &[Keyword::JOIN, Keyword::INNER, Keyword::LEFT])
                 || is_keyword(token, &[Keyword::RIGHT, Keyword::FULL, Keyword::CROSS])
                 || is_keyword(token, &[Keyword::NATURAL])
         });
-        if is_single && rest.at > from + 1 { TableEnd::Before(rest.at) } else { TableEnd::None }
+        if is_single && end > from + 1 { TableEnd::Before(end) } else { TableEnd::None }
     }
 }
 
 /// Returns the place where the name begins that is the end of the tokens: `t`, `s.t`, or a call.
-fn name_start(tokens: &[TokenWithSpan]) -> Option<usize> {
+pub(super) fn name_start(tokens: &[TokenWithSpan]) -> Option<usize> {
     let mut end = tokens.len();
     if tokens.last()?.token == Token::RParen {
         let mut depth = 0usize;
@@ -210,9 +227,33 @@ impl<'a> Input<'a> {
                 || is_keyword(token, &[Keyword::ALL])
         };
         self.is_word(0, "VERSIONS") && self.tokens.get(self.at + 1).is_some_and(counts)
-            || self.is_word(0, "AS") && self.is_word(1, "OF")
+            || self.is_word(0, "AS") && self.is_word(1, "OF") && self.begins_time(2)
             || self.is_word(0, "FOR") && self.is_word(1, "SYSTEM_TIME")
             || self.is_buckets() && !self.tokens[..self.at].is_empty()
+            || column_list::begins(self.tokens, self.at)
+    }
+
+    /// Returns `true` if a time may begin at a token: not where `of` is an alias, which the end of
+    /// the table follows, or a list of its columns.
+    fn begins_time(&self, ahead: usize) -> bool {
+        let rest = self.tokens.get(self.at + ahead..).unwrap_or_default();
+        let Some(first) = rest.first() else { return false };
+        match &first.token {
+            Token::Comma | Token::RParen | Token::SemiColon | Token::Period => false,
+            Token::LParen => {
+                let inside = rest[1..].iter().take_while(|token| token.token != Token::RParen);
+                let is_column =
+                    |token: &TokenWithSpan| matches!(token.token, Token::Word(_) | Token::Comma);
+                !inside.clone().all(is_column) || inside.count() == 0
+            }
+            Token::Word(word) if word.quote_style.is_none() => {
+                let ends = RESERVED_FOR_TABLE_ALIAS.contains(&word.keyword)
+                    || matches!(word.keyword, Keyword::AS | Keyword::FOR | Keyword::FROM)
+                    || matches!(word.keyword, Keyword::INTO | Keyword::ASC | Keyword::DESC);
+                !ends && !word.value.eq_ignore_ascii_case("VERSIONS")
+            }
+            _ => true,
+        }
     }
 
     fn is_buckets(&self) -> bool {
@@ -239,6 +280,11 @@ impl<'a> Input<'a> {
 
     fn hint(&mut self) -> Result<Vec<TokenWithSpan>> {
         let first = self.tokens[self.at].clone();
+        if column_list::begins(self.tokens, self.at) {
+            let (hint, end) = column_list::hint(self.tokens, self.at)?;
+            self.at = end;
+            return Ok(hint);
+        }
         if self.is_buckets() {
             self.at += 4;
             return Ok(call(BUCKETS_HINT, Vec::new(), &first));
@@ -300,7 +346,7 @@ impl<'a> Input<'a> {
     /// Reads the alias of a table, with its columns.
     fn alias(&mut self) -> &'a [TokenWithSpan] {
         let from = self.at;
-        let has_as = self.is_word(0, "AS") && !self.is_word(1, "OF");
+        let has_as = self.is_word(0, "AS") && !self.begins_modifier();
         self.at += usize::from(has_as);
         let is_name = self.peek().is_some_and(|token| match &token.token {
             Token::Word(word) => {
@@ -352,15 +398,19 @@ fn is_word(token: &TokenWithSpan, text: &str) -> bool {
     }
 }
 
-fn is_keyword(token: &TokenWithSpan, keywords: &[Keyword]) -> bool {
+pub(super) fn is_keyword(token: &TokenWithSpan, keywords: &[Keyword]) -> bool {
     matches!(&token.token, Token::Word(word) if keywords.contains(&word.keyword))
 }
 
-fn sign(token: Token, near: &TokenWithSpan) -> TokenWithSpan {
+pub(super) fn sign(token: Token, near: &TokenWithSpan) -> TokenWithSpan {
     TokenWithSpan::new(token, near.span)
 }
 
-fn call(name: &str, arguments: Vec<TokenWithSpan>, near: &TokenWithSpan) -> Vec<TokenWithSpan> {
+pub(super) fn call(
+    name: &str,
+    arguments: Vec<TokenWithSpan>,
+    near: &TokenWithSpan,
+) -> Vec<TokenWithSpan> {
     let mut call = vec![sign(Token::make_word(name, None), near), sign(Token::LParen, near)];
     call.extend(arguments);
     call.push(sign(Token::RParen, near));
@@ -370,17 +420,29 @@ fn call(name: &str, arguments: Vec<TokenWithSpan>, near: &TokenWithSpan) -> Vec<
 /// Returns `WITH (hint, ..)`.
 fn with(hints: Vec<Vec<TokenWithSpan>>, near: &TokenWithSpan) -> Vec<TokenWithSpan> {
     let mut list = vec![sign(Token::make_keyword("WITH"), near), sign(Token::LParen, near)];
-    for (at, hint) in hints.into_iter().enumerate() {
-        if at > 0 {
-            list.push(sign(Token::Comma, near));
-        }
-        list.extend(hint);
-    }
+    list.extend(listed(hints, false, near));
     list.push(sign(Token::RParen, near));
     list
 }
 
-fn wrong(near: &TokenWithSpan, text: &str) -> SqlError {
+/// Returns hints with commas between them, and one at the end if others follow.
+fn listed(
+    hints: Vec<Vec<TokenWithSpan>>,
+    is_followed: bool,
+    near: &TokenWithSpan,
+) -> Vec<TokenWithSpan> {
+    let count = hints.len();
+    let mut list = Vec::new();
+    for (at, hint) in (1..).zip(hints) {
+        list.extend(hint);
+        if at < count || is_followed {
+            list.push(sign(Token::Comma, near));
+        }
+    }
+    list
+}
+
+pub(super) fn wrong(near: &TokenWithSpan, text: &str) -> SqlError {
     SqlError::new(SqlState::Syntax, text).at(near.span.start.line, near.span.start.column)
 }
 
@@ -440,7 +502,47 @@ mod tests {
                 "SELECT a FROM t WITH ( versions ( 3 ) ) JOIN u WITH ( versions ( 5 ) ) ON a = b , \
                  v WITH ( as_of ( 7 ) )",
             ),
-            ("SELECT versions FROM t AS v", "SELECT versions FROM t AS v"),
+            (
+                "SELECT a FROM s.t (c I64, f.q STRING ENCODING TEXT) AS x, u (\"d 1\" DECIMAL(9, 2))",
+                "SELECT a FROM s . t AS x WITH ( columns ( '' , 'c' , 'I64' , 'f' , 'q' , 'STRING \
+                 ENCODING TEXT' ) ) , u WITH ( columns ( '' , 'd 1' , 'DECIMAL ( 9 , 2 )' ) )",
+            ),
+            (
+                "SELECT a FROM t (c I64) VERSIONS 3 x",
+                "SELECT a FROM t x WITH ( columns ( '' , 'c' , 'I64' ) , versions ( 3 ) )",
+            ),
+            (
+                "SELECT a FROM t (c I64) WHERE c = 1 VERSIONS 3",
+                "SELECT a FROM t WITH ( versions ( 3 ) , columns ( '' , 'c' , 'I64' ) ) WHERE c = 1",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(rewritten(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_that_are_names_stay() {
+        for text in [
+            "SELECT versions FROM t AS v",
+            "SELECT a FROM t AS of",
+            "SELECT of . a FROM t AS of JOIN u AS versions ON of . k = versions . k",
+            "SELECT a AS of , b FROM t AS of ( a , b ) WHERE a = 1",
+            "SELECT a AS of FROM t",
+            "SELECT a FROM ( SELECT 1 AS of ) x , t AS of",
+            "SELECT a FROM t AS of UNION SELECT 1 AS of",
+            "SELECT * FROM generate_series ( 1 , 3 )",
+            "SELECT * FROM f ( a IS NULL , b COLLATE c )",
+            "SELECT * FROM f ( DISTINCT a )",
+            "SELECT f ( a I64 ) FROM t",
+            "SELECT a , cast ( b AS int ) , array_agg ( c ORDER BY d ) FROM t",
+        ] {
+            assert_eq!(rewritten(text), text);
+        }
+        let cases = [
+            ("SELECT a FROM t AS OF (now())", "SELECT a FROM t WITH ( as_of ( ( now ( ) ) ) )"),
+            ("SELECT a FROM t VERSIONS 2 AS of", "SELECT a FROM t AS of WITH ( versions ( 2 ) )"),
+            ("SELECT a FROM t AS of VERSIONS 2", "SELECT a FROM t AS of WITH ( versions ( 2 ) )"),
         ];
         for (text, expected) in cases {
             assert_eq!(rewritten(text), expected, "{text}");
@@ -466,7 +568,9 @@ mod tests {
     fn incomplete_words_are_refused_with_their_place() {
         for text in [
             "SELECT 1 VERSIONS 5",
-            "SELECT a FROM t AS OF",
+            "SELECT a FROM t AS OF TIMESTAMP",
+            "SELECT a FROM t (c I64, d)",
+            "SELECT a FROM t (c I64",
             "SELECT a FROM t VERSIONS 5 BETWEEN 1",
             "SELECT a FROM t, u WHERE a = b VERSIONS 5",
             "SELECT a FROM t VERSIONS 3 WHERE a = 1 VERSIONS 5",

@@ -1,10 +1,12 @@
 //! From text to one statement: `split.rs` finds the ends of statements, `tokens.rs` reads the tokens
 //! of one and checks its limits, `kind.rs` tells what it is (`transaction.rs`: BEGIN, COMMIT, ROLLBACK,
 //! `explain_options.rs`: the options of EXPLAIN),
-//! `history.rs` reads what follows a table in this dialect alone, `table.rs` reads `TABLE t`,
+//! `history.rs` reads what follows a table in this dialect alone, `column_list.rs` columns that it
+//! is given there, `table.rs` reads `TABLE t`,
 //! `refused.rs` refuses what the parser reads and no plan keeps (`ctes.rs`: and what makes too large a plan),
 //! `masked.rs` takes values out of a text, `place.rs` finds the byte at a line and a column.
 
+mod column_list;
 #[cfg(feature = "datafusion")]
 mod ctes;
 mod explain_options;
@@ -24,6 +26,7 @@ pub use place::byte_at;
 pub use split::{StatementText, split_statements};
 pub use transaction::{TransactionStatement, transaction_modes};
 
+pub(crate) use column_list::COLUMNS_HINT;
 pub(crate) use explain_options::ExplainFormat;
 pub(crate) use history::{AS_OF_HINT, BUCKETS_HINT, VERSIONS_HINT};
 pub(crate) use kind::{Explain, Kind, is_show_create, is_word, kind_of};

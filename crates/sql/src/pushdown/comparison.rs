@@ -114,7 +114,7 @@ fn like_comparison(shape: &TableShape, like: &Like) -> Option<Comparison> {
 
 /// Returns the text before the first wildcard of a pattern, and the rest; `None` if the pattern
 /// begins with a wildcard.
-fn literal_beginning(pattern: &str, escape: char) -> Option<(String, &str)> {
+pub(crate) fn literal_beginning(pattern: &str, escape: char) -> Option<(String, &str)> {
     let mut prefix = String::new();
     let mut letters = pattern.char_indices();
     while let Some((at, letter)) = letters.next() {

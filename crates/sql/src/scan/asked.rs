@@ -53,8 +53,8 @@ impl ScanSpec {
 fn may_be_field(column: &ShapeColumn) -> Option<Asked> {
     let is_value = match column.source {
         Source::Key(_) => true,
-        // What is counted changes, and the key of a row does not. Entries of a MAP end with `]`.
-        Source::Cell { .. } => !column.is_counter() && !column.name.ends_with(']'),
+        // What is counted changes, and the key of a row does not.
+        Source::Cell { .. } => !column.is_counter() && !column.is_extra,
         _ => false,
     };
     is_value.then(|| Asked { name: column.name.clone(), ty: column.ty })

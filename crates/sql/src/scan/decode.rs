@@ -61,6 +61,11 @@ enum OutputColumn {
         qualifier: bytes::Bytes,
         to: ColumnBuilder,
     },
+    CellTs {
+        family: bytes::Bytes,
+        qualifier: bytes::Bytes,
+        to: TimestampMillisecondBuilder,
+    },
     Row(ColumnBuilder),
     Salt(UInt32Builder),
     Region(StringViewBuilder),
@@ -213,7 +218,7 @@ impl Output {
                 OutputColumn::Given(value, to) => {
                     to.append(value).map_err(|what| bad_value(spec, row, "a key field", &what))?;
                 }
-                OutputColumn::Cell { .. } => {}
+                OutputColumn::Cell { .. } | OutputColumn::CellTs { .. } => {}
                 OutputColumn::Row(to) => {
                     let value = Value::Bytes(row.key().into());
                     to.append(&value).map_err(|what| bad_value(spec, row, "_row", &what))?;
@@ -275,7 +280,9 @@ impl OutputColumn {
     /// Returns family and qualifier of a column of cells.
     fn cell(&self) -> Option<(&[u8], &[u8])> {
         match self {
-            Self::Cell { family, qualifier, .. } => Some((family, qualifier)),
+            Self::Cell { family, qualifier, .. } | Self::CellTs { family, qualifier, .. } => {
+                Some((family, qualifier))
+            }
             _ => None,
         }
     }
@@ -288,6 +295,9 @@ impl OutputColumn {
         cell: Option<CellRef<'_>>,
         bad_cells: BadCells,
     ) -> Result<u64> {
+        if let Self::CellTs { to, .. } = self {
+            to.append_option(cell.map(|cell| cell.timestamp()));
+        }
         let Self::Cell { ty, declared, to, .. } = self else { return Ok(0) };
         let Some(cell) = cell else {
             let is_counter = declared.as_ref().is_some_and(|cell| cell.is_counter);
@@ -321,7 +331,7 @@ impl OutputColumn {
             Self::Points { to, .. } => to.finish(),
             Self::Salt(to) | Self::Version(to) => Arc::new(to.finish()),
             Self::Region(to) | Self::PartText(_, to) => Arc::new(to.finish()),
-            Self::Ts(to) => Arc::new(to.finish()),
+            Self::Ts(to) | Self::CellTs { to, .. } => Arc::new(to.finish()),
             Self::Cells(to) => to.finish(),
         }
     }
@@ -341,6 +351,11 @@ fn output(spec: &ScanSpec, at: usize) -> OutputColumn {
             family: family.clone(),
             qualifier: qualifier.clone(),
             to: builder(),
+        },
+        Source::CellTs { family, qualifier } => OutputColumn::CellTs {
+            family: family.clone(),
+            qualifier: qualifier.clone(),
+            to: TimestampMillisecondBuilder::new().with_timezone("+00:00"),
         },
         Source::Series(at) => {
             let shape = &spec.target.shape;

@@ -6,19 +6,23 @@
 //! of the answer from the cells that `row_cells.rs` gives it. `history.rs` has the versions and times
 //! that a statement asks for, `joined.rs` narrows a scan by the values of a join's other side,
 //! `point.rs` gets one key. `points.rs` has the points of a `SERIES`, each a row of the answer.
-//! `aggregated.rs` has the regions compute aggregates instead.
+//! `aggregated.rs` has the regions compute aggregates instead. `late.rs` reads columns of the first
+//! rows of an order by gets.
+//! `cell_conditions.rs` narrows the cells of `cells(t)`.
 //! `asked.rs` finds the key that would serve a statement better, `guard.rs` ends statements that
 //! examine too many rows, `full_scan.rs` those that would read whole tables, and `region_ends.rs`
 //! counts the regions to read, for progress.
 
 pub(crate) mod aggregated;
 mod asked;
+mod cell_conditions;
 mod decode;
 pub(crate) mod exec;
 pub(crate) mod full_scan;
 mod guard;
 pub(crate) mod history;
 pub(crate) mod joined;
+pub(crate) mod late;
 pub(crate) mod order;
 pub(crate) mod point;
 mod points;

@@ -51,8 +51,38 @@ impl TestedColumns {
 }
 
 /// Returns the scan of the cells of `columns`, and of those that `filter` tests: of cells that are
-/// not read it would take the row to have none.
+/// not read it would take the row to have none. Where only times are shown, no value is sent.
 pub(super) fn select(
+    shape: &TableShape,
+    columns: &[usize],
+    of_filter: &TestedColumns,
+    filter: Option<Filter>,
+) -> Scan {
+    let needs_values = filter.is_some() || !shows_only_times(shape, columns);
+    let scan = select_cells(shape, columns, of_filter, filter);
+    if needs_values {
+        return scan;
+    }
+    let without = Filter::KeyOnly(false);
+    match scan.selection.filter.clone() {
+        None => scan.filter(without),
+        Some(filter) => scan.filter(Filter::All(vec![filter, without])),
+    }
+}
+
+/// Returns `true` if times of cells are all that is read of cells.
+fn shows_only_times(shape: &TableShape, columns: &[usize]) -> bool {
+    let sources = || columns.iter().map(|at| &shape.columns[*at].source);
+    sources().any(|source| matches!(source, Source::CellTs { .. }))
+        && sources().all(|source| match source {
+            Source::CellTs { .. } | Source::Key(_) => true,
+            Source::Pseudo(pseudo) => *pseudo != Pseudo::Cells,
+            _ => false,
+        })
+        && !shape.is_points()
+}
+
+fn select_cells(
     shape: &TableShape,
     columns: &[usize],
     of_filter: &TestedColumns,
@@ -86,7 +116,8 @@ pub(super) fn select(
         };
         return with_filters(scan, filter, Some(first));
     }
-    if shape.cells().all(is_read) && shape.wide_families().next().is_none() {
+    let is_declared_alone = !shape.is_extended && shape.wide_families().next().is_none();
+    if is_declared_alone && shape.cells().all(is_read) {
         // Whatever else a row has is undeclared, and reading it costs no filter.
         return with_filters(scan, filter, None);
     }
@@ -159,7 +190,9 @@ pub(super) fn cells(shape: &TableShape, columns: &[usize]) -> Scan {
 
 pub(super) fn cell_of(shape: &TableShape, column: usize) -> Option<(Bytes, Bytes)> {
     match &shape.columns[column].source {
-        Source::Cell { family, qualifier } => Some((family.clone(), qualifier.clone())),
+        Source::Cell { family, qualifier } | Source::CellTs { family, qualifier } => {
+            Some((family.clone(), qualifier.clone()))
+        }
         _ => None,
     }
 }

@@ -11,6 +11,7 @@ use halite_rowkey::{Dictionary, FieldId, KeyQuery, Plan, PlanOptions, Undecodabl
 use halite_types::{Filter, RegionInfo, RowRange, Scan, Table};
 
 use super::asked::add_asked;
+use super::cell_conditions::CellConditions;
 use super::history::History;
 use super::selection::{TestedColumns, cells, never_null, select};
 use crate::catalog::shape::{Pseudo, Source, TableShape};
@@ -73,6 +74,8 @@ pub(crate) struct ScanSpec {
     pub(crate) filtered: Vec<String>,
     /// Conditions that are checked again behind the scan, as text.
     pub(crate) checked_again: Vec<String>,
+    /// Which cells of `cells(t)` the conditions leave, as text.
+    pub(crate) cells: Option<String>,
     /// Columns of cells that the statement compares with constants, by position in the shape.
     pub(super) asked: Vec<(usize, Predicate)>,
     pub(crate) unreadable: UndecodableRows,
@@ -170,6 +173,11 @@ impl ScanSpec {
                  would leave out points; read cells({name})"
             )));
         }
+        let of_cells = shape.is_cells().then(|| CellConditions::of(&shape, conditions));
+        if of_cells.as_ref().is_some_and(CellConditions::is_empty) {
+            query.conditions.extend(none_of(&shape));
+            filters.push(Filter::FilterAll);
+        }
         let given = given_values(&shape, &columns, &query.conditions)?;
         let is_of_key = !query.conditions.is_empty() || !any_of.is_empty();
         let options = target.plan_options();
@@ -181,8 +189,16 @@ impl ScanSpec {
         if history == History::default() {
             columns_of_filter.never_null = never_null(&shape);
         }
+        let mut read = history;
         let template = match history.versions {
-            _ if shape.is_cells() => cells(&shape, &columns),
+            _ if let Some(conditions) = &of_cells => {
+                let scan = cells(&shape, &columns);
+                read = conditions.times_of(history, scan.raw);
+                match filter.clone() {
+                    Some(nothing) => scan.filter(nothing),
+                    None => conditions.applied(&shape, scan),
+                }
+            }
             Some(_) => History::select(&shape, &columns),
             None => select(&shape, &columns, &columns_of_filter, filter.clone()),
         };
@@ -203,10 +219,11 @@ impl ScanSpec {
             schema,
             plan: Arc::new(plan),
             history,
-            template: history.applied(template)?,
+            template: read.applied(template)?,
             condition: filter,
             filtered,
             checked_again,
+            cells: of_cells.and_then(|conditions| conditions.text()),
             asked,
             unreadable,
             given,
@@ -348,6 +365,37 @@ impl ScanSpec {
         Ok(Self { first_of: Some(first_of), ..self.replanned(None, reverse)? })
     }
 
+    /// Returns the same scan of other columns of a shape that has those of this one, with its
+    /// conditions on cells or without.
+    ///
+    /// # Errors
+    /// None in practice: the times were checked before.
+    pub(crate) fn with_columns(
+        &self,
+        shape: &Arc<TableShape>,
+        columns: Vec<usize>,
+        is_filtered: bool,
+    ) -> Result<Self> {
+        let (tested, condition) = if is_filtered {
+            (self.tested.clone(), self.condition.clone())
+        } else {
+            let never_null = self.tested.never_null.clone();
+            (TestedColumns { never_null, ..TestedColumns::default() }, None)
+        };
+        let template = select(shape, &columns, &tested, condition.clone());
+        let field = |at: &usize| shape.columns[*at].field.clone();
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        Ok(Self {
+            target: Target { shape: Arc::clone(shape), ..self.target.clone() },
+            template: self.history.applied(template)?,
+            columns,
+            schema,
+            condition,
+            tested,
+            ..self.clone()
+        })
+    }
+
     /// Returns the same scan without the rows that have no cell of its columns, all of which are
     /// cells.
     ///
@@ -359,6 +407,12 @@ impl ScanSpec {
         let template = self.history.applied(template)?;
         Ok(Self { template, skips_empty: true, ..self.clone() })
     }
+}
+
+/// Returns a condition that no row satisfies; `None` if the key has no field to look up.
+fn none_of(shape: &TableShape) -> Option<Condition> {
+    let field = (0..shape.key.fields().len()).find(|field| shape.is_whole(*field))?;
+    Some(Condition { field, predicate: Predicate::In(Vec::new()) })
 }
 
 /// Refuses columns that a scan cannot read.

@@ -11,6 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::error::{Result, SqlError, SqlState};
+use crate::names::is_mark;
 use crate::parse::{AS_OF_HINT, BUCKETS_HINT, VERSIONS_HINT};
 use crate::scan::history::History;
 use crate::types::timestamp_type;
@@ -18,11 +19,13 @@ use crate::types::timestamp_type;
 /// Number that `parse/history.rs` writes for VERSIONS ALL.
 const ALL: i64 = -1;
 
-/// Returns `true` for what `parse/history.rs` makes of words of this dialect.
+/// Returns `true` for what `parse/history.rs` makes of words of this dialect, and for marks of
+/// tables.
 pub(super) fn is_hint(hint: &SqlExpr) -> bool {
     let known = [VERSIONS_HINT, AS_OF_HINT, BUCKETS_HINT];
-    matches!(hint, SqlExpr::Function(function)
-        if known.contains(&function.name.to_string().as_str()))
+    is_mark(hint)
+        || matches!(hint, SqlExpr::Function(function)
+            if known.contains(&function.name.to_string().as_str()))
 }
 
 /// Returns `true` for the hint that asks for bucket rows instead of points.
@@ -41,6 +44,9 @@ pub(super) fn of_hints(
     let mut all = History::default();
     for hint in hints {
         let SqlExpr::Function(function) = hint else { continue };
+        if is_mark(hint) {
+            continue;
+        }
         let values = arguments(function)
             .into_iter()
             .map(|argument| constant(argument, context))

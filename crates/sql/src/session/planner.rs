@@ -39,7 +39,7 @@ use crate::direct::{Bound, Template};
 use crate::error::Result;
 use crate::names::{self, with_plain_names};
 use crate::parse::parse_query;
-use crate::rules::{AggregatesInRegions, KeyAggregates, ScanParts, WholeFilters};
+use crate::rules::{AggregatesInRegions, KeyAggregates, LateColumnsRule, ScanParts, WholeFilters};
 
 /// Values of one side of a join that become gets or ranges of the other.
 const MAX_JOINED_VALUES: usize = 10_000;
@@ -99,13 +99,13 @@ pub(super) fn session(
     }
     let session = SessionContext::new_with_state(state.build());
     session.register_udaf(checked_sum());
-    functions::register(&session);
+    functions::register(&session, &catalog.settings);
     session.register_catalog(CATALOG, Arc::new(CatalogHandle(Arc::clone(catalog))));
     session
 }
 
 /// Returns DataFusion's rules behind ours, which see aggregates directly over their scans. One of
-/// ours is in front of each that moves projections.
+/// ours is in front of each that moves projections, and one behind all.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = Vec::new();
     for rule in PhysicalOptimizer::new().rules {
@@ -117,6 +117,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.insert(0, Arc::new(KeyAggregates));
     rules.insert(1, Arc::new(ScanParts));
     rules.insert(2, Arc::new(AggregatesInRegions));
+    rules.push(Arc::new(LateColumnsRule));
     rules
 }
 

@@ -55,11 +55,12 @@ impl RelationPlanner for Relations {
         }
         let history = history::of_hints(with_hints, context)?;
         let is_buckets = with_hints.iter().any(history::is_buckets);
+        let has_columns = !self.named.columns.of(with_hints).is_empty();
         let is_changed = history != History::default() || is_buckets;
         let (table, reference) = match args {
             None => {
                 let reference = context.object_name_to_table_reference(name.clone())?;
-                (self.table(&reference, is_changed, context), reference)
+                (self.table(&reference, is_changed || has_columns, context), reference)
             }
             Some(args) => match cells_argument(name, args) {
                 Some(table) if is_buckets => {
@@ -87,7 +88,7 @@ impl RelationPlanner for Relations {
             table.past_notice().into_iter().for_each(|notice| self.statement.notice(notice));
         }
         let table = if is_buckets { table.buckets()? } else { table };
-        let table = table.with_columns(&self.named.pseudo, &self.named.entries);
+        let table = table.with_columns(&self.named.pseudo, self.named.columns.of(with_hints));
         let table = table.with_history(history);
         let source = provider_as_source(Arc::new(table));
         let plan = LogicalPlanBuilder::scan(reference, source, None)?.build()?;
@@ -98,7 +99,7 @@ impl RelationPlanner for Relations {
 
 impl Relations {
     /// Returns a table of the cluster, if it is one and DataFusion would not read it alike: where
-    /// the statement changes what its rows are, or names more columns than it lists.
+    /// the statement changes what its rows are, or has more columns than the table lists.
     fn table(
         &self,
         reference: &TableReference,
@@ -106,8 +107,7 @@ impl Relations {
         context: &mut dyn RelationPlannerContext,
     ) -> Option<HaliteTable> {
         let named = &self.named;
-        let is_plain = named.pseudo.is_empty() && named.entries.is_empty();
-        if is_plain && !is_changed {
+        if named.pseudo.is_empty() && !is_changed {
             return None;
         }
         // A common table expression is no table of the catalog, also where one is called so.

@@ -147,6 +147,19 @@ impl Changes<'_> {
         Some((exact.points.take()?, exact))
     }
 
+    /// Returns the keys that the conditions give, if each is whole and nothing else is a condition.
+    pub(super) async fn whole_keys(&self) -> Result<Option<Vec<Bytes>>> {
+        if let Some((points, exact)) = self.direct_points(&Wanted::All).await {
+            return Ok(exact.condition.is_none().then_some(points));
+        }
+        let query = select::physical(self.running, self.plan.select.clone()).await?;
+        if query.physical.name() == "EmptyExec" {
+            return Ok(Some(Vec::new()));
+        }
+        let exact = exact_scan(&query.physical, self.plan.target.table.name(), false);
+        Ok(exact.filter(|exact| exact.condition.is_none()).and_then(|exact| exact.points))
+    }
+
     async fn push_points(
         &self,
         points: Vec<Bytes>,

@@ -10,7 +10,7 @@ use halite_rowkey::value::Value;
 
 use super::apply::{Change, Changes};
 use super::exprs::{Parameters, collect_parameters, constant};
-use super::parsed::{Names, empty_select, has_query, select_of, table_factor};
+use super::parsed::{CELL_TS_CALL, Names, empty_select, has_query, select_of, table_factor};
 use super::returning::Returning;
 use super::running::{Running, Written};
 use super::select;
@@ -19,6 +19,7 @@ use super::source::{InputRow, RowValue};
 use super::syntax::ChangeStatement;
 use super::target::{WriteColumn, WriteTarget};
 use super::values::assign;
+use super::version;
 use crate::catalog::HaliteCatalog;
 use crate::catalog::shape::{Pseudo, ShapeColumn, Source};
 use crate::direct::Template;
@@ -41,6 +42,8 @@ pub(super) struct ChangePlan {
     /// `true` if other tables take part, so that a row may come more than once.
     pub(super) joins: bool,
     pub(super) returning: Option<Returning>,
+    /// Time of the cells that DELETE deletes; `None` for the whole rows.
+    pub(super) version: Option<RowValue>,
 }
 
 impl ChangePlan {
@@ -55,6 +58,7 @@ impl ChangePlan {
         let verb = if statement.assignments.is_some() { "UPDATE" } else { "DELETE" };
         target.check_changed(verb)?;
         check_key_is_kept(&target, &statement)?;
+        let version = version::take(session, catalog, &target, &mut statement).await?;
         let returning = match &statement.returning {
             Some(items) => Some(Returning::plan(session, catalog, &target, items.clone()).await?),
             None => None,
@@ -75,7 +79,7 @@ impl ChangePlan {
         let parameters = fields_of(&types_of(&select)?);
         let direct = Template::with_parameters(&session.state(), catalog, &select, &parameters);
         let direct = direct.map(Arc::new);
-        Ok(Self { target, sets, select, direct, read, has_limit, joins, returning })
+        Ok(Self { target, sets, select, direct, read, has_limit, joins, returning, version })
     }
 
     pub(super) fn parameters(&self, known: &mut Parameters) -> Result<()> {
@@ -85,6 +89,9 @@ impl ChangePlan {
                 | SetValue::Added { amount: expr, .. } => collect_parameters(expr, known)?,
                 SetValue::Constant(RowValue::Default) | SetValue::Computed => {}
             }
+        }
+        if let Some(RowValue::Constant(time)) = &self.version {
+            collect_parameters(time, known)?;
         }
         select::collect_parameters(&self.select, known)?;
         self.returning.as_ref().map_or(Ok(()), |returning| returning.parameters(known))
@@ -97,6 +104,9 @@ impl ChangePlan {
     }
 
     pub(super) async fn run(&self, running: &Running) -> Result<Written> {
+        if let Some(time) = &self.version {
+            return Box::pin(self.delete_version(running, time)).await;
+        }
         let change = self.bound(running)?;
         let verb = if self.sets.is_some() { "UPDATE" } else { "DELETE" };
         let changes = Changes { plan: self, change, running, memory: running.memory() };
@@ -154,12 +164,11 @@ fn read_columns(
     for (_, value) in statement.assignments.iter().flatten() {
         names.add(value);
     }
-    for pseudo in [Pseudo::Cells, Pseudo::Ts] {
-        if names.0.contains(pseudo.name()) {
+    for name in [Pseudo::Cells.name(), Pseudo::Ts.name(), CELL_TS_CALL] {
+        if names.0.contains(name) {
             return Err(SqlError::unsupported(format!(
-                "{} in UPDATE or DELETE: nothing tells, when a row is written, that it still holds; \
-                 name columns",
-                pseudo.name()
+                "{name} in UPDATE or DELETE: nothing tells, when a row is written, that it still \
+                 holds; name columns",
             )));
         }
     }

@@ -127,6 +127,10 @@ async fn of_change(plan: &ChangePlan, running: &Running) -> Result<ExplainedWrit
     let checked =
         |text: String| (format!("CheckAndMutate: {operation} if {text}"), Atomic::RowAndCondition);
     let (each, atomic) = match &exact {
+        _ if plan.version.is_some() => {
+            let each = "get of the cells that have the time, and Delete of these versions";
+            (each.to_owned(), Atomic::Row)
+        }
         None => checked("the columns that are named still are as they were read".to_owned()),
         Some(exact) => match &exact.condition {
             Some(condition) => checked(condition.to_string()),

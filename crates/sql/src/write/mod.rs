@@ -8,7 +8,8 @@
 //! (`source.rs`), `insert_rows.rs` writes them; `conflict.rs` changes those that are there, by
 //! expressions over both rows (`excluded.rs`), or adds to counters (`counters.rs`). `change.rs` plans
 //! UPDATE and DELETE as a SELECT of rows, `sets.rs` what SET does, and `apply.rs` changes the rows
-//! (`candidate.rs`) under the condition that they still are as they were read (`guard.rs`).
+//! (`candidate.rs`) under the condition that they still are as they were read (`guard.rs`);
+//! `version.rs` deletes the cells of one time.
 //! `row.rs` turns values into one operation, `sink.rs` sends operations in batches, `memory.rs` counts
 //! what is kept, `exprs.rs`
 //! evaluates expressions, `values.rs` says what may be assigned, `returning.rs` returns rows, `explain.rs` says what
@@ -40,6 +41,7 @@ mod syntax;
 mod target;
 mod tries;
 mod values;
+mod version;
 
 use std::sync::Arc;
 

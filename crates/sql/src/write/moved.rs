@@ -49,18 +49,28 @@ impl MovePlan {
     }
 
     pub(super) async fn run(&self, running: &Running) -> Result<Written> {
-        let key = |pairs: &[(WriteColumn, RowValue)]| -> Result<Bytes> {
+        let row = |pairs: &[(WriteColumn, RowValue)]| -> Result<InputRow<'static>> {
             let assigned = pairs
                 .iter()
-                .map(|(column, value)| value.value(running, &self.target, *column))
+                .map(|(column, value)| {
+                    Ok(value.value(running, &self.target, *column)?.into_owned())
+                })
                 .collect::<Result<Vec<_>>>()?;
-            self.target.key(&InputRow::of(assigned).values)
+            Ok(InputRow::of(assigned))
         };
-        let (from, to) = (key(&self.from)?, key(&self.to)?);
+        let (from, to) = (row(&self.from)?, row(&self.to)?);
+        let nothing = || Written { tag: "MOVE ROW 0".to_owned(), returned: None };
+        let Some(from) = self.target.known_key(&from.values)? else { return Ok(nothing()) };
         let table = self.target.table.as_ref();
         let first_cell = |row: &Bytes| Get::new(row.clone()).filter(Filter::FirstKeyOnly);
         let moved = !table.get(first_cell(&from)).await?.is_empty();
+        if self.target.dictionary.is_none() {
+            // What is wrong with the new key is an error whether there is a row or not.
+            self.target.key(&to.values)?;
+        }
         if moved {
+            self.target.assign_numbers(&to.values).await?;
+            let to = self.target.key(&to.values)?;
             let is_free = table.get(first_cell(&to)).await?.is_empty();
             let result = move_row(table, from.clone(), to.clone(), false).await;
             let result = result.map_err(|error| {

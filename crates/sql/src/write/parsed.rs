@@ -119,6 +119,9 @@ pub(super) fn is_constant(expr: &ast::Expr) -> bool {
     Visit::visit(expr, &mut Rows).is_continue()
 }
 
+/// What Names has of `cell_ts`, which is no name of a column.
+pub(super) const CELL_TS_CALL: &str = "cell_ts()";
+
 /// Names in expressions, in lower case: columns, and what qualifies them.
 #[derive(Default)]
 pub(super) struct Names(pub(super) BTreeSet<String>);
@@ -140,6 +143,11 @@ impl Visitor for Names {
             }
             ast::Expr::CompoundIdentifier(parts) => {
                 self.0.extend(parts.iter().map(|part| part.value.to_lowercase()));
+            }
+            ast::Expr::Function(function)
+                if function.name.to_string().eq_ignore_ascii_case("cell_ts") =>
+            {
+                self.0.insert(CELL_TS_CALL.to_owned());
             }
             _ => {}
         }

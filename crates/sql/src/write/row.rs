@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use halite_rowkey::cell::CellErrorKind;
 use halite_rowkey::error::KeyErrorKind;
 use halite_rowkey::value::Value;
-use halite_rowkey::{KeyError, SaltGenerator};
+use halite_rowkey::{KeyError, KeyResolver, SaltGenerator};
 use halite_types::key::to_string_binary;
 use halite_types::op::{CheckAndMutate, Condition, Delete, Put, RowMutations, RowOp};
 use halite_types::{Bytes, Filter};
@@ -36,13 +36,31 @@ impl WriteTarget {
     /// `NotNull`, `LimitExceeded`, `InvalidParameter`, `OutOfRange`.
     pub(super) fn key(&self, values: &[ColumnValue<'_>]) -> Result<Bytes> {
         let (key, fields) = (&self.shape.key, self.fields(values));
-        let encoded = match &self.dictionary {
-            Some(dictionary) => key.encode_with(&fields, dictionary),
-            None => key.encode_with(&fields, &*SALTS),
-        };
-        match encoded {
+        match key.encode_with(&fields, self.resolver()) {
             Ok(key) => Ok(Bytes::copy_from_slice(&key)),
             Err(error) => Err(self.key_error(&error)),
+        }
+    }
+
+    /// Returns the key of a row that may be there; `None` if a value has no number in its
+    /// dictionary, so that no row has it.
+    ///
+    /// # Errors
+    /// As [`Self::key`].
+    pub(super) fn known_key(&self, values: &[ColumnValue<'_>]) -> Result<Option<Bytes>> {
+        let encoded = self.shape.key.encode_with(&self.fields(values), self.resolver());
+        match encoded {
+            Ok(key) => Ok(Some(Bytes::copy_from_slice(&key))),
+            Err(error) if error.kind == KeyErrorKind::NotInDictionary => Ok(None),
+            Err(error) => Err(self.key_error(&error)),
+        }
+    }
+
+    /// Returns what knows the numbers of dictionaries and draws salts.
+    fn resolver(&self) -> &dyn KeyResolver {
+        match &self.dictionary {
+            Some(dictionary) => dictionary,
+            None => &*SALTS,
         }
     }
 
@@ -244,7 +262,7 @@ impl WriteTarget {
     /// Returns the text of a row for messages: the fields of its key.
     pub(super) fn row_text(&self, row: &[u8]) -> String {
         let key = &self.shape.key;
-        match key.decode_with(row, &*SALTS) {
+        match key.decode_with(row, self.resolver()) {
             Ok(decoded) => {
                 let fields =
                     key.fields().iter().zip(decoded.values()).map(|(field, value)| {

@@ -37,7 +37,7 @@ pub(super) async fn logical(
     query: Box<Query>,
 ) -> Result<LogicalPlan> {
     let mut statement = DfStatement::Statement(Box::new(Statement::Query(query)));
-    let named = names::rewrite(catalog, &mut statement).await?;
+    let named = names::rewrite_query(catalog, &mut statement).await?;
     let mut state = session.state();
     let relations = Relations { named, ranges: BTreeMap::new(), statement: Arc::default() };
     state.register_relation_planner(Arc::new(relations))?;

@@ -189,7 +189,7 @@ impl WriteTarget {
                 )));
             }
             Source::Unread(ty) => ty.as_str(),
-            Source::Pseudo(_) | Source::Part(_) => "a pseudo-column",
+            Source::Pseudo(_) | Source::Part(_) | Source::CellTs { .. } => "a pseudo-column",
             Source::Key(_) | Source::Cell { .. } | Source::Series(_) => return Ok(()),
         };
         let text = format!(
@@ -203,19 +203,13 @@ impl WriteTarget {
     /// Refuses a statement that changes rows as they are, for tables where SQL does not do it.
     ///
     /// # Errors
-    /// `NotSupported` for points of a `SERIES`, which are parts of rows, and for dictionaries.
+    /// `NotSupported` for points of a `SERIES`, which are parts of rows.
     pub(super) fn check_changed(&self, verb: &str) -> Result<()> {
         let name = self.table.name();
         if self.shape.is_points() {
             return Err(SqlError::unsupported(format!(
                 "{verb} of table {name}: a row of it is a point of a SERIES, and points are only \
                  written by INSERT and UPSERT; halite series removes them"
-            )));
-        }
-        if self.dictionary.is_some() {
-            return Err(SqlError::unsupported(format!(
-                "{verb} of table {name}, whose key numbers values by a dictionary (DICT), is not \
-                 done by SQL; INSERT and UPSERT are, and the row-key API does the rest"
             )));
         }
         Ok(())
@@ -255,7 +249,11 @@ impl WriteTarget {
         let is_left = |at: &usize| match self.shape.columns[*at].source {
             Source::Cell { .. } => !values.iter().any(|(given, _)| given == at),
             Source::Map { .. } | Source::Unread(_) => true,
-            Source::Key(_) | Source::Series(_) | Source::Pseudo(_) | Source::Part(_) => false,
+            Source::Key(_)
+            | Source::Series(_)
+            | Source::CellTs { .. }
+            | Source::Pseudo(_)
+            | Source::Part(_) => false,
         };
         let Some(left) = (0..self.shape.columns.len()).find(is_left) else { return Ok(false) };
         if self.shape.marker.as_ref() == Some(&witness.family) && witness.qualifier.is_empty() {

@@ -20,6 +20,11 @@ pub(crate) trait Hook: Send + Sync {
         Box::pin(async {})
     }
 
+    /// Runs before rows are got.
+    fn before_gets<'a>(&'a self, _table: &'a dyn Table) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
     /// Returns the error of reads, if they fail.
     fn read_error(&self) -> Option<Error> {
         None
@@ -82,7 +87,10 @@ impl Table for InterposedTable {
     fn get_all(&self, gets: Vec<Get>) -> BoxFuture<'_, Result<Vec<Row>>> {
         match self.hook.read_error() {
             Some(error) => Box::pin(async { Err(error) }),
-            None => self.inner.get_all(gets),
+            None => Box::pin(async move {
+                self.hook.before_gets(self.inner.as_ref()).await;
+                self.inner.get_all(gets).await
+            }),
         }
     }
 

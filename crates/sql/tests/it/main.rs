@@ -2,6 +2,8 @@
 
 mod aggregates;
 mod bad_input;
+mod cells_read;
+mod counted;
 mod damage;
 mod direct;
 mod explain;
