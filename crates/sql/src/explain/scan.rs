@@ -88,7 +88,7 @@ impl ScanPart {
             seek: spec.first_of.as_ref().map(|first| first.fields.clone()),
             join: (!scan.joined.is_empty()).then(|| joined(scan)),
             history: (spec.history != History::default()).then(|| spec.history.to_string()),
-            cells: spec.cells.as_ref().map(ToString::to_string),
+            cells: spec.cells.clone(),
             is_of_buckets: spec.target.shape.rows == RowKind::Bucket,
             filter: filter.map(ToString::to_string),
             again: spec.checked_again.clone(),
