@@ -29,10 +29,13 @@ mod session;
 mod types;
 mod write;
 
-pub use catalog::listing::{TableInfo, list_tables};
+pub use catalog::listing::list_tables;
+pub use catalog::local::SessionTables;
+pub use catalog::table_info::{TableInfo, TableKind};
 pub use copy::{CopyFormat, CopyOptions, CopySource, CopyStatement, Fields, Header, Lines};
 pub use datafusion;
 pub use error::{Result, SqlError, SqlState};
+pub use halite_rowkey::table_lint::TableLint;
 pub use parse::{
     StatementText, TransactionStatement, byte_at, check_query, split_statements, transaction_modes,
 };

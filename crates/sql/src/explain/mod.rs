@@ -2,6 +2,7 @@
 //!
 //! Scans are shown as the planner of `halite-rowkey` sees them; the other steps in a line each.
 
+mod findings;
 mod scan;
 mod sorted;
 
@@ -20,6 +21,7 @@ use crate::session::interrupt::Running;
 use crate::session::rounds;
 use crate::session::statement::StatementContext;
 
+pub(crate) use findings::findings;
 pub(crate) use sorted::Sorted;
 
 /// What a statement did.

@@ -1,7 +1,7 @@
 //! Names of a statement as the catalog spells them.
 //!
 //! A name without quotes means what is called exactly so, or else the only thing that is called so
-//! ignoring case. `tables.rs` finds the tables of a statement, `scope.rs` tells its common table
+//! ignoring case. `views.rs` puts the queries of views in their places, `tables.rs` finds the tables of a statement, `scope.rs` tells its common table
 //! expressions from them, `columns.rs` rewrites its names,
 //! `wildcard.rs` leaves pseudo-columns out of `*`, `entries.rs` finds entries of a `MAP`, and `forms.rs` brings forms of PostgreSQL into those
 //! that are planned.
@@ -13,6 +13,7 @@ mod entries;
 mod forms;
 mod scope;
 mod tables;
+mod views;
 mod wildcard;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,7 @@ pub(crate) use by_case::by_case;
 pub(crate) use cells::{CELLS, cells_argument};
 pub(crate) use forms::{AGAIN, with_plain_names};
 pub(crate) use tables::resolve;
+pub(crate) use views::query_of_view;
 
 /// What the names of a query mean besides tables and their columns.
 #[derive(Debug, Default)]
@@ -72,6 +74,7 @@ async fn rewrite_names(
         return Err(SqlError::unsupported("this statement is none of this dialect"));
     };
     let statement: &mut Statement = inner.as_mut();
+    views::expand(catalog, statement)?;
     forms::rewrite(statement)?;
     let found = tables::rewrite(catalog, statement).await?;
     let pseudo = columns::rewrite(statement, &found)?;
