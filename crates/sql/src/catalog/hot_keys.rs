@@ -5,12 +5,13 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, BinaryViewBuilder, Int64Array, StringViewArray};
 use halite_types::{Cluster, FrequentRow};
 
+use super::key_sample::now_ms;
 use super::regions::labels;
 use super::system_columns::{Columns, text};
 use crate::error::{Result, SqlError};
 
 /// Spans of time before now, by name.
-const WINDOWS: [(&str, u64); 3] = [("1m", 60_000), ("5m", 300_000), ("10m", 600_000)];
+const WINDOWS: [(&str, i64); 3] = [("1m", 60_000), ("5m", 300_000), ("10m", 600_000)];
 /// Rows of a table in each span.
 const MAX_ROWS: usize = 50;
 
@@ -28,13 +29,15 @@ struct Line {
 pub(super) async fn hot_keys(cluster: &Arc<dyn Cluster>) -> Result<(Columns, Option<String>)> {
     let admin = cluster.admin();
     let tables = admin.list_tables().await.map_err(SqlError::from)?;
+    let now = now_ms();
     let mut lines = Vec::new();
     let mut is_recorded = tables.is_empty();
     for table in &tables {
         let name = table.name();
         let labels = labels(cluster, table).await;
         for (window, ms) in WINDOWS {
-            let found = admin.frequent_rows(name, ms, MAX_ROWS).await;
+            let span = (now.saturating_sub(ms), now);
+            let found = admin.frequent_rows(name, span, MAX_ROWS).await;
             let Some(rows) = found.map_err(SqlError::from)? else { continue };
             is_recorded = true;
             let line = |(row, rank): (FrequentRow, i64)| Line {
