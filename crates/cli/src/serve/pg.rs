@@ -47,7 +47,13 @@ pub(super) fn start(
     };
     let address = SocketAddr::new(settings.server.listen_addr, port);
     let resources = Resources::of_store(directory);
-    let lint = Some(Arc::new(TableRules) as _);
-    let config = Config { address, users, tls, resources, lint, ..Config::default() };
+    let config = Config {
+        address,
+        users,
+        tls,
+        resources,
+        lint: Some(Arc::new(TableRules)),
+        ..Config::default()
+    };
     Ok(Some(Server::start(store.cluster(), &config)?))
 }
