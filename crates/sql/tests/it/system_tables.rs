@@ -146,7 +146,7 @@ fn hot_keys_are_those_that_are_read_most() {
         table.put(put).expect("a row");
     };
     for at in 0..40_u8 {
-        put(&[b"x\x00\x01\x80\x00\x00", &[at][..]].concat());
+        put(&[&b"x\x00\x01\x80\x00\x00"[..], &[at]].concat());
         put(b"hot\x00\x01\x80\x00\x00\x07");
     }
     tick();
