@@ -11,6 +11,9 @@ use halite_types::{
     RowOp, RowSource, RowStream, Scan, SnapshotDescriptor, Table, TableDescriptor, TableName,
 };
 
+#[cfg(feature = "heat")]
+use halite_types::FrequentRow;
+
 use crate::store::StoreHandle;
 
 /// The store of a handle.
@@ -541,5 +544,28 @@ impl Admin for StoreAdmin {
 
     fn cluster_status(&self) -> BoxFuture<'_, Result<ClusterStatus>> {
         ready(Ok(self.handle.engine.status()))
+    }
+
+    #[cfg(feature = "heat")]
+    fn frequent_rows(
+        &self,
+        table: &TableName,
+        span_ms: (i64, i64),
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Option<Vec<FrequentRow>>>> {
+        let found = self.handle.engine.hot_rows(table, span_ms, limit);
+        ready(match found {
+            Ok((rows, _)) => {
+                let row = |row: halite_engine::heat::HotRow| FrequentRow {
+                    row: Bytes::from(row.row),
+                    count: row.count,
+                    error: row.error,
+                };
+                Ok(Some(rows.into_iter().map(row).collect()))
+            }
+            // The store was opened without it.
+            Err(error) if error.kind() == ErrorKind::InvalidRequest => Ok(None),
+            Err(error) => Err(error),
+        })
     }
 }

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use halite_sql::Resources;
+use halite_sql::{Resources, TableLint};
 
 use crate::users::Users;
 
@@ -23,6 +24,8 @@ pub struct Config {
     pub threads: usize,
     /// Memory and temporary files of statements.
     pub resources: Resources,
+    /// Rules of lint, which statements that declare tables tell; none if there are none.
+    pub lint: Option<Arc<dyn TableLint>>,
 }
 
 /// Files for TLS, both PEM.
@@ -92,6 +95,7 @@ impl Default for Config {
             limits: Limits::default(),
             threads: std::thread::available_parallelism().map_or(2, usize::from).max(2),
             resources: Resources::default(),
+            lint: None,
         }
     }
 }

@@ -44,7 +44,10 @@ impl Server {
     pub fn start(cluster: &Arc<dyn Cluster>, config: &Config) -> Result<ServerHandle> {
         let (stop, stopping) = watch::channel(false);
         let sql = SqlContext::with_resources(Arc::clone(cluster), &config.resources);
-        let sql = sql.map_err(|error| Error::invalid(error.to_string()))?;
+        let mut sql = sql.map_err(|error| Error::invalid(error.to_string()))?;
+        if let Some(rules) = &config.lint {
+            sql = sql.with_lint(Arc::clone(rules));
+        }
         catalog::register(&sql, cluster);
         let shared = Shared::new(sql, config, stopping).map_err(Error::invalid)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()

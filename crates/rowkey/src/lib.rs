@@ -19,6 +19,7 @@ mod hash;
 mod hot_end;
 #[doc(hidden)]
 pub mod internals;
+pub mod key_labels;
 pub mod language;
 pub mod literal;
 mod mistake;
@@ -32,6 +33,7 @@ mod schema_change;
 pub mod series;
 pub mod split;
 pub mod strict;
+pub mod table_lint;
 pub mod typed;
 pub mod value;
 

@@ -61,11 +61,16 @@ pub mod sql {
 }
 
 #[cfg(feature = "datafusion")]
-pub use catalog::listing::{TableInfo, list_tables};
+pub use catalog::listing::list_tables;
+#[cfg(feature = "datafusion")]
+pub use catalog::local::SessionTables;
+#[cfg(feature = "datafusion")]
+pub use catalog::table_info::{TableInfo, TableKind};
 pub use copy::{CopyFormat, CopyOptions, CopySource, CopyStatement, Fields, Header, Lines};
 #[cfg(feature = "datafusion")]
 pub use datafusion;
 pub use error::{Result, SqlError, SqlState};
+pub use halite_rowkey::table_lint::TableLint;
 pub use parse::{
     StatementText, TransactionStatement, byte_at, check_query, split_statements, transaction_modes,
 };

@@ -61,7 +61,9 @@ pub use schema::{
 };
 pub use server_name::ServerName;
 pub use snapshot::{SnapshotDescriptor, SnapshotType};
-pub use status::{ClusterServers, ClusterStatus, CompactionState, RegionLoad, ServerStatus};
+pub use status::{
+    ClusterServers, ClusterStatus, CompactionState, FrequentRow, RegionLoad, ServerStatus,
+};
 pub use table::{
     Admin, BoxFuture, Cluster, CompactionKind, RowSource, RowStream, Table, TableExt, block_on,
 };

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::ServerName;
 use crate::latency::Latencies;
 use crate::schema::RegionInfo;
@@ -150,6 +152,17 @@ impl RegionLoad {
             last_major_compaction_ms: 0,
         }
     }
+}
+
+/// Row that many operations were on, with their number in a span of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrequentRow {
+    /// Row, or its first 1,024 bytes.
+    pub row: Bytes,
+    /// Upper bound of the number of operations.
+    pub count: u64,
+    /// The number is at least `count - error`.
+    pub error: u64,
 }
 
 /// Live region server of a cluster.

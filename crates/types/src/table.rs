@@ -18,7 +18,7 @@ use crate::query::{Get, Scan};
 use crate::row::Row;
 use crate::schema::{Attributes, RegionInfo, TableDescriptor, TableName};
 use crate::snapshot::SnapshotDescriptor;
-use crate::status::ClusterStatus;
+use crate::status::{ClusterStatus, FrequentRow};
 
 /// Future returned by the calls of the `Cluster` API.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -370,6 +370,20 @@ pub trait Admin: Send + Sync {
 
     /// Returns statistics of every region and of the cluster.
     fn cluster_status(&self) -> BoxFuture<'_, Result<ClusterStatus>>;
+
+    /// Returns the rows of a table with the most operations in a span of time of the last ten
+    /// minutes, in milliseconds since 1970, in falling order; `None` where they are not recorded.
+    ///
+    /// # Errors
+    /// `NoSuchTable`.
+    fn frequent_rows(
+        &self,
+        _table: &TableName,
+        _span_ms: (i64, i64),
+        _limit: usize,
+    ) -> BoxFuture<'_, Result<Option<Vec<FrequentRow>>>> {
+        Box::pin(async { Ok(None) })
+    }
 }
 
 /// Wakes a thread that is parked in [`block_on`].

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use halite::SqlContext;
 use halite::sql::Resources;
+use halite_rowkey_tools::lint::TableRules;
 
 use crate::backend::{Backend, BackendArgs};
 use crate::sql::lint::lint;
@@ -86,6 +87,7 @@ impl SqlArgs {
             None => Resources::default(),
         };
         let sql = SqlContext::with_resources(Arc::clone(place.cluster()), &resources)?;
+        let sql = sql.with_lint(Arc::new(TableRules));
         let mut runner = Runner::new(sql, self.format)?;
         for setting in &self.set {
             let (name, value) = setting.split_once('=').ok_or_else(|| {

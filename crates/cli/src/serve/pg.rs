@@ -2,12 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use halite::Store;
 use halite::sql::Resources;
 pub(super) use halite_pg::ServerHandle;
 use halite_pg::{Config, Server, TlsFiles, Users};
+use halite_rowkey_tools::lint::TableRules;
 
 use super::config::ServeConfig;
 use crate::wrong_arguments::WrongArguments;
@@ -45,6 +47,13 @@ pub(super) fn start(
     };
     let address = SocketAddr::new(settings.server.listen_addr, port);
     let resources = Resources::of_store(directory);
-    let config = Config { address, users, tls, resources, ..Config::default() };
+    let config = Config {
+        address,
+        users,
+        tls,
+        resources,
+        lint: Some(Arc::new(TableRules)),
+        ..Config::default()
+    };
     Ok(Some(Server::start(store.cluster(), &config)?))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use halite_types::{
     Admin, Attributes, BoxFuture, BulkLoad, Bytes, Cluster, ClusterStatus, CompactionKind,
-    ErrorKind, RegionInfo, Result, SnapshotDescriptor, TableDescriptor, block_on,
+    ErrorKind, FrequentRow, RegionInfo, Result, SnapshotDescriptor, TableDescriptor, block_on,
 };
 
 use super::into_table_name::IntoTableName;
@@ -370,6 +370,21 @@ impl BlockingCluster {
     /// If the cluster cannot answer.
     pub fn cluster_status(&self) -> Result<ClusterStatus> {
         self.call(|admin| admin.cluster_status())
+    }
+
+    /// Returns the rows of a table with the most operations in a span of time of the last ten
+    /// minutes, in milliseconds since 1970, in falling order; `None` where they are not recorded.
+    ///
+    /// # Errors
+    /// `NoSuchTable`; if the cluster cannot answer.
+    pub fn frequent_rows(
+        &self,
+        table: impl IntoTableName,
+        span_ms: (i64, i64),
+        limit: usize,
+    ) -> Result<Option<Vec<FrequentRow>>> {
+        let table = table.into_table_name()?;
+        self.call(|admin| admin.frequent_rows(&table, span_ms, limit))
     }
 }
 

@@ -161,6 +161,7 @@ pub(super) const FILLED: &[&str] = &[
     "pg_class",
     "pg_constraint",
     "pg_database",
+    "pg_description",
     "pg_index",
     "pg_namespace",
     "pg_roles",
@@ -169,6 +170,7 @@ pub(super) const FILLED: &[&str] = &[
     "pg_tablespace",
     "pg_type",
     "pg_user",
+    "pg_views",
 ];
 
 /// Returns the names of the columns of a table.

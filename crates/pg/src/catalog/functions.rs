@@ -151,7 +151,7 @@ pub(super) fn all(user: &str, connection: u32) -> Vec<ScalarUDF> {
     for name in ["pg_is_in_recovery", "pg_is_other_temp_schema", "pg_relation_is_publishable"] {
         found.push(Function::constant(name, no.clone()));
     }
-    // There are no comments, defaults, generated columns and rules.
+    // There are no defaults, generated columns and rules.
     for name in [
         "col_description",
         "obj_description",

@@ -15,17 +15,21 @@ pub(super) const PG_CATALOG: i64 = 11;
 pub(super) const PUBLIC: i64 = 2200;
 pub(super) const INFORMATION_SCHEMA: i64 = 13_000;
 pub(super) const SYSTEM: i64 = 13_001;
+/// Schema of the temporary tables and views of a session.
+const TEMP: i64 = 13_002;
 pub(super) const OWNER: i64 = 10;
 pub(super) const DATABASE: i64 = 5;
 pub(super) const TABLESPACE: i64 = 1663;
 /// Number that clients know.
-const PG_CLASS: i64 = 1259;
+pub(super) const PG_CLASS: i64 = 1259;
 /// Access method of tables, and of their keys.
 pub(super) const HEAP: i64 = 2;
 pub(super) const ROW_KEY: i64 = 403;
 
 /// Namespace whose name is also `public`.
 const DEFAULT: &str = "default";
+/// Name of the schema of temporary tables and views.
+const PG_TEMP: &str = "pg_temp";
 
 /// Numbers of the tables of a cluster, their keys and their namespaces.
 pub(super) struct Oids {
@@ -54,7 +58,9 @@ impl Oids {
             oids.tables.insert(name.clone(), number("table", &text));
             oids.keys.insert(name.clone(), number("key", &text));
             let namespace = name.namespace();
-            if namespace != DEFAULT && !oids.namespaces.contains_key(namespace) {
+            if namespace == PG_TEMP {
+                oids.namespaces.insert(namespace.to_owned(), TEMP);
+            } else if namespace != DEFAULT && !oids.namespaces.contains_key(namespace) {
                 oids.namespaces.insert(namespace.to_owned(), number("namespace", namespace));
             }
         }

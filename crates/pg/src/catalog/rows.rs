@@ -1,7 +1,7 @@
 //! Rows of the tables of `pg_catalog` that have any.
 
-use halite_sql::TableInfo;
 use halite_sql::datafusion::arrow::datatypes::Field;
+use halite_sql::{TableInfo, TableKind};
 
 use super::columns;
 use super::keywords;
@@ -29,6 +29,7 @@ pub(super) fn of(name: &str, tables: &[TableInfo]) -> Vec<Row> {
         "pg_attribute" => tables.iter().flat_map(|table| attributes(&oids, table)).collect(),
         "pg_class" => classes(&oids, tables),
         "pg_constraint" => declared(tables).map(|table| constraint(&oids, table)).collect(),
+        "pg_description" => tables.iter().flat_map(|table| descriptions(&oids, table)).collect(),
         "pg_database" => vec![row!(
             oid: oids::DATABASE, datname: DATABASE, datdba: oids::OWNER, encoding: 6,
             datlocprovider: "c", datistemplate: false, datallowconn: true, datconnlimit: -1,
@@ -49,8 +50,19 @@ pub(super) fn of(name: &str, tables: &[TableInfo]) -> Vec<Row> {
             usename: OWNER, usesysid: oids::OWNER, usecreatedb: false, usesuper: true,
             userepl: false, usebypassrls: true, passwd: "********",
         )],
+        "pg_views" => tables
+            .iter()
+            .filter(|table| table.kind == TableKind::View)
+            .map(|table| {
+                row!(
+                    schemaname: schema_of(&table.name), viewname: table.name.qualifier(),
+                    viewowner: OWNER, definition: table.definition.clone().unwrap_or_default(),
+                )
+            })
+            .collect(),
         "pg_tables" => tables
             .iter()
+            .filter(|table| table.kind != TableKind::View)
             .map(|table| {
                 row!(
                     schemaname: schema_of(&table.name), tablename: table.name.qualifier(),
@@ -110,10 +122,13 @@ fn classes(oids: &Oids, tables: &[TableInfo]) -> Vec<Row> {
     let mut rows = Vec::new();
     for table in tables {
         let (name, schema) = (&table.name, oids.namespace(&table.name));
+        let kind = if table.kind == TableKind::View { "v" } else { "r" };
         let mut row =
-            class(oids.tables[name], name.qualifier(), schema, "r", table.schema.fields().len());
-        row.retain(|(column, _)| *column != "relhasindex");
+            class(oids.tables[name], name.qualifier(), schema, kind, table.schema.fields().len());
+        row.retain(|(column, _)| !["relhasindex", "relpersistence"].contains(column));
         row.push(("relhasindex", table.row_key.is_some().into()));
+        let is_kept = table.kind == TableKind::Table;
+        row.push(("relpersistence", if is_kept { "p" } else { "t" }.into()));
         rows.push(row);
         if table.row_key.is_some() {
             rows.push(class(
@@ -153,6 +168,17 @@ fn attribute(table: i64, field: &Field, at: i64) -> Row {
         atthasdef: false, atthasmissing: false, attidentity: "", attgenerated: "",
         attisdropped: false, attislocal: true, attinhcount: 0, attstattarget: -1, attcollation: 0,
     )
+}
+
+/// Comments on a table and its columns.
+fn descriptions(oids: &Oids, table: &TableInfo) -> Vec<Row> {
+    let oid = oids.tables[&table.name];
+    let comments = std::iter::once(&table.comment).chain(&table.column_comments);
+    let row = |(text, at): (&Option<String>, i64)| {
+        let text = text.clone()?;
+        Some(row!(objoid: oid, classoid: oids::PG_CLASS, objsubid: at, description: text))
+    };
+    comments.zip(0..).filter_map(row).collect()
 }
 
 /// Name of the key of a table, as an index.

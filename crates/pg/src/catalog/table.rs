@@ -14,7 +14,7 @@ use halite_sql::datafusion::datasource::MemTable;
 use halite_sql::datafusion::error::Result;
 use halite_sql::datafusion::logical_expr::{Expr, TableType};
 use halite_sql::datafusion::physical_plan::ExecutionPlan;
-use halite_sql::list_tables;
+use halite_sql::{SessionTables, list_tables};
 use halite_types::Cluster;
 
 use super::rows;
@@ -92,8 +92,11 @@ impl CatalogTable {
         Self { cluster, name, schema: Arc::new(Schema::new(fields)) }
     }
 
-    async fn batch(&self) -> Result<RecordBatch> {
-        let tables = list_tables(&self.cluster).await?;
+    /// Returns the rows for a session, with its temporary tables and views.
+    async fn batch(&self, state: &dyn Session) -> Result<RecordBatch> {
+        let mut tables = list_tables(&self.cluster).await?;
+        let local = state.config().get_extension::<SessionTables>();
+        tables.extend(local.iter().flat_map(|local| local.list()));
         let rows = rows::of(self.name, &tables);
         let columns = self.schema.fields().iter().map(|field| column(field, &rows)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
@@ -172,7 +175,7 @@ impl TableProvider for CatalogTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let batch = self.batch().await?;
+        let batch = self.batch(state).await?;
         let table = MemTable::try_new(Arc::clone(&self.schema), vec![vec![batch]])?;
         table.scan(state, projection, filters, limit).await
     }

@@ -133,6 +133,7 @@ pub(super) fn read(text: &str) -> Result<Option<Command>> {
         ["RESET", "ALL"] => Command::ResetAll { tag: "RESET", is_discard: false },
         ["RESET", _, ..] => setting(name(&words[1..]), None),
         ["DISCARD", "ALL"] => Command::ResetAll { tag: "DISCARD ALL", is_discard: true },
+        ["DISCARD", "TEMP" | "TEMPORARY"] => return Ok(None),
         ["DISCARD", ..] => Command::Nothing("DISCARD"),
         ["PREPARE", "TRANSACTION", ..] => {
             return unsupported(

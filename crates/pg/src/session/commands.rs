@@ -312,6 +312,7 @@ impl Session {
         if is_discard {
             self.statements.clear();
             self.portals.clear();
+            self.sql.discard_tables(true);
         }
         Ok(())
     }

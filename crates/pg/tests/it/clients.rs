@@ -44,7 +44,7 @@ pub(crate) fn text(output: &Output) -> String {
 }
 
 /// Runs psql, which must succeed, and returns what it prints.
-fn printed(door: &Door, arguments: &[&str]) -> String {
+pub(crate) fn printed(door: &Door, arguments: &[&str]) -> String {
     let output = psql(door, arguments).output().expect("psql runs");
     assert!(output.status.success(), "{arguments:?}: {}", text(&output));
     text(&output)

@@ -11,6 +11,7 @@ mod login;
 mod queries;
 mod raw;
 mod series;
+mod session_tables;
 mod statements;
 mod transactions;
 mod writes;

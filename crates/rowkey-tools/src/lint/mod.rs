@@ -21,6 +21,7 @@ mod rules;
 mod samples;
 mod scans;
 mod splits;
+mod table_rules;
 mod text;
 mod writes;
 
@@ -32,6 +33,7 @@ pub use input::{ConditionShape, KeySample, LintInput, LoadEstimate, QueryShape};
 pub use report::report;
 pub use rules::{RULES, Rule, Severity, find_rule};
 pub use scans::lint_scan;
+pub use table_rules::TableRules;
 
 use finding::Findings;
 

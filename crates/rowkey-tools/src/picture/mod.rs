@@ -6,8 +6,8 @@
 //!
 //! ```text
 //! model.rs    pictures, panels and counts       page.rs       constants for the page's script
-//! scale.rs    amounts to steps of the ramp      labels.rs     keys as fields, by the schema
-//! ramp.rs     steps to colors                   gutter.rs     runs of rows with equal fields
+//! scale.rs    amounts to steps of the ramp      gutter.rs     runs of rows with equal fields
+//! ramp.rs     steps to colors
 //! text.rs     numbers, times and ticks          verdict.rs    the shape of a load, in words
 //! diagnose.rs operations to the shape of their load
 //! svg/        one file, light and dark          terminal.rs   lines, with colors or without
@@ -15,7 +15,6 @@
 
 mod diagnose;
 mod gutter;
-mod labels;
 mod model;
 mod page;
 mod ramp;
@@ -27,9 +26,10 @@ mod tests;
 mod text;
 mod verdict;
 
+pub use halite_rowkey::key_labels::{KeyLabels, segment_name};
+
 pub use diagnose::{KeyedOperation, diagnose_operations};
 pub use gutter::{Gutter, Level, Run};
-pub use labels::{KeyLabels, segment_name};
 pub(crate) use model::bounds_of;
 pub use model::{Axis, Counts, Panel, Picture};
 pub use page::page_module;

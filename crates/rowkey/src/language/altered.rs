@@ -4,6 +4,7 @@ use halite_types::suggest::{closest_match, did_you_mean};
 use halite_types::{Error, FamilyDescriptor, Result, TableDescriptor};
 
 use super::change::{Alteration, NewColumn, TableOption};
+use super::comments::move_comment;
 use super::cursor::Name;
 use super::declaration::{Column, Statement, TableDeclaration};
 use super::error::{LanguageError, Span};
@@ -157,6 +158,7 @@ impl Draft {
     fn drop_column(&mut self, name: &str, purge: bool) -> Result<()> {
         let at = self.place_of(name)?;
         let column = self.declared()?.columns.remove(at);
+        move_comment(&mut self.descriptor, name, None);
         if column.not_null {
             self.notes.push(format!(
                 "{name} told which rows are there: without a NOT NULL column INSERT is refused, and \
@@ -177,6 +179,8 @@ impl Draft {
         if let Some(column) = declaration.columns.get_mut(at) {
             to.clone_into(&mut column.name);
         }
+        move_comment(&mut self.descriptor, from, Some(to));
+        let declaration = self.declared()?;
         for query in &mut declaration.queries {
             let conditions = query.conditions.iter_mut().map(|condition| &mut condition.column);
             let orders = query.order.iter_mut().map(|order| &mut order.column);

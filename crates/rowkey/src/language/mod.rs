@@ -34,6 +34,7 @@ mod altered;
 mod build;
 mod change;
 mod columns;
+mod comments;
 mod create;
 mod cursor;
 mod declaration;
@@ -62,6 +63,7 @@ use std::str::FromStr;
 
 pub use altered::{Altered, altered};
 pub use change::{Alteration, NewColumn, SchemaStatement, TableOption};
+pub use comments::{COMMENT, comment, set_comment};
 pub use declaration::{
     Action, Column, ColumnType, ConditionKind, Query, QueryCondition, QueryOrder, SplitClause,
     Statement, Suppression, TableDeclaration,

@@ -10,7 +10,7 @@ use halite_rowkey::language::ROW_STATS;
 use halite_types::{Filter, Row, Table, TableDescriptor, TableName};
 
 use super::HaliteCatalog;
-use super::ddl::now_ms;
+use super::key_sample::now_ms;
 use super::shape::{Source, TableShape};
 use super::statistics::{TableStatistics, key_fields};
 use crate::error::Result;

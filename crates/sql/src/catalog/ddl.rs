@@ -1,22 +1,18 @@
 //! Statements of the row-key language: CREATE TABLE, ALTER TABLE, and those of `change_schema`.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use halite_rowkey::language::{SplitClause, Statement, TableDeclaration};
+use halite_rowkey::language::{SchemaStatement, SplitClause, Statement, TableDeclaration};
 use halite_rowkey::split::{DEFAULT_WIDTHS_AHEAD, Rolling, Splits};
 use halite_rowkey::strict::ROW_MARKER;
-use halite_rowkey::{KeySchema, change_schema, rows_of_regions, spread_regions};
+use halite_rowkey::{KeySchema, change_schema};
 use halite_types::key::to_string_binary;
-use halite_types::{Bytes, Filter, RegionInfo, Scan, Table, TableDescriptor, TableName};
+use halite_types::{Bytes, TableDescriptor, TableName};
 
 use super::HaliteCatalog;
+use super::key_sample::{now_ms, sample};
 use crate::error::{Result, SqlError, SqlState};
 use crate::write::marker_family;
-
-/// Keys that ADOPT ROW KEY compares with the key, and the regions they are of.
-const SAMPLED_KEYS: usize = 1000;
-const SAMPLED_REGIONS: usize = 16;
 
 /// Runs a statement and returns its command tag. `notices` receives what the user should know.
 pub(crate) async fn run(
@@ -44,6 +40,20 @@ pub(crate) async fn run(
             SqlState::Internal,
             format!("SHOW CREATE TABLE {table} is answered with rows"),
         )),
+    }
+}
+
+/// Returns the table that a statement declares or changes the declaration of.
+pub(crate) fn declared_table(statement: &Statement) -> Option<TableName> {
+    match statement {
+        Statement::CreateTable(declaration) => Some(declaration.descriptor.name().clone()),
+        Statement::Adopt { table, .. }
+        | Statement::AlterSalt { table, .. }
+        | Statement::Schema(SchemaStatement::Alter { table, .. }) => Some(table.clone()),
+        Statement::Schema(SchemaStatement::AdoptFromSample { table, apply: true, .. }) => {
+            Some(table.clone())
+        }
+        Statement::Schema(_) | Statement::ShowCreateTable(_) => None,
     }
 }
 
@@ -107,12 +117,6 @@ async fn split_keys(
     Ok(splits.for_schema(key).keys)
 }
 
-/// Milliseconds since 1970: rolling splits begin at the present.
-pub(super) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
 async fn adopt(
     catalog: &HaliteCatalog,
     name: &TableName,
@@ -144,15 +148,4 @@ async fn adopt(
     notices.push(format!("the key fits {fitting} of {} sampled row(s)", keys.len()));
     notices.extend(redeclared.dropped.iter().map(|what| format!("no longer declared: {what}")));
     Ok(())
-}
-
-/// Returns the first keys of regions spread over the table.
-async fn sample(table: &Arc<dyn Table>) -> Result<Vec<Bytes>> {
-    let regions: Vec<RegionInfo> = table.regions().await?;
-    let few = spread_regions(&regions, SAMPLED_REGIONS);
-    let each = SAMPLED_KEYS / few.len().max(1);
-    let filter = Filter::All(vec![Filter::FirstKeyOnly, Filter::KeyOnly(false)]);
-    let scan = |scan: Scan| scan.limit(each).filter(filter.clone());
-    let rows = rows_of_regions(&**table, &few, scan).await?;
-    Ok(rows.iter().map(|row| Bytes::copy_from_slice(row.key())).collect())
 }

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringViewArray};
+use datafusion::arrow::array::{Array as _, ArrayRef, BooleanArray, RecordBatch, StringViewArray};
 use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::ast::Ident;
 use halite_rowkey::cell::CellEncoding;
-use halite_rowkey::language::TableDeclaration;
+use halite_rowkey::language::{TableDeclaration, comment};
+use halite_types::suggest::{closest_match, did_you_mean};
 use halite_types::{TableDescriptor, TableName};
 
 use super::HaliteCatalog;
+use super::local::{Object, PG_TEMP};
 use super::shape::{Source, TableShape};
 use crate::error::{Result, SqlError, SqlState};
+use crate::names::by_case;
 use crate::types::TYPE_KEY;
 
 /// Description of one column.
@@ -78,11 +82,57 @@ pub(crate) fn describe(descriptor: &TableDescriptor) -> Result<RecordBatch> {
     let shape = TableShape::of(descriptor, false)?;
     let lines = column_lines(&shape);
     let nullable: Vec<bool> = lines.iter().map(|line| line.nullable).collect();
-    batch(vec![
+    let mut columns = vec![
         ("column", text(lines.iter().map(|line| line.name.as_str()))),
         ("type", text(lines.iter().map(|line| line.ty.as_str()))),
-        ("nullable", Arc::new(BooleanArray::from(nullable))),
+        ("nullable", Arc::new(BooleanArray::from(nullable)) as ArrayRef),
         ("place", text(lines.iter().map(|line| line.place.as_str()))),
+    ];
+    let comments: StringViewArray =
+        lines.iter().map(|line| comment(descriptor, Some(&line.name))).collect();
+    if comments.null_count() < comments.len() {
+        columns.push(("comment", Arc::new(comments)));
+    }
+    batch(columns)
+}
+
+/// Returns the column of a table that a name means.
+///
+/// # Errors
+/// `UndefinedColumn` with the nearest name, `Ambiguous`.
+pub(crate) fn column_of(descriptor: &TableDescriptor, name: &Ident) -> Result<String> {
+    let shape = TableShape::of(descriptor, false)?;
+    let mut names = shape.columns.iter().map(|column| column.name.as_str());
+    let placed = |error: SqlError| error.at(name.span.start.line, name.span.start.column);
+    let found = match name.quote_style {
+        Some(_) => names.find(|known| *known == name.value),
+        None => by_case(&name.value, names).map_err(placed)?,
+    };
+    if let Some(found) = found {
+        return Ok(found.to_owned());
+    }
+    let known = shape.columns.iter().map(|column| column.name.as_str());
+    let near = did_you_mean(closest_match(&name.value, known));
+    let text = format!("table {} has no column {}{near}", descriptor.name(), name.value);
+    Err(placed(SqlError::new(SqlState::UndefinedColumn, text)))
+}
+
+/// Answers DESCRIBE of a temporary table or view.
+pub(crate) fn describe_local(object: &Object) -> Result<RecordBatch> {
+    let fields = object.schema().fields();
+    let types: Vec<String> = fields
+        .iter()
+        .map(|field| match field.metadata().get(TYPE_KEY) {
+            Some(ty) => ty.clone(),
+            None => field.data_type().to_string(),
+        })
+        .collect();
+    let nullable: Vec<bool> = fields.iter().map(|field| field.is_nullable()).collect();
+    batch(vec![
+        ("column", text(fields.iter().map(|field| field.name().as_str()))),
+        ("type", text(types.iter().map(String::as_str))),
+        ("nullable", Arc::new(BooleanArray::from(nullable))),
+        ("place", text(fields.iter().map(|_| object.what()))),
     ])
 }
 
@@ -97,6 +147,9 @@ pub(crate) async fn show_tables(
         None => name.namespace() != "hbase",
     };
     let shown: Vec<_> = tables.iter().filter(|table| is_shown(table.name())).collect();
+    let is_local = namespace.is_none_or(|namespace| namespace == PG_TEMP);
+    let local = if is_local { catalog.local.names() } else { Vec::new() };
+    let local = || local.iter().map(String::as_str);
     let keys: Vec<String> = shown
         .iter()
         .map(|table| match TableShape::of(table, false) {
@@ -106,9 +159,14 @@ pub(crate) async fn show_tables(
         })
         .collect();
     batch(vec![
-        ("namespace", text(shown.iter().map(|table| table.name().namespace()))),
-        ("table", text(shown.iter().map(|table| table.name().qualifier()))),
-        ("row key", text(keys.iter().map(String::as_str))),
+        (
+            "namespace",
+            text(
+                shown.iter().map(|table| table.name().namespace()).chain(local().map(|_| PG_TEMP)),
+            ),
+        ),
+        ("table", text(shown.iter().map(|table| table.name().qualifier()).chain(local()))),
+        ("row key", text(keys.iter().map(String::as_str).chain(local().map(|_| "")))),
     ])
 }
 

@@ -2,29 +2,13 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::SchemaRef;
-use halite_types::{Cluster, TableName};
+use halite_rowkey::language::comment;
+use halite_types::Cluster;
 
 use super::describe::{ColumnLine, column_lines};
 use super::shape::TableShape;
+use super::table_info::{TableInfo, TableKind};
 use crate::error::{Result, SqlError};
-
-/// Table with its columns.
-#[derive(Clone, Debug)]
-pub struct TableInfo {
-    /// Name.
-    pub name: TableName,
-    /// Columns in the order of `*`. Fields remember their type of the row-key language under
-    /// [`crate::TYPE_KEY`].
-    pub schema: SchemaRef,
-    /// Places of the columns: `key 1` for the first field of the key, `family:qualifier` for a
-    /// cell.
-    pub places: Vec<String>,
-    /// The declared key, as `ROW KEY (..)`; `None` for a table without one.
-    pub row_key: Option<String>,
-    /// Columns that are fields of the key, by position.
-    pub key_columns: Vec<usize>,
-}
 
 /// Returns the tables of a cluster, by name.
 ///
@@ -45,6 +29,14 @@ pub async fn list_tables(cluster: &Arc<dyn Cluster>) -> Result<Vec<TableInfo>> {
                 key_columns: places.iter().enumerate().filter(is_key).map(|(at, _)| at).collect(),
                 places,
                 row_key: shape.is_declared.then(|| shape.key.to_string()),
+                comment: comment(table, None).map(ToOwned::to_owned),
+                column_comments: shape
+                    .columns
+                    .iter()
+                    .map(|column| comment(table, Some(&column.name)).map(ToOwned::to_owned))
+                    .collect(),
+                kind: TableKind::Table,
+                definition: None,
             })
         })
         .collect();

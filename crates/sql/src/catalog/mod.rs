@@ -10,25 +10,36 @@ pub(crate) mod analyze;
 pub(crate) mod ddl;
 pub(crate) mod describe;
 pub(crate) mod extra;
+mod hot_keys;
+mod key_sample;
+pub(crate) mod lint;
 pub(crate) mod listing;
+pub(crate) mod local;
 pub(crate) mod provider;
+mod regions;
 pub(crate) mod shape;
 pub(crate) mod statistics;
 mod system;
+mod system_columns;
+pub(crate) mod table_info;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::sql::sqlparser::ast::Ident;
+use halite_rowkey::table_lint::TableLint;
 use halite_types::{Cluster, ErrorKind, TableDescriptor, TableName};
 
 use crate::error::{Result, SqlError};
+use crate::names::by_case;
 use crate::session::queries::Queries;
 use crate::session::settings::Settings;
+use local::{PG_TEMP, SessionTables};
 use provider::HaliteTable;
 pub(crate) use system::{SYSTEM_SCHEMA, SYSTEM_TABLES};
 
@@ -56,6 +67,10 @@ pub(crate) struct HaliteCatalog {
     pub(crate) settings: Arc<RwLock<Settings>>,
     /// Statements of all sessions.
     pub(crate) queries: Arc<Queries>,
+    /// Rules of lint, where the program has given them.
+    pub(crate) lint: Arc<OnceLock<Arc<dyn TableLint>>>,
+    /// Temporary tables and views of the session.
+    pub(crate) local: Arc<SessionTables>,
     /// Tables that a program registered with the session.
     registered: Arc<Registered>,
     /// Names of namespaces and tables, for the calls that cannot wait for the cluster.
@@ -81,6 +96,8 @@ impl HaliteCatalog {
             cluster,
             settings,
             queries: Arc::default(),
+            lint: Arc::default(),
+            local: Arc::default(),
             registered: Arc::default(),
             names: RwLock::default(),
         }
@@ -92,6 +109,8 @@ impl HaliteCatalog {
             cluster: Arc::clone(&self.cluster),
             settings,
             queries: Arc::clone(&self.queries),
+            lint: Arc::clone(&self.lint),
+            local: Arc::default(),
             registered: Arc::clone(&self.registered),
             names: RwLock::default(),
         }
@@ -132,11 +151,33 @@ impl HaliteCatalog {
 
     /// Returns how often tables were registered and removed: names may mean others since.
     pub(crate) fn registrations(&self) -> u64 {
-        self.registered.changes.load(Ordering::Relaxed)
+        self.registered.changes.load(Ordering::Relaxed) + self.local.changes()
     }
 
-    /// Returns a table that a program registered.
+    /// Returns the temporary table or view that a name of one part, or in `pg_temp`, means.
+    ///
+    /// # Errors
+    /// `Ambiguous`.
+    pub(crate) fn local_name(&self, parts: &[Ident]) -> Result<Option<String>> {
+        let name = match parts {
+            [name] => name,
+            [schema, name] if schema.value.eq_ignore_ascii_case(PG_TEMP) => name,
+            _ => return Ok(None),
+        };
+        let names = self.local.names();
+        let mut names = names.iter().map(String::as_str);
+        let found = match name.quote_style {
+            Some(_) => names.find(|known| *known == name.value),
+            None => by_case(&name.value, names)?,
+        };
+        Ok(found.map(ToOwned::to_owned))
+    }
+
+    /// Returns a table that a program registered, or a temporary one of the session.
     pub(crate) fn registered(&self, schema: &str, name: &str) -> Option<Arc<dyn TableProvider>> {
+        if schema == PG_TEMP {
+            return self.local.provider(name);
+        }
         let registered = self.registered.tables.lock().unwrap_or_else(PoisonError::into_inner);
         registered.get(&(schema.to_owned(), name.to_owned())).map(Arc::clone)
     }

@@ -1,55 +1,102 @@
-//! System tables: `halite.tables`, `halite.columns`, `halite.families`, `halite.regions`,
-//! `halite.queries`, `halite.settings`. They are computed when a statement names them.
+//! System tables: `halite.tables`, `halite.columns`, `halite.families`, `halite.settings`,
+//! `halite.queries`, which is also called `halite.statements`, and those of `regions.rs`,
+//! `hot_keys.rs` and `lint.rs`. They are computed when a statement names them.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use async_trait::async_trait;
 use datafusion::arrow::array::{
-    ArrayRef, BinaryViewBuilder, BooleanArray, Float64Array, Int64Array, RecordBatch,
-    StringViewArray, StringViewBuilder, TimestampMicrosecondArray, UInt64Array,
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringViewArray,
+    StringViewBuilder, TimestampMicrosecondArray,
 };
-use datafusion::catalog::TableProvider;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
 use datafusion::datasource::MemTable;
-use datafusion::error::DataFusionError;
-use halite_types::status::RegionLoad;
-use halite_types::{FamilyDescriptor, RegionInfo, TableName};
+use datafusion::error::{DataFusionError, Result as DataFusionResult};
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use halite_rowkey::language::comment;
+use halite_types::{FamilyDescriptor, TableName};
 
-use super::HaliteCatalog;
 use super::describe::{ColumnLine, column_lines};
+use super::hot_keys::hot_keys;
+use super::regions::regions;
 use super::shape::TableShape;
+use super::system_columns::{Columns, text};
+use super::{HaliteCatalog, lint};
 use crate::error::{Result, SqlError};
 use crate::parse::without_values;
 use crate::session::queries::{QueryLine, QueryState};
+use crate::session::statement::StatementContext;
 
 /// Schema of the system tables.
 pub(crate) const SYSTEM_SCHEMA: &str = "halite";
 /// Names of the system tables.
-pub(crate) const SYSTEM_TABLES: [&str; 6] =
-    ["columns", "families", "queries", "regions", "settings", "tables"];
+pub(crate) const SYSTEM_TABLES: [&str; 9] = [
+    "columns",
+    "families",
+    "hot_keys",
+    "lint",
+    "queries",
+    "regions",
+    "settings",
+    "statements",
+    "tables",
+];
 
 /// Returns a system table; `None` if there is none of that name.
 pub(super) async fn table(
     catalog: &HaliteCatalog,
     name: &str,
 ) -> Result<Option<Arc<dyn TableProvider>>> {
-    let columns = match name {
-        "tables" => tables(catalog).await?,
-        "columns" => columns(catalog).await?,
-        "families" => families(catalog).await?,
-        "regions" => regions(catalog).await?,
-        "queries" => queries(&catalog.queries.lines()),
-        "settings" => settings(catalog),
+    let (columns, notice) = match name {
+        "tables" => (tables(catalog).await?, None),
+        "columns" => (columns(catalog).await?, None),
+        "families" => (families(catalog).await?, None),
+        "hot_keys" => hot_keys(&catalog.cluster).await?,
+        "lint" => lint::lint(&catalog.cluster, catalog.lint.get()).await?,
+        "regions" => (regions(&catalog.cluster).await?, None),
+        "queries" | "statements" => (queries(&catalog.queries.lines()), None),
+        "settings" => (settings(catalog), None),
         _ => return Ok(None),
     };
     let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(DataFusionError::from)?;
-    let table = MemTable::try_new(batch.schema(), vec![vec![batch]])?;
-    Ok(Some(Arc::new(table)))
+    let rows = MemTable::try_new(batch.schema(), vec![vec![batch]])?;
+    Ok(Some(Arc::new(SystemTable { rows, notice })))
 }
 
-type Columns = Vec<(&'static str, ArrayRef, bool)>;
+/// Rows of a system table, and a notice for those who read them.
+#[derive(Debug)]
+struct SystemTable {
+    rows: MemTable,
+    notice: Option<String>,
+}
 
-fn text<'t>(values: impl IntoIterator<Item = &'t str>) -> ArrayRef {
-    Arc::new(StringViewArray::from_iter_values(values))
+#[async_trait]
+impl TableProvider for SystemTable {
+    fn schema(&self) -> SchemaRef {
+        self.rows.schema()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::View
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        if let Some(notice) = &self.notice
+            && let Some(statement) = state.config().get_extension::<StatementContext>()
+        {
+            statement.notice(notice.clone());
+        }
+        self.rows.scan(state, projection, filters, limit).await
+    }
 }
 
 async fn tables(catalog: &HaliteCatalog) -> Result<Columns> {
@@ -59,6 +106,7 @@ async fn tables(catalog: &HaliteCatalog) -> Result<Columns> {
     for table in &tables {
         enabled.push(admin.is_enabled(table.name()).await.map_err(SqlError::from)?);
     }
+    let comments: StringViewArray = tables.iter().map(|table| comment(table, None)).collect();
     let mut keys = StringViewBuilder::new();
     let mut families = StringViewBuilder::new();
     for table in &tables {
@@ -74,16 +122,19 @@ async fn tables(catalog: &HaliteCatalog) -> Result<Columns> {
         ("row_key", Arc::new(keys.finish()), true),
         ("families", Arc::new(families.finish()), false),
         ("enabled", Arc::new(BooleanArray::from(enabled)), false),
+        ("comment", Arc::new(comments), true),
     ])
 }
 
 async fn columns(catalog: &HaliteCatalog) -> Result<Columns> {
     let tables = catalog.cluster.admin().list_tables().await.map_err(SqlError::from)?;
+    let mut comments = StringViewBuilder::new();
     let mut lines: Vec<(&str, &str, i64, ColumnLine)> = Vec::new();
     for table in &tables {
         // A table whose declaration cannot be read is in `halite.tables`.
         let Ok(shape) = TableShape::of(table, false) else { continue };
         for (line, position) in column_lines(&shape).into_iter().zip(1..) {
+            comments.append_option(comment(table, Some(&line.name)));
             lines.push((table.name().namespace(), table.name().qualifier(), position, line));
         }
     }
@@ -98,6 +149,7 @@ async fn columns(catalog: &HaliteCatalog) -> Result<Columns> {
         ("type", of(|line| &line.ty), false),
         ("nullable", Arc::new(BooleanArray::from(nullable)), false),
         ("place", of(|line| &line.place), false),
+        ("comment", Arc::new(comments.finish()), true),
     ])
 }
 
@@ -129,36 +181,6 @@ async fn families(catalog: &HaliteCatalog) -> Result<Columns> {
         ("bloom_filter", of(|one| format!("{:?}", one.bloom_filter()).to_uppercase()), false),
         ("block_size", number(FamilyDescriptor::block_size_bytes), false),
         ("in_memory", Arc::new(BooleanArray::from(in_memory)), false),
-    ])
-}
-
-async fn regions(catalog: &HaliteCatalog) -> Result<Columns> {
-    let status = catalog.cluster.admin().cluster_status().await.map_err(SqlError::from)?;
-    let regions = &status.regions;
-    let infos = || regions.iter().map(|load| &load.region);
-    let mut starts = BinaryViewBuilder::new();
-    let mut ends = BinaryViewBuilder::new();
-    for region in infos() {
-        starts.append_value(&region.start);
-        ends.append_value(&region.end);
-    }
-    let number = |pick: fn(&RegionLoad) -> u64| -> ArrayRef {
-        Arc::new(UInt64Array::from_iter_values(regions.iter().map(pick)))
-    };
-    let names: Vec<&RegionInfo> = infos().collect();
-    Ok(vec![
-        ("namespace", text(names.iter().map(|region| region.table.namespace())), false),
-        ("table_name", text(names.iter().map(|region| region.table.qualifier())), false),
-        ("region", text(names.iter().map(|region| region.encoded_name.as_str())), false),
-        ("start_key", Arc::new(starts.finish()), false),
-        ("end_key", Arc::new(ends.finish()), false),
-        ("reads", number(|load| load.read_requests), false),
-        ("writes", number(|load| load.write_requests), false),
-        ("rows_examined", number(|load| load.rows_examined), false),
-        ("rows_returned", number(|load| load.rows_returned), false),
-        ("store_files", number(|load| load.store_files), false),
-        ("bytes", number(|load| load.store_file_bytes), false),
-        ("memstore_bytes", number(|load| load.memstore_bytes), false),
     ])
 }
 

@@ -35,6 +35,8 @@ pub enum SqlState {
     NotPermitted,
     /// `42P07`: the table exists already.
     DuplicateTable,
+    /// `42809`: a view where a table is expected, or the reverse.
+    WrongObject,
     /// `42P06`: the schema exists.
     DuplicateSchema,
     /// `2BP01`: the schema has tables.
@@ -108,6 +110,7 @@ impl SqlState {
             Self::Ambiguous => "42702",
             Self::NotPermitted => "42501",
             Self::DuplicateTable => "42P07",
+            Self::WrongObject => "42809",
             Self::DuplicateSchema => "42P06",
             Self::DependentObjects => "2BP01",
             Self::WrongType => "42804",

@@ -148,8 +148,12 @@ fn of_resources(text: &str) -> SqlError {
         let remedy = "make room for temporary files, or narrow the statement by a condition";
         return SqlError::new(SqlState::DiskFull, format!("{text}; {remedy}"));
     }
-    let remedy =
-        "narrow the statement by a condition, or sort, group and join fewer rows and columns";
+    let remedy = if text.contains("HashJoin") {
+        "SET halite.join = 'merge' sorts both sides of joins, which spills; or narrow the statement \
+         by a condition"
+    } else {
+        "narrow the statement by a condition, or sort, group and join fewer rows and columns"
+    };
     SqlError::new(SqlState::OutOfMemory, format!("{text}; {remedy}"))
 }
 

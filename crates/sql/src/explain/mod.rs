@@ -4,6 +4,7 @@
 //! `halite-rowkey` sees it. Text and JSON (`json.rs`) are of the same parts. `ranges.rs` has the
 //! ranges of a plan as rows.
 
+mod findings;
 mod json;
 mod part;
 mod ranges;
@@ -23,6 +24,7 @@ use crate::error::Result;
 use crate::session::interrupt::Running;
 use crate::session::statement::StatementContext;
 
+pub(crate) use findings::findings;
 pub(crate) use json::{Json, Members};
 pub(crate) use part::Part;
 pub(crate) use ranges::ranges;

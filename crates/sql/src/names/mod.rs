@@ -1,7 +1,8 @@
 //! Names of a statement as the catalog spells them.
 //!
 //! A name without quotes means what is called exactly so, or else the only thing that is called so
-//! ignoring case. `tables.rs` finds the tables of a statement, `scope.rs` tells its common table
+//! ignoring case. `views.rs` puts the queries of views in their places, `tables.rs` finds the tables
+//! of a statement, `scope.rs` tells its common table
 //! expressions from them, `columns.rs` rewrites its names. `dynamic.rs` and `extras.rs` find columns
 //! that the statement makes of cells, which belong to the table with their mark (`marks.rs`).
 //! `wildcard.rs` leaves those, and pseudo-columns, out of `*`, and `forms.rs` brings forms of
@@ -20,6 +21,7 @@ mod ranges;
 mod row_values;
 mod scope;
 mod tables;
+mod views;
 mod wildcard;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +40,7 @@ pub(crate) use forms::{AGAIN, with_plain_names};
 pub(crate) use marks::{TableColumns, is_mark};
 pub(crate) use ranges::{RANGES, RangeTables, ranges_argument};
 pub(crate) use tables::resolve;
+pub(crate) use views::query_of_view;
 
 /// What the names of a query mean besides tables and their columns.
 #[derive(Debug, Default)]
@@ -81,6 +84,7 @@ async fn rewrite_names(
         return Err(SqlError::unsupported("this statement is none of this dialect"));
     };
     let statement: &mut Statement = inner.as_mut();
+    views::expand(catalog, statement)?;
     forms::rewrite(statement)?;
     balanced::rewrite(statement);
     let mut found = tables::rewrite(catalog, statement).await?;

@@ -15,6 +15,7 @@ use halite_types::suggest::closest_match;
 use super::by_case;
 use super::cells::{cells_argument, set_argument};
 use super::scope::Scope;
+use crate::catalog::local::PG_TEMP;
 use crate::catalog::provider::HaliteTable;
 use crate::catalog::shape::TableShape;
 use crate::catalog::{
@@ -146,6 +147,9 @@ pub(crate) async fn resolve(catalog: &HaliteCatalog, parts: &[Ident]) -> Result<
             return Err(missing_table(&name.join("."), parts, None));
         }
     };
+    if let Some(table) = catalog.local_name(parts)? {
+        return Ok(TablePath { schema: PG_TEMP.to_owned(), table });
+    }
     let schema_name = schema.map_or(DEFAULT, |schema| schema.value.as_str());
     let is_schema = |name: &str| schema_name.eq_ignore_ascii_case(name);
     if is_schema(INFORMATION_SCHEMA) {
@@ -332,12 +336,14 @@ fn renamed(name: &ObjectName, path: &TablePath, ctes: &[String]) -> ObjectName {
     let part = |text: &str| ObjectNamePart::Identifier(Ident::with_quote('"', text));
     let is_cte = || ctes.iter().any(|cte| cte.to_lowercase() == path.table.to_lowercase());
     ObjectName(match name.0.len() {
-        1 if path.schema != PG_CATALOG && !is_cte() => vec![part(&path.table)],
+        1 if ![PG_CATALOG, PG_TEMP].contains(&&*path.schema) && !is_cte() => {
+            vec![part(&path.table)]
+        }
         _ => vec![part(&path.schema), part(&path.table)],
     })
 }
 
-fn flow(result: Result<()>) -> ControlFlow<SqlError> {
+pub(super) fn flow(result: Result<()>) -> ControlFlow<SqlError> {
     match result {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => ControlFlow::Break(error),

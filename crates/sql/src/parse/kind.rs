@@ -3,7 +3,9 @@
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use halite_types::suggest::misspelled;
 
+use super::comment::{self, Comment};
 use super::explain_options::ExplainOptions;
+use super::local::{self, CreateAs, Local};
 use super::tokens::tokens_of;
 use super::transaction::TransactionStatement;
 use crate::error::{Result, SqlError, SqlState};
@@ -40,6 +42,12 @@ pub(crate) enum Kind {
     Explain(Explain),
     /// INSERT, UPSERT, UPDATE, DELETE, MOVE ROW.
     Write(Vec<TokenWithSpan>),
+    /// CREATE TABLE .. ROW KEY .. AS.
+    CreateAs(CreateAs),
+    /// A statement about temporary tables and views.
+    Local(Local),
+    /// COMMENT ON.
+    Comment(Comment),
 }
 
 /// EXPLAIN of a query or a statement that writes.
@@ -75,10 +83,10 @@ const OTHERS: [&str; 12] = [
     "LOCK",
 ];
 /// First words of statements.
-const FIRST_WORDS: [&str; 20] = [
+const FIRST_WORDS: [&str; 22] = [
     "SELECT", "WITH", "VALUES", "EXPLAIN", "DESCRIBE", "SHOW", "SET", "RESET", "CREATE", "ALTER",
     "DROP", "TRUNCATE", "BEGIN", "COMMIT", "ROLLBACK", "INSERT", "UPSERT", "UPDATE", "DELETE",
-    "ANALYZE",
+    "ANALYZE", "DISCARD", "COMMENT",
 ];
 
 /// Returns what a statement is.
@@ -97,13 +105,25 @@ pub(crate) fn kind_of(mut tokens: Vec<TokenWithSpan>) -> Result<Kind> {
         "SELECT" | "WITH" | "VALUES" | "TABLE" => Ok(Kind::Query(tokens)),
         "" if first.token == Token::LParen => Ok(Kind::Query(tokens)),
         "EXPLAIN" => explain(&tokens),
-        "CREATE" => match (word_at(1), word_at(2)) {
-            ("TABLE", _) => created(&tokens),
-            ("SCHEMA", _) => Ok(Kind::Language),
+        "CREATE" => match (word_at(1), word_at(2), word_at(3)) {
+            ("TABLE", ..) => created(&tokens),
+            ("SCHEMA", ..) => Ok(Kind::Language),
+            ("TEMP" | "TEMPORARY", "TABLE", _) => local::create_temp(&tokens, 1).map(Kind::Local),
+            ("VIEW", ..) => local::create_view(&tokens, 1, false).map(Kind::Local),
+            ("TEMP" | "TEMPORARY", "VIEW", _) => {
+                local::create_view(&tokens, 2, false).map(Kind::Local)
+            }
+            ("OR", "REPLACE", "VIEW") => local::create_view(&tokens, 3, true).map(Kind::Local),
+            ("OR", "REPLACE", "TEMP" | "TEMPORARY") if is_view(tokens.get(4)) => {
+                local::create_view(&tokens, 4, true).map(Kind::Local)
+            }
             _ => Err(unsupported(first, &format!("CREATE {}", word_at(1)))),
         },
         "ALTER" | "FLUSH" | "COMPACT" | "SPLIT" if word_at(1) == "TABLE" => Ok(Kind::Language),
         "DROP" if matches!(word_at(1), "TABLE" | "SCHEMA") => Ok(Kind::Language),
+        "DROP" if word_at(1) == "VIEW" => local::drop_view(&tokens).map(Kind::Local),
+        "COMMENT" => comment::comment(&tokens).map(Kind::Comment),
+        "DISCARD" => local::discard(&tokens).map(Kind::Local),
         "TRUNCATE" => Ok(Kind::Language),
         "SHOW" => show(&tokens, &words),
         "DESCRIBE" | "DESC" => {
@@ -158,8 +178,10 @@ impl Kind {
     /// Returns `true` for statements that change rows or tables. `text` is that of the statement.
     pub(crate) fn is_change(&self, text: &str) -> bool {
         match self {
-            Self::Write(_) | Self::Analyze(_) => true,
+            Self::Write(_) | Self::Analyze(_) | Self::CreateAs(_) | Self::Comment(_) => true,
             Self::Explain(explain) => explain.is_write(),
+            // What it makes would stay after ROLLBACK.
+            Self::Local(local) => !matches!(local, Local::Discard { .. }),
             Self::Language => !is_show_create(text),
             Self::Nothing
             | Self::ShowTables(_)
@@ -220,6 +242,13 @@ fn unsupported(at: &TokenWithSpan, what: &str) -> SqlError {
         "CREATE FUNCTION" | "CREATE PROCEDURE" => {
             "functions are registered in Rust, with SqlContext::session"
         }
+        "CREATE TABLE .. AS" => {
+            "a table has a key, CREATE TABLE t (columns, ROW KEY (..)) AS SELECT ..; CREATE TEMP \
+             TABLE t AS SELECT .. is in memory and of the session"
+        }
+        "CREATE MATERIALIZED" => {
+            "CREATE TABLE t (columns, ROW KEY (..)) AS SELECT .. keeps rows, CREATE VIEW a query"
+        }
         "CREATE USER" | "CREATE ROLE" | "GRANT" | "REVOKE" => {
             "users and their roles are lines of the file of --pg-users, by halite pg-user"
         }
@@ -232,15 +261,20 @@ fn unsupported(at: &TokenWithSpan, what: &str) -> SqlError {
     SqlError::unsupported(text).at(at.span.start.line, at.span.start.column)
 }
 
-/// CREATE TABLE of the row-key language; a table of the rows of a query needs a key first.
+/// CREATE TABLE of the row-key language, with or without the rows of a query.
 fn created(tokens: &[TokenWithSpan]) -> Result<Kind> {
-    let is_query = tokens.windows(2).any(|pair| {
-        word(&pair[0]) == "AS" && matches!(word(&pair[1]).as_str(), "SELECT" | "WITH" | "VALUES")
-    });
-    if is_query {
-        return Err(unsupported(&tokens[0], "CREATE TABLE .. AS"));
+    let Some(create) = local::created_as(tokens) else { return Ok(Kind::Language) };
+    let is_key = |pair: &[TokenWithSpan]| {
+        ["ROW", "PRIMARY"].contains(&word(&pair[0]).as_str()) && word(&pair[1]) == "KEY"
+    };
+    if tokens.windows(2).any(is_key) {
+        return Ok(Kind::CreateAs(create));
     }
-    Ok(Kind::Language)
+    Err(unsupported(&tokens[0], "CREATE TABLE .. AS"))
+}
+
+fn is_view(token: Option<&TokenWithSpan>) -> bool {
+    token.is_some_and(|token| word(token) == "VIEW")
 }
 
 fn explain(tokens: &[TokenWithSpan]) -> Result<Kind> {
@@ -278,6 +312,16 @@ fn show(tokens: &[TokenWithSpan], words: &[String]) -> Result<Kind> {
 fn set(tokens: &[TokenWithSpan]) -> Result<Kind> {
     let skipped = if tokens.get(1).map(word).is_some_and(|word| word == "SESSION") { 2 } else { 1 };
     let rest = &tokens[skipped.min(tokens.len())..];
+    if let [time, zone, value] = rest
+        && (word(time).as_str(), word(zone).as_str()) == ("TIME", "ZONE")
+    {
+        let value = match &value.token {
+            Token::SingleQuotedString(text) => text.clone(),
+            _ if word(value) == "LOCAL" => "default".to_owned(),
+            other => other.to_string(),
+        };
+        return Ok(Kind::Set { name: "TimeZone".to_owned(), value });
+    }
     let sign = rest.iter().position(|token| token.token == Token::Eq || word(token) == "TO");
     let Some(sign) = sign.filter(|sign| *sign > 0 && *sign + 1 < rest.len()) else {
         let at = tokens[0].span.start;
@@ -289,12 +333,6 @@ fn set(tokens: &[TokenWithSpan]) -> Result<Kind> {
         other => other.to_string(),
     });
     Ok(Kind::Set { name: dotted(&rest[..sign]), value: value.collect() })
-}
-
-/// Returns `true` for an unquoted word, in any case.
-pub(crate) fn is_word(token: &Token, text: &str) -> bool {
-    matches!(token, Token::Word(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }
 
 /// Returns an unquoted word in upper case; empty for anything else.
@@ -361,6 +399,28 @@ mod tests {
         ));
         let begin = TransactionStatement::Begin { read_only: None };
         assert_eq!(kind("begin;"), Ok(Kind::Transaction(begin)));
+        for text in [
+            "CREATE VIEW v AS SELECT 1",
+            "create or replace temp view v (a) as (SELECT 1)",
+            "CREATE TEMP TABLE t AS SELECT 1 AS a",
+            "CREATE TEMPORARY TABLE IF NOT EXISTS t (a I64, b DECIMAL(3, 1))",
+            "DROP VIEW IF EXISTS a, b",
+            "DISCARD ALL",
+        ] {
+            assert!(matches!(kind(text), Ok(Kind::Local(_))), "{text}");
+        }
+        let text = "CREATE TABLE t (a I64, ROW KEY (b STRING)) AS SELECT 1 AS a, 'x' AS b";
+        assert!(matches!(kind(text), Ok(Kind::CreateAs(_))));
+        let Ok(Kind::Comment(comment)) = kind("COMMENT ON COLUMN s.t.c IS 'it''s'") else {
+            panic!("a comment")
+        };
+        let column = comment.column.map(|column| column.value);
+        assert_eq!((comment.table.len(), column.as_deref()), (2, Some("c")));
+        assert_eq!(comment.text.as_deref(), Some("it's"));
+        assert!(matches!(
+            kind("COMMENT ON TABLE t IS NULL"),
+            Ok(Kind::Comment(Comment { column: None, text: None, .. }))
+        ));
         for text in ["DELETE FROM t", "update t SET a = 1", "UPSERT INTO t VALUES (1)"] {
             assert!(matches!(kind(text), Ok(Kind::Write(_))), "{text}");
         }
@@ -375,10 +435,10 @@ mod tests {
             "ROLLBACK TO s",
             "COMMIT AND CHAIN",
             "CREATE TABLE t AS SELECT 1",
+            "CREATE MATERIALIZED VIEW v AS SELECT 1",
             "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'",
             "COPY t TO '/tmp/x'",
-            "DROP VIEW v",
-            "CREATE VIEW v AS SELECT 1",
+            "DROP SEQUENCE s",
         ] {
             assert_eq!(state(text), SqlState::NotSupported, "{text}");
         }
@@ -386,5 +446,26 @@ mod tests {
         assert!(kind("SELEC 1").unwrap_err().message.contains("did you mean SELECT?"));
         assert_eq!(state("EXPLAIN SHOW TABLES"), SqlState::Syntax);
         assert_eq!(state("SET x"), SqlState::Syntax);
+        for text in [
+            "COMMENT",
+            "COMMENT ON TABLE t",
+            "COMMENT ON COLUMN c IS 'x'",
+            "COMMENT ON TABLE t IS 5",
+            "COMMENT ON TABLE t IS 'x' 'y'",
+            "CREATE TEMP TABLE t",
+            "CREATE VIEW v AS 5",
+            "DROP VIEW a b",
+            "DISCARD PLANS",
+        ] {
+            assert_eq!(state(text), SqlState::Syntax, "{text}");
+        }
+        for text in [
+            "COMMENT ON SCHEMA s IS 'x'",
+            "CREATE TEMP TABLE t (a I64, ROW KEY (b STRING))",
+            "CREATE TEMP TABLE t (a I64) WITH (VERSIONS = 3)",
+            "CREATE TEMP TABLE s.t AS SELECT 1",
+        ] {
+            assert_eq!(state(text), SqlState::NotSupported, "{text}");
+        }
     }
 }

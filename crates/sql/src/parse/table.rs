@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use super::kind::is_word;
+use super::words::is_word;
 
 /// Operators between queries.
 const SET_OPERATORS: [&str; 3] = ["UNION", "INTERSECT", "EXCEPT"];

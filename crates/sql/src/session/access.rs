@@ -64,10 +64,11 @@ fn needed(kind: &Kind, text: &str) -> Access {
         | Kind::Reset(_)
         | Kind::Transaction(_)
         | Kind::Query(_)
-        | Kind::Explain(_) => Access::Read,
+        | Kind::Explain(_)
+        | Kind::Local(_) => Access::Read,
         Kind::Write(_) => Access::Write,
         Kind::Language if is_show_create(text) => Access::Read,
-        Kind::Language | Kind::Analyze(_) => Access::Admin,
+        Kind::Language | Kind::Analyze(_) | Kind::CreateAs(_) | Kind::Comment(_) => Access::Admin,
     }
 }
 

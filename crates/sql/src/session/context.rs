@@ -11,13 +11,15 @@ use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::Ident;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
-use halite_rowkey::language::{Statement, statements};
+use halite_rowkey::language::{Statement, set_comment, statements};
+use halite_rowkey::table_lint::TableLint;
 use halite_types::{Cluster, TableDescriptor, TableName};
 
 use super::access::Access;
 use super::answer::{Answer, deadline, within};
 use super::block::Block;
 use super::left::{Left, WriteRun};
+use super::lint_of;
 use super::planner::{self, Rewrite, Way};
 use super::progress::{Current, Progress};
 use super::queries::{Query, QueryState, Who};
@@ -27,12 +29,16 @@ use super::resources::Resources;
 use super::settings::{Direct, Settings};
 use super::statement::{RowsWritten, StatementContext};
 use crate::catalog::analyze::analyze;
-use crate::catalog::listing::{TableInfo, list_tables};
-use crate::catalog::{DEFAULT, HaliteCatalog, PUBLIC, ddl, describe, namespace_of};
+use crate::catalog::listing::list_tables;
+use crate::catalog::local::{Object, PG_TEMP};
+use crate::catalog::table_info::TableInfo;
+use crate::catalog::{DEFAULT, HaliteCatalog, PUBLIC, ddl, describe, lint, namespace_of};
 use crate::error::{Result, SqlError, SqlState};
 use crate::explain::{self, DataFusionPlans, ExplainedQuery, Part};
 use crate::names::resolve;
-use crate::parse::{Explain, ExplainFormat, Kind, TransactionStatement, kind_of, tokens_of};
+use crate::parse::{
+    Comment, Explain, ExplainFormat, Kind, TransactionStatement, kind_of, tokens_of,
+};
 use crate::scan::full_scan::check_plan;
 use crate::write::{WritePlan, with_count};
 
@@ -98,6 +104,7 @@ impl SqlContext {
         let settings = Arc::new(RwLock::new(Settings::default()));
         let catalog = Arc::new(HaliteCatalog::new(cluster, Arc::clone(&settings)));
         let session = planner::session(&catalog, runtime);
+        lint_of::register(&session, &catalog);
         Self {
             catalog,
             settings,
@@ -120,6 +127,7 @@ impl SqlContext {
         let settings = Arc::new(RwLock::new(Settings::default()));
         let catalog = Arc::new(self.catalog.another(Arc::clone(&settings)));
         let session = planner::session(&catalog, Some(self.session.runtime_env()));
+        lint_of::register(&session, &catalog);
         let (access, rewrite) = (self.access, self.rewrite.clone());
         let (block, recent) = (Block::default(), Recent::default());
         let who = self.who.clone();
@@ -139,6 +147,15 @@ impl SqlContext {
     #[must_use]
     pub fn with_name(mut self, session: u32, user: &str) -> Self {
         self.who = Who { session, user: Arc::from(user) };
+        self
+    }
+
+    /// Gives this session, and those made from it, rules of lint: `halite.lint` shows what they find,
+    /// and statements that declare tables tell it. `halite-rowkey-tools` has them.
+    #[must_use]
+    pub fn with_lint(self, rules: Arc<dyn TableLint>) -> Self {
+        // Those that were given first stay.
+        let _ = self.catalog.lint.set(rules);
         self
     }
 
@@ -266,7 +283,11 @@ impl SqlContext {
         statement: Arc<StatementContext>,
     ) -> Result<Answer> {
         let deadline = deadline(statement.settings.statement_timeout);
-        let kind = kind_of(tokens_of(text)?)?;
+        let tokens = tokens_of(text)?;
+        let kind = match self.local_statement(&tokens)? {
+            Some(local) => Kind::Local(local),
+            None => kind_of(tokens)?,
+        };
         self.access.check(&kind, text)?;
         let is_change = kind.is_change(text);
         if is_change {
@@ -285,6 +306,9 @@ impl SqlContext {
                 Ok(Answer::known(tables, statement))
             }
             Kind::Describe(name) => {
+                if let Some(object) = self.local_object(&name)? {
+                    return Ok(Answer::known(describe::describe_local(&object)?, statement));
+                }
                 let descriptor = self.named(&name).await?;
                 Ok(Answer::known(describe::describe(&descriptor)?, statement))
             }
@@ -311,6 +335,15 @@ impl SqlContext {
                 Ok(Answer::command(change.tag(), statement))
             }
             Kind::Write(tokens) => self.write(tokens, values, statement, deadline).await,
+            Kind::Comment(comment) => {
+                within(deadline, self.comment(&comment)).await??;
+                self.block.add(1);
+                Ok(Answer::command("COMMENT", statement))
+            }
+            Kind::CreateAs(create) => {
+                self.create_as(create, text, values, statement, deadline).await
+            }
+            Kind::Local(local) => self.run_local(local, text, values, statement, deadline).await,
             Kind::Query(tokens) => {
                 let way = self.planned(tokens, values, &statement, statement.settings.direct);
                 match within(deadline, way).await?? {
@@ -341,7 +374,7 @@ impl SqlContext {
         }
     }
 
-    async fn planned(
+    pub(super) async fn planned(
         &self,
         tokens: Vec<TokenWithSpan>,
         values: Vec<ScalarValue>,
@@ -406,7 +439,11 @@ impl SqlContext {
     }
 
     /// Runs a statement of the row-key language.
-    async fn run_language(&self, text: &str, statement: Arc<StatementContext>) -> Result<Answer> {
+    pub(super) async fn run_language(
+        &self,
+        text: &str,
+        statement: Arc<StatementContext>,
+    ) -> Result<Answer> {
         let parsed = statements(text).map_err(|error| SqlError::of_language(&error, text))?;
         let mut parsed = parsed.into_iter();
         let (Some(mut one), None) = (parsed.next(), parsed.next()) else {
@@ -422,7 +459,11 @@ impl SqlContext {
             return Ok(Answer::known(describe::show_create(&descriptor)?, statement));
         }
         let mut notices = Vec::new();
+        let declared = ddl::declared_table(&one);
         let tag = ddl::run(&self.catalog, one, &mut notices).await?;
+        if let (Some(table), Some(rules)) = (declared, self.catalog.lint.get()) {
+            notices.extend(lint::notices(&self.catalog.cluster, rules, &table).await);
+        }
         notices.into_iter().for_each(|notice| statement.notice(notice));
         Ok(Answer::command(tag, statement))
     }
@@ -439,15 +480,41 @@ impl SqlContext {
         Ok(())
     }
 
+    /// Sets or removes a comment.
+    async fn comment(&self, comment: &Comment) -> Result<()> {
+        let path = resolve(&self.catalog, &comment.table).await?;
+        if path.schema == PG_TEMP {
+            let text = "COMMENT ON a temporary table or view, which is gone with the session";
+            return Err(SqlError::unsupported(text));
+        }
+        let name = TableName::new(path.schema, path.table)?;
+        let table = self.catalog.cluster.table(&name);
+        let mut descriptor = table.descriptor().await?.as_ref().clone();
+        let column = match &comment.column {
+            Some(column) => Some(describe::column_of(&descriptor, column)?),
+            None => None,
+        };
+        set_comment(&mut descriptor, column.as_deref(), comment.text.as_deref())?;
+        Ok(self.catalog.cluster.admin().alter_table(descriptor).await?)
+    }
+
+    /// Sets all settings to their defaults.
+    pub(super) fn reset_settings(&self) -> Result<()> {
+        self.change(|settings| {
+            *settings = Settings::default();
+            Ok(())
+        })
+    }
+
+    /// Returns the temporary table or view that the tokens of a name mean.
+    fn local_object(&self, tokens: &[TokenWithSpan]) -> Result<Option<Object>> {
+        let found = self.catalog.local_name(&name_parts(tokens))?;
+        Ok(found.and_then(|found| self.catalog.local.get(&found)))
+    }
+
     /// Returns the table that the tokens of a name mean.
     async fn named(&self, tokens: &[TokenWithSpan]) -> Result<Arc<TableDescriptor>> {
-        let parts: Vec<Ident> = tokens
-            .iter()
-            .filter_map(|token| match &token.token {
-                Token::Word(word) => Some(word.clone().into_ident(token.span)),
-                _ => None,
-            })
-            .collect();
+        let parts = name_parts(tokens);
         if parts.is_empty() {
             return Err(SqlError::new(SqlState::Syntax, "DESCRIBE is followed by a table"));
         }
@@ -486,4 +553,12 @@ impl SqlContext {
         };
         RecordBatch::try_from_iter(columns).map_err(|error| DataFusionError::from(error).into())
     }
+}
+
+fn name_parts(tokens: &[TokenWithSpan]) -> Vec<Ident> {
+    let part = |token: &TokenWithSpan| match &token.token {
+        Token::Word(word) => Some(word.clone().into_ident(token.span)),
+        _ => None,
+    };
+    tokens.iter().filter_map(part).collect()
 }

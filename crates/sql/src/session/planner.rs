@@ -24,6 +24,7 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 
 use super::functions;
 use super::interrupt::interruptible;
+use super::joins::set_join;
 use super::large_stack::on_large_stack;
 use super::literals::TypedLiterals;
 use super::overflow::checked_plan;
@@ -72,6 +73,7 @@ pub(super) fn session(
         .with_default_catalog_and_schema(CATALOG, DEFAULT)
         .with_create_default_catalog_and_schema(false)
         .with_information_schema(true)
+        .with_extension(Arc::clone(&catalog.local))
         // A scan is one stream, and its rows are in order.
         .with_round_robin_repartition(false)
         // The row-key language tells case apart; `names/` finds what is meant.
@@ -143,6 +145,7 @@ pub(super) async fn plan(
     on_large_stack(move |handle| {
         handle.block_on(async {
             state.config_mut().set_extension(Arc::clone(&statement));
+            set_join(state.config_mut(), statement.settings.join);
             let logical = logical(&mut state, &catalog, query.tokens, query.rewrite).await?;
             let logical = checked_plan(&state, parameters::bound(logical, query.values)?)?;
             if direct == Direct::On
@@ -162,6 +165,23 @@ pub(super) async fn plan(
         })
     })
     .await?
+}
+
+/// Returns the plan of a query that is part of another one, and is not run.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) async fn physical_plan(
+    state: &SessionState,
+    catalog: &HaliteCatalog,
+    tokens: Vec<TokenWithSpan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let mut state = state.clone();
+    // Its notices are not those of the statement around it.
+    state.config_mut().set_extension(Arc::new(StatementContext::default()));
+    let logical = logical(&mut state, catalog, tokens, None).await?;
+    let logical = state.optimize(&checked_plan(&state, logical)?)?;
+    Ok(state.query_planner().create_physical_plan(&logical, &state).await?)
 }
 
 /// Returns the parameters and the columns of a query. `types` are those that the caller knows.

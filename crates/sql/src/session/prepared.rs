@@ -19,7 +19,7 @@ use super::query_shape::{Kept, QueryShape};
 use super::settings::Direct;
 use super::statement::StatementContext;
 use crate::error::{Result, SqlError, SqlState};
-use crate::parse::{Kind, kind_of, tokens_of};
+use crate::parse::{CreateAs, Kind, Local, TempRows, kind_of, tokens_of};
 
 /// Statement of a session, ready to run with values for its parameters.
 ///
@@ -109,7 +109,11 @@ impl SqlContext {
         {
             return Ok(known);
         }
-        let kind = kind_of(tokens_of(text)?)?;
+        let tokens = tokens_of(text)?;
+        let kind = match self.local_statement(&tokens)? {
+            Some(local) => Kind::Local(local),
+            None => kind_of(tokens)?,
+        };
         self.access.check(&kind, text)?;
         let shape = match kind {
             Kind::Query(tokens) => self.query_shape(tokens, types).await?,
@@ -128,7 +132,17 @@ impl SqlContext {
                 self.shape_by_run(text).await?
             }
             Kind::Language if crate::parse::is_show_create(text) => self.shape_by_run(text).await?,
+            // Its rows are those of a query, which has the parameters.
+            Kind::Local(Local::Insert { query, .. })
+            | Kind::Local(Local::CreateTable { rows: TempRows::Query { query, .. }, .. })
+            | Kind::CreateAs(CreateAs { query, .. }) => {
+                let shape = self.query_shape(query, types).await?;
+                let schema = Arc::new(Schema::empty());
+                QueryShape { parameters: shape.parameters, schema, kept: Kept::Nothing }
+            }
             Kind::Language
+            | Kind::Local(_)
+            | Kind::Comment(_)
             | Kind::Analyze(_)
             | Kind::Nothing
             | Kind::Set { .. }

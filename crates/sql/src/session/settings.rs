@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use halite_types::op::Durability;
 use halite_types::suggest::closest_match;
 
 use crate::error::{Result, SqlError, SqlState};
@@ -70,8 +71,27 @@ pub enum Direct {
     Off,
 }
 
+/// How joins are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Join {
+    /// As the planner decides, which is by hashing.
+    #[default]
+    Auto,
+    /// By hashing: the smaller side has to fit into memory.
+    Hash,
+    /// By sorting both sides, which spills.
+    Merge,
+}
+
+/// Scans of one statement that are in flight unless the settings say otherwise.
+const SCAN_CONCURRENCY: usize = 16;
+/// Those that they may say.
+const MAX_SCAN_CONCURRENCY: usize = 1024;
+/// Names of the one time zone.
+const UTC: [&str; 7] = ["utc", "gmt", "etc/utc", "etc/gmt", "zulu", "z", "default"];
+
 /// Settings of a session.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// `statement_timeout`: time after which a statement ends; zero for none.
     pub statement_timeout: Duration,
@@ -94,6 +114,32 @@ pub struct Settings {
     /// `halite.partitions`: parts in which aggregates and joins read a table at once; 0 for as many as there
     /// are processors.
     pub partitions: u64,
+    /// `halite.scan_concurrency`: reads of one scan that are in flight at once, at least 1.
+    pub scan_concurrency: usize,
+    /// `halite.durability`: what has to be safe before a write is done.
+    pub durability: Durability,
+    /// `halite.join`.
+    pub join: Join,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            statement_timeout: Duration::ZERO,
+            max_rows_examined: 0,
+            unreadable_keys: UnreadableKeys::default(),
+            bad_cells: BadCells::default(),
+            full_scan: FullScan::default(),
+            max_rows_written: 0,
+            insert: InsertMode::default(),
+            transactions: Transactions::default(),
+            direct: Direct::default(),
+            partitions: 0,
+            scan_concurrency: SCAN_CONCURRENCY,
+            durability: Durability::default(),
+            join: Join::default(),
+        }
+    }
 }
 
 /// Setting as the system table shows it.
@@ -104,7 +150,7 @@ pub(crate) struct Described {
 }
 
 /// Names of the settings, and what they mean.
-const SETTINGS: [(&str, &str); 10] = [
+const SETTINGS: [(&str, &str); 14] = [
     ("statement_timeout", "milliseconds after which a statement ends; 0 for none"),
     ("halite.max_rows_examined", "rows examined after which a statement ends; 0 for no limit"),
     ("halite.unreadable_keys", "rows whose keys are not of the ROW KEY: count, null or fail"),
@@ -121,6 +167,13 @@ const SETTINGS: [(&str, &str); 10] = [
         "halite.partitions",
         "parts of a table that an aggregate or a join reads at once; 0 for one a processor",
     ),
+    ("halite.scan_concurrency", "reads of one scan in flight at once, 1 to 1024"),
+    (
+        "halite.durability",
+        "what is safe before a write is done: table (as the table says), skip, async, sync or fsync",
+    ),
+    ("halite.join", "joins: auto, hash (one side in memory) or merge (both sorted, which spills)"),
+    ("TimeZone", "time zone of timestamps that are shown and written: UTC"),
 ];
 
 impl Settings {
@@ -145,6 +198,22 @@ impl Settings {
             .to_owned(),
             "halite.max_rows_written" => self.max_rows_written.to_string(),
             "halite.partitions" => self.partitions.to_string(),
+            "halite.scan_concurrency" => self.scan_concurrency.to_string(),
+            "halite.durability" => match self.durability {
+                Durability::UseDefault => "table",
+                Durability::SkipWal => "skip",
+                Durability::AsyncWal => "async",
+                Durability::SyncWal => "sync",
+                Durability::FsyncWal => "fsync",
+            }
+            .to_owned(),
+            "halite.join" => match self.join {
+                Join::Auto => "auto",
+                Join::Hash => "hash",
+                Join::Merge => "merge",
+            }
+            .to_owned(),
+            "TimeZone" => "UTC".to_owned(),
             "halite.insert" => match self.insert {
                 InsertMode::Strict => "strict",
                 InsertMode::Upsert => "upsert",
@@ -197,6 +266,21 @@ impl Settings {
             ("halite.full_scan", "refuse") => self.full_scan = FullScan::Refuse,
             ("halite.max_rows_written", _) => self.max_rows_written = number()?,
             ("halite.partitions", _) => self.partitions = number()?,
+            ("halite.scan_concurrency", _) => {
+                let reads = value.parse().ok();
+                let reads = reads.filter(|reads| (1..=MAX_SCAN_CONCURRENCY).contains(reads));
+                self.scan_concurrency = reads.ok_or_else(wrong)?;
+            }
+            ("halite.durability", "table") => self.durability = Durability::UseDefault,
+            ("halite.durability", "skip") => self.durability = Durability::SkipWal,
+            ("halite.durability", "async") => self.durability = Durability::AsyncWal,
+            ("halite.durability", "sync") => self.durability = Durability::SyncWal,
+            ("halite.durability", "fsync") => self.durability = Durability::FsyncWal,
+            ("halite.join", "auto") => self.join = Join::Auto,
+            ("halite.join", "hash") => self.join = Join::Hash,
+            ("halite.join", "merge") => self.join = Join::Merge,
+            ("TimeZone", zone) if is_utc(zone) => {}
+            ("TimeZone", _) => return Err(other_zone(value)),
             ("halite.insert", "strict") => self.insert = InsertMode::Strict,
             ("halite.insert", "upsert") => self.insert = InsertMode::Upsert,
             ("halite.transactions", "refuse") => self.transactions = Transactions::Refuse,
@@ -219,7 +303,9 @@ impl Settings {
 
     /// Returns `true` if both read the same of a table.
     pub(crate) fn reads_as(&self, other: &Self) -> bool {
-        let read = |one: &Self| (one.unreadable_keys, one.bad_cells, one.full_scan, one.partitions);
+        let read = |one: &Self| {
+            (one.unreadable_keys, one.bad_cells, one.full_scan, one.partitions, one.join)
+        };
         read(self) == read(other)
     }
 
@@ -236,6 +322,19 @@ impl Settings {
         });
         described.collect()
     }
+}
+
+/// Returns `true` for a name of UTC, or an offset of zero.
+fn is_utc(zone: &str) -> bool {
+    let digits = zone.strip_prefix(['+', '-']).unwrap_or(zone);
+    UTC.contains(&zone) || matches!(digits, "0" | "00" | "00:00" | "0000")
+}
+
+fn other_zone(zone: &str) -> SqlError {
+    SqlError::unsupported(format!(
+        "TimeZone is UTC, and not {zone:?}: timestamps are shown and read in UTC; ts AT TIME ZONE \
+         'Europe/Berlin' is the time of a clock there, and '2024-03-15 10:00+01' names an instant"
+    ))
 }
 
 fn known(name: &str) -> Result<&'static str> {
@@ -267,6 +366,9 @@ mod tests {
             ("halite.transactions", "statement"),
             ("halite.direct", "off"),
             ("halite.partitions", "3"),
+            ("halite.scan_concurrency", "4"),
+            ("halite.durability", "async"),
+            ("halite.join", "merge"),
         ] {
             settings.set(name, value).unwrap();
             assert_eq!(settings.get(name).unwrap(), value);
@@ -274,6 +376,15 @@ mod tests {
         }
         assert_eq!(settings, Settings::default());
         assert!(settings.set("halite.bad_cells", "maybe").is_err());
+        for reads in ["0", "1025", "-1", "x"] {
+            assert!(settings.set("halite.scan_concurrency", reads).is_err(), "{reads}");
+        }
+        for zone in ["UTC", "Etc/UTC", "+00:00", "GMT"] {
+            settings.set("timezone", zone).unwrap();
+        }
+        assert_eq!(settings.get("TimeZone").unwrap(), "UTC");
+        let error = settings.set("TimeZone", "Europe/Berlin").unwrap_err();
+        assert_eq!(error.state, SqlState::NotSupported);
         let error = settings.get("halite.bad_cell").unwrap_err();
         assert!(error.message.contains("did you mean halite.bad_cells?"), "{error}");
     }

@@ -61,7 +61,7 @@ pub(super) fn bytes_of_row(row: &Bytes, values: &[ColumnValue<'_>]) -> usize {
 }
 
 /// Returns the bytes of the rows of a batch, which may be some of those of a larger one.
-fn bytes_of_batch(batch: &RecordBatch) -> usize {
+pub(crate) fn bytes_of_batch(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(|column| bytes_of_array(column.as_ref())).sum()
 }
 

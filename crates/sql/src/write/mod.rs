@@ -60,6 +60,7 @@ use exprs::Parameters;
 use running::Running;
 use syntax::{WriteStatement, write_statement};
 
+pub(crate) use memory::bytes_of_batch;
 pub(crate) use running::Written;
 pub(crate) use target::marker_family;
 

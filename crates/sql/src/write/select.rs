@@ -24,9 +24,11 @@ use crate::scan::full_scan::check_plan;
 use crate::scan::history::History;
 use crate::scan::spec::ScanSpec;
 use crate::session::interrupt::{Running as RunningQuery, interruptible};
+use crate::session::joins::set_join;
 use crate::session::large_stack::on_large_stack;
 use crate::session::overflow::checked_plan;
 use crate::session::parameters::{bound, types_of};
+
 use crate::session::relations::Relations;
 use crate::session::statement::StatementContext;
 
@@ -76,7 +78,8 @@ impl ReadyQuery {
 
 /// Fills in parameters and plans the rest.
 pub(super) async fn physical(running: &Running, plan: LogicalPlan) -> Result<ReadyQuery> {
-    let (state, values) = (running.state().clone(), running.values.to_vec());
+    let (mut state, values) = (running.state().clone(), running.values.to_vec());
+    set_join(state.config_mut(), running.statement.settings.join);
     let statement = Arc::clone(&running.statement);
     let query: Result<ReadyQuery> = on_large_stack(move |handle| {
         handle.block_on(async move {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use futures::stream::{FuturesUnordered, StreamExt as _};
-use halite_types::op::{OpResult, RowOp};
+use halite_types::op::{Durability, OpResult, RowOp};
 use halite_types::table::BoxFuture;
 use halite_types::{Bytes, ErrorKind, Table};
 
@@ -63,7 +63,8 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
     ///
     /// # Errors
     /// The error of an earlier operation; those that were sent have then ended.
-    pub(super) async fn push(&mut self, token: T, op: RowOp) -> Result<()> {
+    pub(super) async fn push(&mut self, token: T, mut op: RowOp) -> Result<()> {
+        set_durability(&mut op, self.statement.settings.durability);
         if let Err(error) = self.statement.count_write(self.target.table.name()) {
             self.settle().await;
             return Err(error);
@@ -206,6 +207,24 @@ fn is_conditional(op: &RowOp) -> bool {
         RowOp::CheckAndMutate(_) | RowOp::Increment(_) | RowOp::Append(_) => true,
         RowOp::Put(_) | RowOp::Delete(_) => false,
         RowOp::Mutate(group) => group.ops.iter().any(is_conditional),
+    }
+}
+
+/// Sets what has to be safe before an operation is done, unless the table says so.
+fn set_durability(op: &mut RowOp, durability: Durability) {
+    if durability == Durability::UseDefault {
+        return;
+    }
+    match op {
+        RowOp::CheckAndMutate(check) => set_durability(&mut check.then, durability),
+        RowOp::Mutate(group) => {
+            group.ops.iter_mut().for_each(|op| set_durability(op, durability));
+        }
+        other => {
+            if let Some(mutation) = other.mutation_mut() {
+                mutation.durability = durability;
+            }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use halite::{BlockingCluster, Bytes, Store};
+use halite_engine::env::sim::SimEnv;
 use halite_sql::{Answer, SqlContext, SqlError, cell_text};
 use tokio::runtime::Runtime;
 
@@ -26,6 +27,12 @@ impl TestStore {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let store = halite::open(directory.path()).expect("an empty store");
         Self::of(BlockingCluster::clone(&store), Some((store, directory)))
+    }
+
+    /// Opens a store on a simulated disk and clock.
+    pub(crate) fn simulated(sim: &SimEnv) -> (Self, Store) {
+        let store = halite::Builder::new().open_with_env(sim.env()).expect("an empty store");
+        (Self::of(BlockingCluster::clone(&store), None), store)
     }
 
     fn emptied(uri: &str) -> Self {

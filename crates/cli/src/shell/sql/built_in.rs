@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use halite::SqlContext;
 use halite::sql::split_statements;
+use halite_rowkey_tools::lint::TableRules;
 
 use crate::shell::session::{EvalResult, Interrupt, Session};
 use crate::shell::value::Value;
@@ -24,6 +25,7 @@ pub(in crate::shell) fn run(session: &mut Session<'_>, text: &str) -> EvalResult
         runner
     } else {
         let sql = SqlContext::new(Arc::clone(session.async_cluster()));
+        let sql = sql.with_lint(Arc::new(TableRules));
         let failed = |error: anyhow::Error| Interrupt::Problem(format!("{error:#}"));
         Runner::new(sql, Format::Table).map_err(failed)?
     };

@@ -26,6 +26,13 @@ const INDEX_COLUMN: &str = "SELECT max(x.attname) FROM pg_catalog.pg_attribute A
      x.attrelid = halite_wanted AND x.attnum = halite_second";
 const CONSTRAINT_DEFINITION: &str =
     "SELECT max(x.consrc) FROM pg_catalog.pg_constraint AS x WHERE x.oid = halite_wanted";
+const VIEW_DEFINITION: &str = "SELECT max(x.definition) FROM pg_catalog.pg_views AS x JOIN \
+     pg_catalog.pg_class AS y ON y.relname = x.viewname WHERE y.oid = halite_wanted AND \
+     y.relkind = 'v' AND y.relpersistence = 't'";
+const COMMENT: &str = "SELECT max(x.description) FROM pg_catalog.pg_description AS x WHERE \
+     x.objoid = halite_wanted AND x.objsubid = 0";
+const COLUMN_COMMENT: &str = "SELECT max(x.description) FROM pg_catalog.pg_description AS x WHERE \
+     x.objoid = halite_wanted AND x.objsubid = halite_second";
 const TABLE_NAME: &str =
     "SELECT max(x.relname) FROM pg_catalog.pg_class AS x WHERE x.oid = halite_wanted";
 const TABLE_NUMBER: &str = "SELECT max(x.oid) FROM pg_catalog.pg_class AS x JOIN \
@@ -38,7 +45,7 @@ const SCHEMA_NAME: &str =
 const SCHEMA_NUMBER: &str =
     "SELECT max(x.oid) FROM pg_catalog.pg_namespace AS x WHERE x.nspname = halite_wanted";
 const VISIBLE: &str =
-    "SELECT x.oid FROM pg_catalog.pg_class AS x WHERE x.relnamespace IN (11, 2200)";
+    "SELECT x.oid FROM pg_catalog.pg_class AS x WHERE x.relnamespace IN (11, 2200, 13002)";
 
 /// Changes one expression, whose parts have been changed.
 pub(super) fn change(expr: &mut Expr) {
@@ -53,6 +60,11 @@ pub(super) fn change(expr: &mut Expr) {
                 }
                 ("pg_get_indexdef", [oid, ..]) => query(INDEX_DEFINITION, &take(oid)),
                 ("pg_get_constraintdef", [oid, ..]) => query(CONSTRAINT_DEFINITION, &take(oid)),
+                ("pg_get_viewdef", [oid, ..]) => query(VIEW_DEFINITION, &take(oid)),
+                ("obj_description", [oid, ..]) => query(COMMENT, &take(oid)),
+                ("col_description", [oid, column]) => {
+                    query_of(COLUMN_COMMENT, &take(oid), Some(&take(column)))
+                }
                 ("to_regclass", [name, ..]) => query(TABLE_NUMBER, &take(name)),
                 ("to_regtype", [name, ..]) => query(TYPE_NUMBER, &take(name)),
                 ("pg_table_is_visible", [oid, ..]) => {
@@ -183,6 +195,8 @@ mod tests {
         for template in [
             INDEX_DEFINITION,
             CONSTRAINT_DEFINITION,
+            VIEW_DEFINITION,
+            COMMENT,
             TABLE_NAME,
             TABLE_NUMBER,
             TYPE_NUMBER,

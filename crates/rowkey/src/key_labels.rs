@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use halite_rowkey::codec::{DecodedKey, KeyBuf, KeyResolver, NoResolver};
-use halite_rowkey::schema::{KeySchema, Profile, Segment, SegmentKind};
 use halite_types::key::{to_hex, to_string_binary};
+
+use crate::codec::{DecodedKey, KeyBuf, KeyResolver, NoResolver};
+use crate::schema::{KeySchema, Profile, Segment, SegmentKind};
 
 /// Bytes that are appended to the beginning of a key to find its fields, at most.
 const MAX_FILLED_BYTES: usize = 20;
@@ -59,6 +60,15 @@ impl KeyLabels {
     #[must_use]
     pub fn label(&self, start: &[u8]) -> Vec<String> {
         self.boundary(start).unwrap_or_else(|| Self::plain_label(start))
+    }
+
+    /// Returns a boundary as [`Self::boundary`], in one line with the names of the segments:
+    /// `salt = 1, device = d1`. `None` if it is none of the declaration, as an empty one.
+    #[must_use]
+    pub fn boundary_line(&self, bytes: &[u8]) -> Option<String> {
+        let named = self.names().into_iter().zip(self.boundary(bytes)?);
+        let parts: Vec<String> = named.map(|(name, text)| format!("{name} = {text}")).collect();
+        (!bytes.is_empty()).then(|| parts.join(", "))
     }
 
     /// As [`Self::label`], of a table that declares no key.
@@ -219,4 +229,18 @@ impl KeyLabels {
 /// Returns a big-endian number of at most eight bytes as text.
 fn big_endian(bytes: &[u8]) -> String {
     bytes.iter().take(8).fold(0_u64, |number, byte| (number << 8) | u64::from(*byte)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boundaries_are_lines_of_names_and_values() {
+        let labels = KeyLabels::new("ROW KEY (SALT(4 BY id), id U32)".parse().unwrap());
+        assert_eq!(labels.boundary_line(&[1, 0, 0, 2]).as_deref(), Some("salt = 1, id = 512"));
+        assert_eq!(labels.boundary_line(&[3]).as_deref(), Some("salt = 3"));
+        assert_eq!(labels.boundary_line(b""), None);
+        assert_eq!(labels.boundary_line(b"no key of it"), None);
+    }
 }

@@ -1,0 +1,106 @@
+//! Temporary tables and views: who sees them, and what they may hold.
+
+use halite_sql::datafusion::common::ScalarValue;
+use halite_sql::{Resources, SqlContext, SqlState};
+
+use crate::store::{Rows, TestStore};
+
+#[test]
+fn tables_and_views_of_a_session_are_seen_by_no_other() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, ROW KEY (k STRING))").expect("a table");
+    store.run("CREATE VIEW seen AS SELECT k FROM t").expect("a view");
+    store.run("CREATE TEMP TABLE kept AS SELECT 1 AS a").expect("a table");
+    let other = store.sql.another();
+    store.runtime.block_on(async {
+        for name in ["seen", "kept", "pg_temp.kept"] {
+            let error = other.run(&format!("SELECT * FROM {name}")).await.err().expect("an error");
+            assert_eq!(error.state, SqlState::UndefinedTable, "{name}: {error}");
+        }
+        other.run("CREATE VIEW seen AS SELECT 2 AS b").await.expect("a view");
+    });
+    assert_eq!(store.rows("SELECT * FROM kept"), ["1"]);
+    let names: Vec<String> =
+        store.sql.session_tables().iter().map(|table| table.name.to_string()).collect();
+    assert_eq!(names, ["pg_temp:kept", "pg_temp:seen"]);
+    store.sql.discard_tables(true);
+    assert!(store.sql.session_tables().is_empty());
+    assert_eq!(other.session_tables().len(), 1);
+}
+
+#[test]
+fn prepared_statements_see_tables_that_take_the_place_of_others() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, ROW KEY (k STRING))").expect("a table");
+    store.run("UPSERT INTO t VALUES ('a', 1)").expect("a row");
+    let text = "SELECT v FROM t WHERE k = $1";
+    let run = |sql: &SqlContext| {
+        store.runtime.block_on(async {
+            let prepared = sql.prepare(text).await.expect("a statement");
+            let values = [ScalarValue::from("a")];
+            let mut answer = sql.run_prepared(&prepared, &values).await.expect("an answer");
+            Rows::of(&mut answer).await.expect("rows").rows
+        })
+    };
+    assert_eq!(run(&store.sql), [["1"]]);
+    store.run("CREATE TEMP TABLE t (k STRING, v I64)").expect("a table");
+    store.run("INSERT INTO t VALUES ('a', 2)").expect("a row");
+    assert_eq!(run(&store.sql), [["2"]]);
+    store.run("DROP TABLE t").expect("a table");
+    assert_eq!(run(&store.sql), [["1"]]);
+    // Parameters of a temporary table's rows.
+    store.run("CREATE TEMP TABLE n (a I64)").expect("a table");
+    store.runtime.block_on(async {
+        let insert = store.sql.prepare("INSERT INTO n SELECT $1::bigint").await.expect("prepared");
+        for number in [5i64, 6] {
+            let values = [ScalarValue::from(number)];
+            let answer = store.sql.run_prepared(&insert, &values).await.expect("a row");
+            assert_eq!(answer.tag(), Some("INSERT 0 1"));
+        }
+    });
+    assert_eq!(store.rows("SELECT sum(a) FROM n"), ["11"]);
+}
+
+#[test]
+fn temporary_tables_end_where_the_memory_does() {
+    let store = TestStore::new();
+    let resources = Resources { memory_bytes: 4 << 20, ..Resources::default() };
+    let cluster = std::sync::Arc::clone(store.store.cluster());
+    let sql = SqlContext::with_resources(cluster, &resources).expect("a session");
+    let run = |text: &str| {
+        store.runtime.block_on(async {
+            let mut answer = sql.run(text).await?;
+            Rows::of(&mut answer).await
+        })
+    };
+    let rows = |count: u32| {
+        format!("SELECT n, repeat('x', 100) AS t FROM generate_series(1, {count}) AS s (n)")
+    };
+    let error = run(&format!("CREATE TEMP TABLE big AS {}", rows(100_000))).expect_err("too big");
+    assert_eq!(error.state, SqlState::OutOfMemory, "{error}");
+    assert!(sql.session_tables().is_empty());
+    // What was held is free again.
+    run(&format!("CREATE TEMP TABLE small AS {}", rows(15_000))).expect("a table");
+    let error = run(&format!("INSERT INTO small {}", rows(100_000))).expect_err("too big");
+    assert_eq!(error.state, SqlState::OutOfMemory, "{error}");
+    assert_eq!(run("SELECT count(*) FROM small").expect("a count").rows, [["15000"]]);
+    run("DROP TABLE small").expect("a table");
+    run(&format!("CREATE TEMP TABLE again AS {}", rows(15_000))).expect("a table");
+}
+
+#[test]
+fn failed_rows_of_a_new_table_are_told() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, ROW KEY (k STRING))").expect("a table");
+    store.run("UPSERT INTO t VALUES ('a', 1), ('b', 2), ('c', 0)").expect("rows");
+    let error = store
+        .run("CREATE TABLE u (w I64, ROW KEY (k STRING)) AS SELECT k, 10 / v AS w FROM t")
+        .expect_err("a division by zero");
+    assert_eq!(error.state, SqlState::DivisionByZero, "{error}");
+    assert!(error.message.contains("table u was created and stays"), "{error}");
+    let made = store
+        .run("CREATE TABLE w (w I64, ROW KEY (k STRING)) AS SELECT k, 10 / v AS w FROM t WHERE v > 0")
+        .expect("a table");
+    assert_eq!(made.tag.as_deref(), Some("SELECT 2"));
+    assert_eq!(store.rows("SELECT k, w FROM w"), ["a|10", "b|5"]);
+}
