@@ -123,7 +123,9 @@ impl ScanPart {
             let text = format!("first row of each ({fields}), where a sample has 20 rows of one");
             add("seek", &text);
         }
-        for (label, text) in [("join", &self.join), ("history", &self.history), ("cells", &self.cells)] {
+        for (label, text) in
+            [("join", &self.join), ("history", &self.history), ("cells", &self.cells)]
+        {
             text.iter().for_each(|text| add(label, text));
         }
         if self.is_of_buckets {
