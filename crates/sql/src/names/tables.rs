@@ -235,7 +235,7 @@ fn missing_table(name: &str, parts: &[Ident], near: Option<String>) -> SqlError 
 }
 
 /// Returns the parts of a name.
-fn idents(name: &ObjectName) -> Result<Vec<Ident>> {
+pub(super) fn idents(name: &ObjectName) -> Result<Vec<Ident>> {
     let parts = name.0.iter().map(|part| part.as_ident().cloned());
     parts
         .collect::<Option<Vec<_>>>()
