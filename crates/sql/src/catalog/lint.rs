@@ -3,6 +3,7 @@
 //!
 //! [`SqlContext::with_lint`]: crate::SqlContext::with_lint
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use datafusion::arrow::array::StringViewArray;
@@ -44,8 +45,8 @@ pub(super) async fn lint(
         let Ok(regions) = opened.regions().await else { continue };
         // Of a disabled table no keys are known.
         let keys = sample(&opened).await.unwrap_or_default();
+        let found = check(rules, table, declaration.as_ref(), &starts(&regions), &keys);
         let name = table.name();
-        let found = check(rules, Arc::clone(table), declaration, starts(&regions), keys).await;
         lines.extend(found.into_iter().map(|message| LintLine { table: name.clone(), message }));
     }
     Ok((columns(&lines), None))
@@ -63,8 +64,7 @@ pub(crate) async fn notices(
     let Ok(regions) = table.regions().await else { return Vec::new() };
     let declaration = TableDeclaration::from_descriptor(&descriptor);
     let Some(Ok(declaration)) = declaration else { return Vec::new() };
-    let splits = starts(&regions);
-    let found = check(rules, descriptor, Some(declaration), splits, Vec::new()).await;
+    let found = check(rules, &descriptor, Some(&declaration), &starts(&regions), &[]);
     let told = found.iter().filter(|message| message.is_warning());
     told.map(|message| format!("lint of {name}: {message}")).collect()
 }
@@ -74,21 +74,16 @@ fn starts(regions: &[RegionInfo]) -> Vec<Bytes> {
     starts.filter(|start| !start.is_empty()).collect()
 }
 
-/// Runs the rules on a thread that may compute for long. They advise, so a fault of one of them
-/// fails no statement.
-async fn check(
+/// Runs the rules. They advise, so a fault of one of them fails no statement.
+fn check(
     rules: &Arc<dyn TableLint>,
-    table: Arc<TableDescriptor>,
-    declaration: Option<TableDeclaration>,
-    splits: Vec<Bytes>,
-    keys: Vec<Bytes>,
+    table: &TableDescriptor,
+    declaration: Option<&TableDeclaration>,
+    splits: &[Bytes],
+    keys: &[Bytes],
 ) -> Vec<LintMessage> {
-    let rules = Arc::clone(rules);
-    let run = move || {
-        let declaration = declaration.as_ref();
-        rules.check(&LintSubject { table: &table, declaration, splits: &splits, keys: &keys })
-    };
-    tokio::task::spawn_blocking(run).await.unwrap_or_default()
+    let subject = LintSubject { table, declaration, splits, keys };
+    catch_unwind(AssertUnwindSafe(|| rules.check(&subject))).unwrap_or_default()
 }
 
 /// Returns findings as columns.

@@ -129,10 +129,22 @@ fn late(node: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Option<Arc<dyn Execut
         row,
         fetch,
     };
-    let plan = LateColumnsExec::new(Arc::new(sorted), Arc::new(late));
-    let plan = ProjectionExec::try_new(below.outputs, Arc::new(plan))?;
+    let plan: Arc<dyn ExecutionPlan> =
+        Arc::new(LateColumnsExec::new(Arc::new(sorted), Arc::new(late)));
+    if same_columns(&plan.schema(), &sort.schema()) && are_all(&below.outputs) {
+        return Ok(Some(plan));
+    }
+    let plan = ProjectionExec::try_new(below.outputs, plan)?;
     // What the sort returned, to the letter.
     Ok(same_columns(&plan.schema(), &sort.schema()).then(|| Arc::new(plan) as _))
+}
+
+/// Returns `true` for the columns of a scan as they are.
+fn are_all(outputs: &[ProjectionExpr]) -> bool {
+    outputs.iter().enumerate().all(|(at, one)| {
+        let any: &dyn Any = one.expr.as_ref();
+        any.downcast_ref::<Column>().is_some_and(|column| column.index() == at)
+    })
 }
 
 fn same_columns(one: &Schema, other: &Schema) -> bool {

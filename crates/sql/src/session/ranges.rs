@@ -29,7 +29,7 @@ pub(super) fn tables<'a>(
     state: &'a SessionState,
     catalog: &'a HaliteCatalog,
     statement: &'a DfStatement,
-) -> Pin<Box<dyn Future<Output = Result<RangeTables>> + 'a>> {
+) -> Pin<Box<dyn Future<Output = Result<RangeTables>> + Send + 'a>> {
     Box::pin(async move {
         let mut calls = Calls::default();
         if let DfStatement::Statement(statement) = statement

@@ -10,7 +10,7 @@ fn wide() -> TestStore {
     let store = TestStore::new();
     store
         .run(
-            "CREATE TABLE wide (v I64 NOT NULL, body STRING, m MAP(STRING, I64) FAMILY tags, \
+            "CREATE TABLE wide (v I64 NOT NULL FAMILY d, body STRING FAMILY d, m MAP(STRING, I64) FAMILY tags, \
              ROW KEY (k I32))",
         )
         .expect("a table");
@@ -19,7 +19,7 @@ fn wide() -> TestStore {
     store.run(&format!("UPSERT INTO wide (k, v, body) VALUES {}", rows.join(", "))).expect("rows");
     let table = store.store.table("wide").expect("a table");
     for at in 0..100u32 {
-        let key = (at ^ 0x8000_0000).to_be_bytes();
+        let key = (at ^ 0x8000_0000).to_be_bytes().to_vec();
         let put = (0..20).fold(Put::new(key), |put, cell| {
             put.add("d", format!("x{cell:02}"), "1").add("tags", format!("t{cell:02}"), [0; 8])
         });

@@ -59,7 +59,7 @@ fn skip<'c>(case: &'c Case, plan: &Plan, range: &KeyRange) -> Vec<Row<'c>> {
 
 /// Returns `true` if one value meets one condition. This is an independent implementation without
 /// the planner's sets.
-fn meets(test: &Predicate, value: &Value<'_>) -> bool {
+pub(super) fn meets(test: &Predicate, value: &Value<'_>) -> bool {
     let number = |value: &Value<'_>| crate::plan::constraint::integer(value);
     let compare = |a: &Value<'_>, b: &Value<'_>| match (number(a), number(b)) {
         (Some(a), Some(b)) => a.cmp(&b),
