@@ -17,8 +17,6 @@ use crate::connection::{Shared, listener};
 
 /// How much less the threads of statements get than others of the process, as `nice` counts.
 const NICE: i32 = 5;
-/// Bytes of the stack of a thread, of which the system gives those that are used.
-const STACK_BYTES: usize = 64 << 20;
 /// Time in which statements end after the stop was requested.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -54,7 +52,7 @@ impl Server {
             .worker_threads(config.threads)
             .thread_name("halite-pg")
             // Plans are trees, and are executed by recursion.
-            .thread_stack_size(STACK_BYTES)
+            .thread_stack_size(halite_sql::STACK_BYTES)
             .on_thread_start(|| {
                 // Without it, statements have the same share as others.
                 let _ = rustix::process::nice(NICE);

@@ -75,6 +75,8 @@ pub use parse::{
     StatementText, TransactionStatement, byte_at, check_query, split_statements, transaction_modes,
 };
 #[cfg(feature = "datafusion")]
+pub use session::large_stack::STACK_BYTES;
+#[cfg(feature = "datafusion")]
 pub use session::{
     Access, Answer, Loader, Prepared, Progress, Resources, Rewrite, Settings, SqlContext,
 };

@@ -58,7 +58,10 @@ enum Step {
 pub(crate) fn lint(texts: &[String]) -> anyhow::Result<Findings> {
     let directory = tempfile::tempdir().context("a directory for the tables")?;
     let store = halite::open(directory.path()).context("a store for the tables")?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(halite_sql::STACK_BYTES)
+        .enable_all()
+        .build();
     let runtime = runtime.context("threads for SQL")?;
     let sql = SqlContext::new(Arc::clone(store.cluster()));
     let mut findings = Findings::default();

@@ -44,7 +44,8 @@ use crate::write::{WritePlan, with_count};
 
 /// SQL session on a cluster: an embedded store, a Halite server or an HBase cluster.
 ///
-/// Its calls need a runtime of `tokio` with a timer. Statements that run at the same time share
+/// Its calls need a runtime of `tokio` with a timer. Expressions are evaluated by recursion: for
+/// statements of hundreds of operators its threads need [`STACK_BYTES`](crate::STACK_BYTES). Statements that run at the same time share
 /// the settings.
 ///
 /// ```

@@ -5,8 +5,9 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::error::{Result, SqlError, SqlState};
 
-/// Bytes of the stack on which statements are planned.
-const STACK_BYTES: usize = 64 << 20;
+/// Bytes of the stack on which statements are planned, and of those of a runtime that executes any
+/// statement. The system gives those that are used.
+pub const STACK_BYTES: usize = 64 << 20;
 /// Statements that are planned at once. One that is cancelled counts until its thread ends.
 const MAX_THREADS: usize = 32;
 

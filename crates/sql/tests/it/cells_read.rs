@@ -160,7 +160,6 @@ fn conditions_on_parts_of_cells_narrow_what_is_read() {
         ("family = 'd' AND qualifier IN ('x07', 't03', 'x01', 'x02', 'x03')", 400),
         ("family = 'd' AND (qualifier = 'x07' OR qualifier = 'x08')", 200),
         ("qualifier LIKE 'x1%'", 1000),
-        ("starts_with(qualifier, 'x1')", 1000),
         ("qualifier >= 'x18'", 200),
         ("qualifier > 'x10' AND qualifier < 'x13' AND family = 'd'", 200),
         ("qualifier BETWEEN 't18' AND 't19'", 200),
@@ -225,7 +224,7 @@ fn wide_columns_of_the_first_rows_are_read_late() {
     let (narrow, _) = counted.rows("SELECT k, body FROM wide ORDER BY v, k LIMIT 3");
     let sql = "SELECT k, v, body, m['t01'] + 1 AS n, m FROM wide ORDER BY v, k LIMIT 3";
     let plan = store.rows(&format!("EXPLAIN {sql}")).join("\n");
-    assert!(plan.contains("late columns body, m['t01'], m of table wide, by gets"), "{plan}");
+    assert!(plan.contains("late columns body, m, m['t01'] of table wide, by gets"), "{plan}");
     let (rows, received) = counted.rows(sql);
     // Keys and sorted column of all rows, then the row of each winner.
     assert_eq!((rows.len(), received.gets), (3, 3));

@@ -50,6 +50,7 @@ impl TestStore {
     fn of(store: BlockingCluster, embedded: Option<(Store, tempfile::TempDir)>) -> Self {
         let sql = Arc::new(SqlContext::new(Arc::clone(store.cluster())));
         let runtime = tokio::runtime::Builder::new_multi_thread()
+            .thread_stack_size(halite_sql::STACK_BYTES)
             .worker_threads(2)
             .enable_all()
             .build()
