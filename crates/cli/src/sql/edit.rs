@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
+use std::time::SystemTime;
 
 use anyhow::Context as _;
 
@@ -12,7 +13,7 @@ const VARIABLES: [&str; 2] = ["VISUAL", "EDITOR"];
 /// Editor without them.
 const EDITOR: &str = "vi";
 
-/// Opens a text in the editor. Returns what was saved; `None` if the editor failed.
+/// Opens a text in the editor. Returns what was saved; `None` if nothing was, or the editor failed.
 ///
 /// # Errors
 /// The editor or the file cannot be opened.
@@ -23,7 +24,8 @@ pub(super) fn edited(text: &str) -> anyhow::Result<Option<String>> {
     edited_file(file.path())
 }
 
-/// Opens a file in the editor. Returns what was saved; `None` if the editor failed.
+/// Opens a file in the editor. Returns what was saved; `None` if nothing was, or the editor failed:
+/// a statement that writes must not run again because its text was looked at.
 ///
 /// # Errors
 /// As [`edited`].
@@ -34,10 +36,16 @@ pub(super) fn edited_file(path: &Path) -> anyhow::Result<Option<String>> {
     // It may have arguments, as `code --wait`.
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(path);
+    let before = saved(path);
     let status = command.status().with_context(|| format!("the editor {editor}"))?;
-    if !status.success() {
+    if !status.success() || saved(path) == before {
         return Ok(None);
     }
     let text = fs::read_to_string(path);
     Ok(Some(text.with_context(|| path.display().to_string())?))
+}
+
+/// Returns when a file was saved, and what it has.
+fn saved(path: &Path) -> Option<(SystemTime, Vec<u8>)> {
+    Some((fs::metadata(path).ok()?.modified().ok()?, fs::read(path).ok()?))
 }

@@ -12,6 +12,7 @@ use halite::SqlContext;
 use halite::sql::datafusion::common::ScalarValue;
 use halite::sql::datafusion::error::Result as DataFusionResult;
 use halite::sql::{SqlError, cell_text, split_statements};
+use halite_rowkey_tools::lint::TableRules;
 use serde_json::Value;
 
 use super::runner::describe;
@@ -59,11 +60,11 @@ pub(crate) fn lint(texts: &[String]) -> anyhow::Result<Findings> {
     let directory = tempfile::tempdir().context("a directory for the tables")?;
     let store = halite::open(directory.path()).context("a store for the tables")?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .thread_stack_size(halite_sql::STACK_BYTES)
+        .thread_stack_size(halite::sql::STACK_BYTES)
         .enable_all()
         .build();
     let runtime = runtime.context("threads for SQL")?;
-    let sql = SqlContext::new(Arc::clone(store.cluster()));
+    let sql = SqlContext::new(Arc::clone(store.cluster())).with_lint(Arc::new(TableRules));
     let mut findings = Findings::default();
     for text in texts {
         for statement in split_statements(text) {
@@ -160,7 +161,7 @@ fn step(text: &str) -> Step {
     }
     let end = text.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(text.len());
     match text[..end].to_ascii_uppercase().as_str() {
-        "CREATE" | "ALTER" | "DROP" | "SET" | "RESET" => Step::Run,
+        "CREATE" | "ALTER" | "DROP" | "SET" | "RESET" | "COMMENT" | "DISCARD" => Step::Run,
         "" if !text.starts_with('(') => Step::Skip,
         "SPLIT" => Step::Skip,
         word if SKIPPED.contains(&word) => Step::Skip,

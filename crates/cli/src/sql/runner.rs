@@ -36,7 +36,7 @@ pub(crate) struct Runner {
 impl Runner {
     pub(crate) fn new(sql: SqlContext, format: Format) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .thread_stack_size(halite_sql::STACK_BYTES)
+            .thread_stack_size(halite::sql::STACK_BYTES)
             .enable_all()
             .build()
             .context("threads for SQL")?;

@@ -52,7 +52,7 @@ impl Session {
     /// A runtime without threads.
     pub(super) fn open(lab: &PageWriter) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .thread_stack_size(halite_sql::STACK_BYTES)
+            .thread_stack_size(halite::sql::STACK_BYTES)
             .worker_threads(1)
             .enable_all()
             .build()

@@ -5,12 +5,14 @@
 use std::sync::Arc;
 
 use super::constraint::Constraint;
-use super::{Condition, KeyQuery, Plan, PlanError, PlanOptions, residual};
+use super::{Condition, KeyQuery, Plan, PlanError, PlanOptions, Predicate, residual};
 use crate::codec::DecodedKey;
 use crate::schema::{FieldId, KeySchema};
 
 /// Queries of one union at most, where conditions give several.
 pub const MAX_UNITED_QUERIES: usize = 64;
+/// Values of the lists of the common conditions, which each query of a union has, at most.
+const MAX_UNITED_VALUES: usize = 1 << 14;
 
 /// Condition that rows satisfy if they satisfy all conditions of one term.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,8 +85,18 @@ impl Plan {
         ranked.sort_by_key(rank);
         let mut queries = vec![query.clone()];
         let mut checked = Vec::new();
+        // Each query has the lists of the common conditions.
+        let lists =
+            query.conditions.iter().fold(1_usize, |all, condition| match &condition.predicate {
+                Predicate::In(values) => all.saturating_mul(values.len().max(1)),
+                _ => all,
+            });
+        let united = (MAX_UNITED_VALUES / lists).clamp(1, MAX_UNITED_QUERIES);
         for any in ranked {
-            if queries.len() * any.terms.len() > MAX_UNITED_QUERIES {
+            let is_hashed = any.names(|field| schema.is_only_hashed(field));
+            // The values of a field that is only hashed cannot be checked in a row.
+            let most = if is_hashed { MAX_UNITED_QUERIES } else { united };
+            if queries.len() * any.terms.len() > most {
                 checked.push(CheckedAnyOf::new(schema, any.clone())?);
                 continue;
             }

@@ -11,7 +11,8 @@ use crate::error::{Result, SqlError, SqlState};
 
 /// Fields of a row value; longer ones are compared by DataFusion.
 const MAX_FIELDS: usize = 16;
-/// Row values of a list; longer lists are looked up by DataFusion.
+/// Row values of a list; longer lists are looked up by DataFusion, but for NOT IN, where null fields
+/// of a structure would be values.
 const MAX_ROWS: usize = 64;
 
 /// Rewrites a comparison of row values.
@@ -30,6 +31,9 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<()> {
         }
         Expr::InList { expr: of, list, negated } => {
             let negated = *negated;
+            if list.len() > MAX_ROWS && !negated {
+                return Ok(());
+            }
             listed(of, list)?.map(|any| if negated { not(nested(any)) } else { nested(any) })
         }
         _ => None,
@@ -41,9 +45,6 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<()> {
 }
 
 fn listed(of: &Expr, list: &[Expr]) -> Result<Option<Expr>> {
-    if list.len() > MAX_ROWS {
-        return Ok(None);
-    }
     let mut rows = Vec::with_capacity(list.len());
     for item in list {
         match compared(of, &BinaryOperator::Eq, item)? {

@@ -60,6 +60,13 @@ fn shares_columns(from: &mut [TableWithJoins]) -> bool {
     })
 }
 
+/// Returns `true` if tables are joined by all columns that have the same name.
+fn joins_by_all(from: &mut [TableWithJoins]) -> bool {
+    from.iter_mut()
+        .flat_map(|from| &mut from.joins)
+        .any(|join| matches!(constraint_of(&mut join.join_operator), Some(JoinConstraint::Natural)))
+}
+
 struct Wildcards<'f> {
     found: &'f FoundTables,
     pseudo: &'f BTreeSet<Pseudo>,
@@ -82,6 +89,12 @@ impl Wildcards<'_> {
         let is_star = |item: &SelectItem| {
             matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
         };
+        if joins_by_all(&mut select.from) {
+            return Err(SqlError::unsupported(
+                "NATURAL in a statement that names pseudo-columns or cells, which all tables have: \
+                 join by USING",
+            ));
+        }
         if !select.projection.iter().any(is_star) {
             return Ok(());
         }

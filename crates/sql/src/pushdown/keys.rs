@@ -158,13 +158,14 @@ fn with_lists(shape: &TableShape, terms: Vec<Vec<Condition>>) -> Vec<Vec<Conditi
         match known.get(&others) {
             Some(&at) => {
                 if let Some(condition) = joined[at].last_mut() {
-                    let before =
+                    let mut all =
                         match std::mem::replace(&mut condition.predicate, Predicate::NotNull) {
                             Predicate::Equals(value) => vec![value],
                             Predicate::In(values) => values,
                             _ => Vec::new(),
                         };
-                    condition.predicate = Predicate::In([before, values].concat());
+                    all.extend(values);
+                    condition.predicate = Predicate::In(all);
                 }
             }
             None => {

@@ -170,6 +170,10 @@ fn below(mut node: &dyn ExecutionPlan) -> DataFusionResult<Option<Below<'_>>> {
     let outputs = fields.map(|(at, field)| column(at, field.name())).collect();
     let mut below = Below { scan, outputs, conditions: Vec::new() };
     for node in nodes.into_iter().rev() {
+        if node.fetch().is_some() {
+            // A LIMIT of an inner query has moved into it.
+            return Ok(None);
+        }
         let any: &dyn Any = node;
         if let Some(filter) = any.downcast_ref::<FilterExec>() {
             let Some(condition) = over_scan(filter.predicate(), &below.outputs)? else {

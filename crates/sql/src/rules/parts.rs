@@ -103,7 +103,7 @@ fn in_parts(
             0 => processors,
             most => most,
         };
-        let parts = scan.spec.parts(most.min(MAX_PARTS));
+        let parts = scan.spec.parts(most.min(MAX_PARTS).min(scan.spec.scan_concurrency));
         let divided = || {
             let scan = ScanExec::in_parts(Arc::clone(&scan.spec), parts.clone());
             Arc::new(scan) as Arc<dyn ExecutionPlan>

@@ -314,7 +314,7 @@ impl Reader {
         let spec = Arc::clone(spec);
         let whole = ScatterOptions::default();
         let options = ScatterOptions {
-            concurrency: statement.settings.scan_concurrency.div_ceil(parts),
+            concurrency: (spec.scan_concurrency / parts).max(1),
             buffer_bytes: whole.buffer_bytes / parts,
             undecodable_rows: spec.unreadable,
             first_of: spec.first_of.as_ref().map(|first| first.groups),

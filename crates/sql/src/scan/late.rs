@@ -15,7 +15,8 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result as DataFusionResult};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{
     Boundedness, EmissionType, PlanProperties, ReplaceChildrenOptions,
 };
@@ -29,8 +30,11 @@ use super::spec::ScanSpec;
 use crate::error::{Result, SqlError, SqlState};
 use crate::session::statement::StatementContext;
 
-/// Keys that are read by one call.
+/// Keys that are read by one call, at most and at first: nothing is known of the rows then.
 const GETS: usize = 256;
+const FIRST_GETS: usize = 8;
+/// Bytes of a batch by which the keys of the next call are counted.
+const BATCH_BYTES: usize = 1 << 20;
 
 /// Where a column of the answer comes from, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +59,21 @@ pub(crate) struct LateColumns {
     pub(crate) fetch: usize,
 }
 
+impl LateColumns {
+    /// Returns the order of the rows of the input by the columns of the answer, if it has one.
+    fn order_of(&self, input: &dyn ExecutionPlan) -> Option<Vec<PhysicalSortExpr>> {
+        let column = |term: &PhysicalSortExpr| {
+            let any: &dyn std::any::Any = term.expr.as_ref();
+            let from = any.downcast_ref::<Column>()?.index();
+            let at = self.origins.iter().position(|origin| *origin == Origin::Early(from))?;
+            let column = Arc::new(Column::new(self.schema.field(at).name(), at));
+            Some(PhysicalSortExpr::new(column, term.options))
+        };
+        let known: Vec<_> = input.properties().output_ordering()?.iter().map_while(column).collect();
+        (!known.is_empty()).then_some(known)
+    }
+}
+
 /// Reads the other columns of the rows of its input, which are few and in order.
 pub(crate) struct LateColumnsExec {
     input: Arc<dyn ExecutionPlan>,
@@ -64,8 +83,9 @@ pub(crate) struct LateColumnsExec {
 
 impl LateColumnsExec {
     pub(crate) fn new(input: Arc<dyn ExecutionPlan>, late: Arc<LateColumns>) -> Self {
+        let orders = late.order_of(input.as_ref());
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(Arc::clone(&late.schema)),
+            EquivalenceProperties::new_with_orderings(Arc::clone(&late.schema), orders),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Final,
             Boundedness::Bounded,
@@ -152,7 +172,7 @@ impl ExecutionPlan for LateColumnsExec {
         let opened = futures::stream::once(async move {
             let rows: Vec<RecordBatch> = input.try_collect().await?;
             let rows = concat_batches(&early, &rows)?;
-            Ok::<_, DataFusionError>(LateReader { late, rows, at: 0, statement })
+            Ok::<_, DataFusionError>(LateReader { late, rows, at: 0, gets: FIRST_GETS, statement })
         });
         let rows = opened
             .map_ok(|reader| {
@@ -173,6 +193,8 @@ struct LateReader {
     rows: RecordBatch,
     /// Rows that were read so far.
     at: usize,
+    /// Keys of the next call.
+    gets: usize,
     statement: Arc<StatementContext>,
 }
 
@@ -180,10 +202,12 @@ impl LateReader {
     /// Returns the next rows that are still there; `None` at the end.
     async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         while self.at < self.rows.num_rows() {
-            let count = GETS.min(self.rows.num_rows() - self.at);
+            let count = self.gets.min(self.rows.num_rows() - self.at);
             let early = self.rows.slice(self.at, count);
             self.at += count;
             let batch = self.read(&early).await?;
+            let row_bytes = batch.get_array_memory_size() / batch.num_rows().max(1);
+            self.gets = (BATCH_BYTES / row_bytes.max(1)).clamp(1, GETS);
             if batch.num_rows() > 0 {
                 return Ok(Some(batch));
             }

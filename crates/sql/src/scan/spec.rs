@@ -91,6 +91,8 @@ pub(crate) struct ScanSpec {
     part: Option<RowRange>,
     /// Parts in which it may be read at once; 0 for as many as there are processors.
     pub(crate) max_parts: usize,
+    /// Reads of the scan that are in flight at once.
+    pub(crate) scan_concurrency: usize,
 }
 
 /// Groups of which only the first row is read.
@@ -232,6 +234,7 @@ impl ScanSpec {
             skips_empty: false,
             part: None,
             max_parts: usize::try_from(settings.partitions).unwrap_or(usize::MAX),
+            scan_concurrency: settings.scan_concurrency,
         })
     }
 

@@ -2,7 +2,9 @@
 //! time. They are looked up first: a delete marker where no cell is would hide one that is written
 //! with that time later.
 
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::prelude::SessionContext;
+use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Ident};
 use halite_types::op::Delete;
 use halite_types::query::TimeRange;
@@ -10,6 +12,7 @@ use halite_types::{Bytes, CellRef, Get, Row, TableExt as _};
 
 use super::apply::{Change, Changes, SentChange};
 use super::change::ChangePlan;
+use super::exprs::constant;
 use super::parsed::{is_constant, named};
 use super::running::{Running, Written};
 use super::sink::Sink;
@@ -69,6 +72,20 @@ fn form(target: &WriteTarget) -> String {
     )
 }
 
+/// Returns `true` for a time between two milliseconds, which no cell has.
+fn is_finer_than_cells(time: &ScalarValue) -> bool {
+    let is_time = matches!(
+        time.data_type(),
+        DataType::Timestamp(..) | DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8
+    );
+    let fine = DataType::Timestamp(TimeUnit::Nanosecond, Some("+00:00".into()));
+    match time.cast_to(&fine) {
+        Ok(ScalarValue::TimestampNanosecond(Some(ns), _)) => is_time && ns % 1_000_000 != 0,
+        // Too far away for nanoseconds, or no time.
+        _ => false,
+    }
+}
+
 /// Returns the terms of AND, in their order.
 fn flatten(expr: Expr, terms: &mut Vec<Expr>) {
     match expr {
@@ -114,6 +131,11 @@ impl ChangePlan {
         time: &RowValue,
     ) -> Result<Written> {
         let target = &self.target;
+        if let RowValue::Constant(expr) = time
+            && is_finer_than_cells(constant(running, expr)?.as_ref())
+        {
+            return Ok(Written { tag: "DELETE 0".to_owned(), returned: None });
+        }
         let Assigned::Ts(time) = time.value(running, target, WriteColumn::Ts)? else {
             // Null is no time of a cell.
             return Ok(Written { tag: "DELETE 0".to_owned(), returned: None });
@@ -159,13 +181,18 @@ impl ChangePlan {
             if cells.is_empty() {
                 continue;
             }
-            if self.target.has_never_null() {
-                let now = table.get(Get::new(key.clone()).versions(2)).await?;
-                self.target.check_left(&now, time)?;
-            }
-            let delete = cells.iter().fold(Delete::new(key.clone()), |delete, cell| {
+            let mut delete = cells.iter().fold(Delete::new(key.clone()), |delete, cell| {
                 delete.version(cell.family(), cell.qualifier(), time)
             });
+            if self.target.has_never_null() {
+                let now = table.get(Get::new(key.clone()).versions(2)).await?;
+                if !self.target.check_left(&now, time)?
+                    && let Some(family) = &self.target.shape.marker
+                {
+                    // A row of the marker alone would be one whose columns are NULL.
+                    delete = delete.column(family, b"");
+                }
+            }
             sink.push(SentChange { row: key.clone(), image: None }, delete.into()).await?;
             count += 1;
         }
@@ -187,13 +214,14 @@ impl WriteTarget {
     }
 
     /// Checks that a row of which other cells are left keeps those of columns that are NOT NULL.
-    fn check_left(&self, row: &Row, time: i64) -> Result<()> {
+    /// Returns `true` if cells of columns are left.
+    fn check_left(&self, row: &Row, time: i64) -> Result<bool> {
         let is_left = |cell: &CellRef<'_>| cell.timestamp() != time;
         let is_of_row = |cell: &CellRef<'_>| {
             is_left(cell) && self.shape.is_cell_of_column(cell.family(), cell.qualifier())
         };
         if !row.iter().any(|cell| is_of_row(&cell)) {
-            return Ok(());
+            return Ok(false);
         }
         for column in &self.shape.columns {
             let Source::Cell { family, qualifier } = &column.source else { continue };
@@ -212,6 +240,6 @@ impl WriteTarget {
                 return Err(SqlError::new(SqlState::NotNull, text));
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
