@@ -114,6 +114,7 @@ impl CellMapBuilder {
 
     /// Adds the cells of a payload up to its end, or to one that is damaged, whose offset it
     /// returns.
+    #[expect(clippy::cast_possible_truncation, reason = "a payload has less than 2^31 bytes")]
     fn add_valid<const TAGS: bool, const IDS: bool>(&mut self, payload: &[u8]) -> Option<u32> {
         let mut rest = payload;
         let mut at = 0_u32;
@@ -125,7 +126,6 @@ impl CellMapBuilder {
             };
             self.add(at);
             rest = after;
-            // A payload has less than 2^31 bytes.
             at = at.wrapping_add(bytes as u32);
         }
         None
@@ -165,11 +165,11 @@ impl CellMapBuilder {
 /// Returns the bytes of the cell at the start of a payload, unless it is damaged or, perhaps, longer
 /// than the payload. A scan of small cells takes much of its time here, therefore the lengths of
 /// the cell and of its key are read together, and each is compared once.
-#[inline(always)]
+#[inline]
 fn valid_cell_bytes<const TAGS: bool, const IDS: bool>(payload: &[u8]) -> Option<usize> {
     let (lengths, body) = payload.split_first_chunk::<8>()?;
     let lengths = u64::from_be_bytes(*lengths);
-    let (key_bytes, value_bytes) = ((lengths >> 32) as usize, lengths as u32 as usize);
+    let (key_bytes, value_bytes) = ((lengths >> 32) as usize, (lengths & 0xffff_ffff) as usize);
     let row_bytes = usize::from(u16::from_be_bytes(*body.first_chunk()?));
     let family_bytes = usize::from(*body.get(row_bytes.wrapping_add(2))?);
     let least = row_bytes.wrapping_add(family_bytes).wrapping_add(KEY_OVERHEAD);

@@ -69,7 +69,8 @@ impl LateColumns {
             let column = Arc::new(Column::new(self.schema.field(at).name(), at));
             Some(PhysicalSortExpr::new(column, term.options))
         };
-        let known: Vec<_> = input.properties().output_ordering()?.iter().map_while(column).collect();
+        let known: Vec<_> =
+            input.properties().output_ordering()?.iter().map_while(column).collect();
         (!known.is_empty()).then_some(known)
     }
 }

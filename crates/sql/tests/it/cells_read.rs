@@ -247,7 +247,7 @@ fn wide_columns_of_the_first_rows_are_read_late() {
     assert_eq!((rows.len(), received.gets), (2, 3));
     assert!(rows[0].contains("|97|") && rows[1].contains("|95|"), "{rows:?}");
     // A LIMIT of an inner query decides first.
-    let inner = "SELECT * FROM wide WHERE body LIKE '%e%' ORDER BY k LIMIT 10";
+    let inner = "SELECT * FROM wide WHERE body LIKE '%xx%' ORDER BY k LIMIT 10";
     let few = store.rows(&format!("SELECT k, body, m FROM ({inner}) s ORDER BY v DESC, k LIMIT 3"));
     let all = store.rows(&format!("SELECT k, body, m FROM ({inner}) s ORDER BY v DESC, k"));
     assert_eq!((few.len(), few.as_slice()), (3, &all[..3]));
