@@ -141,9 +141,9 @@ fn check_alternatives(seed: u64) -> Option<(usize, bool)> {
     let case = Case::new(seed);
     let mut chance = SeededRng::new(seed ^ 0x5eed);
     let fields = case.schema.fields();
-    let any_of: Vec<AnyOf> = (0..1 + chance.below(3))
+    let any_of: Vec<AnyOf> = (0..=chance.below(3))
         .map(|_| {
-            let terms = (0..1 + chance.below(9)).map(|_| query(&mut chance, fields).conditions);
+            let terms = (0..=chance.below(9)).map(|_| query(&mut chance, fields).conditions);
             AnyOf { terms: terms.collect() }
         })
         .collect();
