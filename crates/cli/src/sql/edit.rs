@@ -25,7 +25,7 @@ pub(super) fn edited(text: &str) -> anyhow::Result<Option<String>> {
 }
 
 /// Opens a file in the editor. Returns what was saved; `None` if nothing was, or the editor failed:
-/// a statement that writes must not run again because its text was looked at.
+/// a statement that writes must not run again because its text was read.
 ///
 /// # Errors
 /// As [`edited`].

@@ -162,9 +162,9 @@ impl CellMapBuilder {
     }
 }
 
-/// Returns the bytes of the cell at the start of a payload, unless it is damaged or, perhaps, longer
-/// than the payload. A scan of small cells takes much of its time here, therefore the lengths of
-/// the cell and of its key are read together, and each is compared once.
+/// Returns the bytes of the cell at the start of a payload, unless it is damaged; they may be more
+/// than the payload has. A scan of small cells takes much of its time here, therefore the lengths
+/// of the cell and of its key are read together, and each is compared once.
 #[inline]
 fn valid_cell_bytes<const TAGS: bool, const IDS: bool>(payload: &[u8]) -> Option<usize> {
     let (lengths, body) = payload.split_first_chunk::<8>()?;

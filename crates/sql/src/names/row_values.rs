@@ -11,8 +11,8 @@ use crate::error::{Result, SqlError, SqlState};
 
 /// Fields of a row value; longer ones are compared by DataFusion.
 const MAX_FIELDS: usize = 16;
-/// Row values of a list; longer lists are looked up by DataFusion, but for NOT IN, where null fields
-/// of a structure would be values.
+/// Row values of a list; longer lists are looked up by DataFusion, except those of NOT IN, where
+/// null fields of a structure would be values.
 const MAX_ROWS: usize = 64;
 
 /// Rewrites a comparison of row values.
