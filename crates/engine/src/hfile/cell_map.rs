@@ -239,7 +239,7 @@ mod tests {
         for &(row, family, value, sequence) in cells {
             let (row, family) = (vec![b'r'; row.into()], vec![b'f'; family.into()]);
             let key = make_key(&row, &family, b"q", 1, 4);
-            out.extend_from_slice(&(key.len() as u32).to_be_bytes());
+            out.extend_from_slice(&u32::try_from(key.len()).unwrap().to_be_bytes());
             out.extend_from_slice(&u32::from(value).to_be_bytes());
             out.extend_from_slice(&key);
             out.resize(out.len() + usize::from(value), b'v');
