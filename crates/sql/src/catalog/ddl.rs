@@ -9,8 +9,9 @@ use halite_rowkey::{KeySchema, change_schema};
 use halite_types::key::to_string_binary;
 use halite_types::{Bytes, TableDescriptor, TableName};
 
-use super::HaliteCatalog;
 use super::key_sample::{now_ms, sample};
+use super::local::PG_TEMP;
+use super::{HaliteCatalog, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC, SYSTEM_SCHEMA};
 use crate::error::{Result, SqlError, SqlState};
 use crate::write::marker_family;
 
@@ -34,6 +35,9 @@ pub(crate) async fn run(
              create a table with SALT({salts} ..) in its key and copy the rows"
         ))),
         Statement::Schema(statement) => {
+            if let SchemaStatement::CreateSchema { name, .. } = &statement {
+                check_schema(name)?;
+            }
             Ok(change_schema(&*catalog.cluster, &statement, notices).await?)
         }
         Statement::ShowCreateTable(table) => Err(SqlError::new(
@@ -55,6 +59,16 @@ pub(crate) fn declared_table(statement: &Statement) -> Option<TableName> {
         }
         Statement::Schema(_) | Statement::ShowCreateTable(_) => None,
     }
+}
+
+/// Refuses a namespace of which no table could be named: its name means another schema.
+fn check_schema(name: &str) -> Result<()> {
+    const OTHERS: [&str; 5] = [PG_TEMP, PG_CATALOG, INFORMATION_SCHEMA, SYSTEM_SCHEMA, PUBLIC];
+    if OTHERS.iter().any(|other| name.eq_ignore_ascii_case(other)) {
+        let text = format!("schema {name} is one of this dialect, and no namespace: name another");
+        return Err(SqlError::new(SqlState::DuplicateSchema, text));
+    }
+    Ok(())
 }
 
 async fn create(

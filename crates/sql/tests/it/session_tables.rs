@@ -89,6 +89,27 @@ fn temporary_tables_end_where_the_memory_does() {
 }
 
 #[test]
+fn schemas_of_the_dialect_are_no_namespaces() {
+    let store = TestStore::new();
+    for name in ["pg_temp", "PG_CATALOG", "information_schema", "halite", "public"] {
+        let error = store.run(&format!("CREATE SCHEMA {name}")).expect_err(name);
+        assert_eq!(error.state, SqlState::DuplicateSchema, "{name}: {error}");
+    }
+    // One that another program created.
+    store.store.create_namespace("pg_temp", halite::Attributes::new()).expect("a namespace");
+    store.run("CREATE TABLE pg_temp.x (v I64, ROW KEY (k STRING))").expect("a table");
+    for text in [
+        "SELECT * FROM pg_temp.x",
+        "UPSERT INTO pg_temp.x VALUES ('a', 1)",
+        "DELETE FROM pg_temp.x WHERE k = 'a'",
+        "DROP TABLE pg_temp.x",
+    ] {
+        let error = store.run(text).expect_err(text);
+        assert_eq!(error.state, SqlState::UndefinedTable, "{text}: {error}");
+    }
+}
+
+#[test]
 fn failed_rows_of_a_new_table_are_told() {
     let store = TestStore::new();
     store.run("CREATE TABLE t (v I64, ROW KEY (k STRING))").expect("a table");
