@@ -92,6 +92,15 @@ async fn create(
         Some(clause) => split_keys(catalog, clause, &declaration.key).await?,
         None => Vec::new(),
     };
+    let descriptor = described(declaration)?;
+    Ok(catalog.cluster.admin().create_table(descriptor, splits).await?)
+}
+
+/// Returns the descriptor of a table to create.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn described(declaration: &TableDeclaration) -> Result<TableDescriptor> {
     let mut descriptor = declaration.described();
     // Tells INSERT and UPDATE whether a row is there, where no column does.
     if !descriptor.attributes.contains_key(ROW_MARKER)
@@ -100,7 +109,7 @@ async fn create(
         descriptor = descriptor.set(ROW_MARKER, family);
     }
     descriptor.check()?;
-    Ok(catalog.cluster.admin().create_table(descriptor, splits).await?)
+    Ok(descriptor)
 }
 
 async fn split_keys(

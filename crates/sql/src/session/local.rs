@@ -21,12 +21,13 @@ use super::interrupt::Running;
 use super::planner::Way;
 use super::settings::Direct;
 use super::statement::StatementContext;
+use crate::catalog::ddl::described;
 use crate::catalog::local::{Object, PG_TEMP, TempTable, View};
 use crate::catalog::shape::{Source, TableShape};
 use crate::error::{Result, SqlError, SqlState};
 use crate::names::{by_case, query_of_view, with_plain_names};
 use crate::parse::{CreateAs, Found, Local, TempRows, byte_at, of_local};
-use crate::write::bytes_of_batch;
+use crate::write::{WritePlan, bytes_of_batch};
 
 /// Key that a declaration of columns alone gets, to be read by the row-key language.
 const NO_KEY: &str = "halite_no_key";
@@ -277,14 +278,27 @@ impl SqlContext {
         // What is wrong with the query leaves no table.
         let shape = within(deadline, self.query_shape(create.query.clone(), &[])).await??;
         let columns = written_columns(&declaration, &shape.schema)?;
-        if declaration.if_not_exists && self.catalog.descriptor(&name).await?.is_some() {
+        let tokens = insert_tokens(&name, &columns, create.query);
+        if self.catalog.descriptor(&name).await?.is_some() {
+            if !declaration.if_not_exists {
+                let text = format!("table {name} exists already");
+                return Err(SqlError::new(SqlState::DuplicateTable, text));
+            }
             statement.notice(format!("table {name} exists already, and no row is written"));
             return Ok(Answer::command("CREATE TABLE AS", statement));
         }
+        let descriptor = described(&declaration)?;
+        let check = WritePlan::check_declared(
+            &self.session,
+            &self.catalog,
+            descriptor,
+            (tokens.clone(), values.clone()),
+            &statement,
+        );
+        within(deadline, Box::pin(check)).await??;
         let created = self.run_language(declares, Arc::clone(&statement));
         within(deadline, created).await??;
         self.block.add(1);
-        let tokens = insert_tokens(&name, &columns, create.query);
         let written = self.write(tokens, values, Arc::clone(&statement), deadline).await;
         let stays = |mut error: SqlError| {
             let stays = format!(

@@ -112,6 +112,27 @@ impl WriteTarget {
         })
     }
 
+    /// Returns a table that is not created yet.
+    ///
+    /// # Errors
+    /// A declaration that cannot be read.
+    pub(super) fn declared(catalog: &HaliteCatalog, descriptor: TableDescriptor) -> Result<Self> {
+        let shape = TableShape::of(&descriptor, false)?;
+        let quoted = |text: &str| Ident::with_quote('"', text);
+        let alias = quoted(descriptor.name().qualifier());
+        Ok(Self {
+            table: catalog.cluster.table(descriptor.name()),
+            settings: catalog.settings.read().unwrap_or_else(PoisonError::into_inner).clone(),
+            registrations: catalog.registrations(),
+            witness: witness(&shape),
+            shape: Arc::new(shape),
+            dictionary: None,
+            name: vec![quoted(descriptor.name().namespace()), alias.clone()],
+            alias,
+            descriptor: Arc::new(descriptor),
+        })
+    }
+
     /// Returns `true` if finding the table again would give the same.
     pub(super) async fn is_current(&self, catalog: &HaliteCatalog, settings: &Settings) -> bool {
         if self.registrations != catalog.registrations() || !self.settings.reads_as(settings) {

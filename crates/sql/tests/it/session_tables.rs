@@ -89,6 +89,35 @@ fn temporary_tables_end_where_the_memory_does() {
 }
 
 #[test]
+fn wrong_rows_of_a_new_table_leave_none() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, ROW KEY (k STRING))").expect("a table");
+    store.run("UPSERT INTO t VALUES ('a', 1)").expect("a row");
+    for (declared, query, state) in [
+        ("v DATE, ROW KEY (k STRING)", "SELECT k, v FROM t", SqlState::WrongType),
+        ("v I64, ROW KEY (k STRING, m STRING)", "SELECT k, v FROM t", SqlState::NotNull),
+        ("v I64, w I64 NOT NULL, ROW KEY (k STRING)", "SELECT k, v FROM t", SqlState::NotNull),
+        ("ROW KEY (k STRING)", "SELECT k FROM t", SqlState::NotSupported),
+    ] {
+        let text = format!("CREATE TABLE bad ({declared}) AS {query}");
+        let error = store.run(&text).expect_err(&text);
+        assert_eq!(error.state, state, "{text}: {error}");
+        let error = store.run("SELECT * FROM bad").expect_err("no table");
+        assert_eq!(error.state, SqlState::UndefinedTable, "{text}: {error}");
+    }
+    let text = "CREATE TABLE bad (n I64, ROW KEY (k STRING)) AS \
+                SELECT 'a' AS k, count(*) AS n FROM halite_ranges('SELECT * FROM t')";
+    assert!(store.run(text).is_err());
+    let error = store.run("SELECT * FROM bad").expect_err("no table");
+    assert_eq!(error.state, SqlState::UndefinedTable, "{error}");
+    // What is not given and need not be, is none of it.
+    let text = "CREATE TABLE good (v I64, w I64 NOT NULL DEFAULT 3, ROW KEY (k STRING)) AS \
+                SELECT k, v FROM t";
+    store.run(text).expect("a table");
+    assert_eq!(store.rows("SELECT k, v, w FROM good"), ["a|1|3"]);
+}
+
+#[test]
 fn schemas_of_the_dialect_are_no_namespaces() {
     let store = TestStore::new();
     for name in ["pg_temp", "PG_CATALOG", "information_schema", "halite", "public"] {
