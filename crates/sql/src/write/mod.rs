@@ -63,7 +63,7 @@ use running::Running;
 use syntax::{WriteStatement, write_statement};
 use target::WriteTarget;
 
-pub(crate) use memory::bytes_of_batch;
+pub(crate) use memory::bytes_of_array;
 pub(crate) use running::Written;
 pub(crate) use target::marker_family;
 

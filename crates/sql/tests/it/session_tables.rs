@@ -88,6 +88,55 @@ fn temporary_tables_end_where_the_memory_does() {
     run(&format!("CREATE TEMP TABLE again AS {}", rows(15_000))).expect("a table");
 }
 
+/// A value of a query may be much smaller than that of the table.
+#[test]
+fn rows_are_counted_as_the_table_has_them() {
+    let store = TestStore::new();
+    let resources = Resources { memory_bytes: 4 << 20, ..Resources::default() };
+    let cluster = std::sync::Arc::clone(store.store.cluster());
+    let sql = SqlContext::with_resources(cluster, &resources).expect("a session");
+    let run = |text: &str| {
+        store.runtime.block_on(async {
+            let mut answer = sql.run(text).await?;
+            Rows::of(&mut answer).await
+        })
+    };
+    run("CREATE TEMP TABLE t (a BIGINT)").expect("a table");
+    let text = "INSERT INTO t SELECT n > 0 FROM generate_series(1, 10000000) AS s (n)";
+    let error = run(text).expect_err("too big");
+    assert_eq!(error.state, SqlState::OutOfMemory, "{error}");
+    assert_eq!(run("SELECT count(*) FROM t").expect("a count").rows, [["0"]]);
+    let text = "INSERT INTO t SELECT n > 5 FROM generate_series(1, 10) AS s (n)";
+    assert_eq!(run(text).expect("rows").tag.as_deref(), Some("INSERT 0 10"));
+    assert_eq!(run("SELECT sum(a) FROM t").expect("a sum").rows, [["5"]]);
+    run("DROP TABLE t").expect("a table");
+}
+
+#[test]
+fn rows_that_are_kept_are_read_as_the_settings_say() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE t (v I64, ROW KEY (k STRING))").expect("a table");
+    store.run("UPSERT INTO t VALUES ('a', 1), ('b', 2)").expect("rows");
+    store.run("CREATE TEMP TABLE kept (v I64)").expect("a table");
+    let paged = store.run("INSERT INTO kept SELECT v FROM t ORDER BY k LIMIT 1 OFFSET 1");
+    let notices = paged.expect("a row").notices;
+    assert!(notices.iter().any(|notice| notice.contains("Q-OFFSET")), "{notices:?}");
+    store.run("SET halite.full_scan = 'refuse'").expect("a setting");
+    for text in [
+        "CREATE TEMP TABLE other AS SELECT v FROM t",
+        "INSERT INTO kept SELECT v FROM t",
+        "CREATE TABLE other (v I64, ROW KEY (k STRING)) AS SELECT k, v FROM t",
+    ] {
+        let error = store.run(text).expect_err(text);
+        assert_eq!(error.state, SqlState::LimitExceeded, "{text}: {error}");
+        assert!(error.message.contains("Q-FULL"), "{text}: {error}");
+    }
+    store.run("INSERT INTO kept SELECT v FROM t WHERE k = 'a'").expect("a row");
+    assert_eq!(store.rows("SELECT v FROM kept ORDER BY v"), ["1", "2"]);
+    let error = store.run("SELECT * FROM other").expect_err("no table");
+    assert_eq!(error.state, SqlState::UndefinedTable, "{error}");
+}
+
 #[test]
 fn wrong_rows_of_a_new_table_leave_none() {
     let store = TestStore::new();
