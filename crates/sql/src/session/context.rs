@@ -70,7 +70,7 @@ pub struct SqlContext {
     pub(super) access: Access,
     pub(super) block: Block,
     pub(super) left: Left,
-    rewrite: Option<Arc<Rewrite>>,
+    pub(super) rewrite: Option<Arc<Rewrite>>,
     pub(super) recent: Recent,
     pub(super) current: Current,
     pub(super) who: Who,

@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::execute_stream;
-use datafusion::sql::sqlparser::ast::Ident;
+use datafusion::sql::sqlparser::ast::{self, Ident};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use halite_rowkey::language::{Statement, TableDeclaration, statements};
 use halite_types::{TableDescriptor, TableName};
@@ -16,11 +16,12 @@ use super::answer::{Answer, within};
 use super::context::SqlContext;
 use super::interrupt::Running;
 use super::kept_rows::{KeptRows, places};
+use super::large_stack::on_large_stack;
 use super::planner::Way;
 use super::settings::Direct;
 use super::statement::StatementContext;
 use crate::catalog::ddl::described;
-use crate::catalog::local::{Object, PG_TEMP, TempTable, View};
+use crate::catalog::local::{Object, PG_TEMP, TempTable, TextSize, View};
 use crate::catalog::shape::{Source, TableShape};
 use crate::error::{Result, SqlError, SqlState};
 use crate::names::{by_case, query_of_view, with_plain_names};
@@ -237,8 +238,20 @@ impl SqlContext {
             return Err(SqlError::new(SqlState::UndefinedParameter, text));
         }
         let schema = named_columns(&shape.schema, &columns)?;
-        let query = query_of_view(&self.catalog, query).await?;
-        Ok((new, View { query, columns, schema }))
+        let size = TextSize::of(&query);
+        self.catalog.local.check_room(size.kept_bytes())?;
+        let memory = self.memory("view");
+        memory.try_grow(size.kept_bytes())?;
+        let (catalog, rewrite) = (Arc::clone(&self.catalog), self.rewrite.clone());
+        let query = on_large_stack(move |handle| {
+            let rewrite = |statement: &mut ast::Statement| match rewrite {
+                Some(change) => change(statement),
+                None => Ok(()),
+            };
+            handle.block_on(query_of_view(&catalog, query, rewrite))
+        });
+        let query = query.await??;
+        Ok((new, View { query, columns, schema, size, memory }))
     }
 
     fn drop_view(&self, name: &Ident, if_exists: bool, statement: &StatementContext) -> Result<()> {

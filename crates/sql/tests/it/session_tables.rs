@@ -110,6 +110,52 @@ fn rows_are_counted_as_the_table_has_them() {
     assert_eq!(run(text).expect("rows").tag.as_deref(), Some("INSERT 0 10"));
     assert_eq!(run("SELECT sum(a) FROM t").expect("a sum").rows, [["5"]]);
     run("DROP TABLE t").expect("a table");
+    // Views are kept too.
+    let view = |name: &str| {
+        format!("CREATE VIEW {name} AS SELECT 1 AS a WHERE 1 IN (1{})", ", 1".repeat(2500))
+    };
+    run(&view("first")).expect("a view");
+    let error = run(&view("second")).expect_err("too big");
+    assert_eq!(error.state, SqlState::OutOfMemory, "{error}");
+    run("DROP VIEW first").expect("a view");
+    run(&view("second")).expect("a view");
+    assert_eq!(run("SELECT a FROM second").expect("a row").rows, [["1"]]);
+}
+
+#[test]
+fn views_have_the_limits_of_a_text() {
+    let store = TestStore::new();
+    let exceeded = |text: &str, part: &str| {
+        let error = store.run(text).expect_err("over a limit");
+        assert_eq!(error.state, SqlState::LimitExceeded, "{error}");
+        assert!(error.message.contains(part), "{part}: {error}");
+    };
+    let numbers = ", 1".repeat(5000);
+    store.run(&format!("CREATE VIEW wide AS SELECT 1 AS a WHERE 1 IN (1{numbers})")).expect("view");
+    let from = |count: usize| {
+        let from: Vec<String> = (0..count).map(|at| format!("wide AS w{at}")).collect();
+        format!("SELECT count(*) FROM {}", from.join(", "))
+    };
+    assert_eq!(store.rows(&from(3)), ["1"]);
+    exceeded(&from(12), "words and signs");
+    // Parentheses of the view are in those of the statement.
+    let (open, close) = ("(".repeat(80), ")".repeat(80));
+    store.run(&format!("CREATE VIEW deep AS SELECT {open}1{close} AS a")).expect("a view");
+    assert_eq!(store.rows("SELECT a FROM deep"), ["1"]);
+    let within = |depth: usize| {
+        let from = |inner: String, _| format!("SELECT a FROM ({inner}) AS t");
+        (0..depth).fold("SELECT a FROM deep".to_owned(), from)
+    };
+    assert_eq!(store.rows(&within(20)), ["1"]);
+    exceeded(&within(60), "nested");
+    store.run("CREATE VIEW v0 AS SELECT 1 AS a").expect("a view");
+    for at in 1..=32 {
+        let text = format!("CREATE VIEW v{at} AS SELECT a FROM v{}", at - 1);
+        store.run(&text).expect("a view");
+    }
+    assert_eq!(store.rows("SELECT a FROM v31"), ["1"]);
+    exceeded("SELECT a FROM v32", "32 views");
+    exceeded("CREATE VIEW v33 AS SELECT a FROM v32", "32 views");
 }
 
 #[test]
