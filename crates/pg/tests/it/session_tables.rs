@@ -41,6 +41,15 @@ fn temporary_tables_and_views_are_of_their_connection() {
 }
 
 #[test]
+fn views_keep_the_forms_of_clients() {
+    let door = Door::with_rows(3);
+    let client = door.client();
+    let view = "CREATE VIEW sorted AS SELECT CAST(n AS text) COLLATE \"C\" AS n FROM t";
+    door.runtime.block_on(async { client.batch_execute(view).await.expect("a view") });
+    assert_eq!(door.rows(&client, "SELECT count(n) FROM sorted"), ["3"]);
+}
+
+#[test]
 fn comments_are_described() {
     let door = Door::with_rows(1);
     let client = door.client();

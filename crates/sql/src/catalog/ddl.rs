@@ -9,8 +9,9 @@ use halite_rowkey::{KeySchema, change_schema};
 use halite_types::key::to_string_binary;
 use halite_types::{Bytes, TableDescriptor, TableName};
 
-use super::HaliteCatalog;
 use super::key_sample::{now_ms, sample};
+use super::local::PG_TEMP;
+use super::{HaliteCatalog, INFORMATION_SCHEMA, PG_CATALOG, PUBLIC, SYSTEM_SCHEMA};
 use crate::error::{Result, SqlError, SqlState};
 use crate::write::marker_family;
 
@@ -34,6 +35,9 @@ pub(crate) async fn run(
              create a table with SALT({salts} ..) in its key and copy the rows"
         ))),
         Statement::Schema(statement) => {
+            if let SchemaStatement::CreateSchema { name, .. } = &statement {
+                check_schema(name)?;
+            }
             Ok(change_schema(&*catalog.cluster, &statement, notices).await?)
         }
         Statement::ShowCreateTable(table) => Err(SqlError::new(
@@ -57,6 +61,16 @@ pub(crate) fn declared_table(statement: &Statement) -> Option<TableName> {
     }
 }
 
+/// Refuses a namespace of which no table could be named: its name means another schema.
+fn check_schema(name: &str) -> Result<()> {
+    const OTHERS: [&str; 5] = [PG_TEMP, PG_CATALOG, INFORMATION_SCHEMA, SYSTEM_SCHEMA, PUBLIC];
+    if OTHERS.iter().any(|other| name.eq_ignore_ascii_case(other)) {
+        let text = format!("schema {name} is one of this dialect, and no namespace: name another");
+        return Err(SqlError::new(SqlState::DuplicateSchema, text));
+    }
+    Ok(())
+}
+
 async fn create(
     catalog: &HaliteCatalog,
     declaration: &TableDeclaration,
@@ -78,6 +92,15 @@ async fn create(
         Some(clause) => split_keys(catalog, clause, &declaration.key).await?,
         None => Vec::new(),
     };
+    let descriptor = described(declaration)?;
+    Ok(catalog.cluster.admin().create_table(descriptor, splits).await?)
+}
+
+/// Returns the descriptor of a table to create.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn described(declaration: &TableDeclaration) -> Result<TableDescriptor> {
     let mut descriptor = declaration.described();
     // Tells INSERT and UPDATE whether a row is there, where no column does.
     if !descriptor.attributes.contains_key(ROW_MARKER)
@@ -86,7 +109,7 @@ async fn create(
         descriptor = descriptor.set(ROW_MARKER, family);
     }
     descriptor.check()?;
-    Ok(catalog.cluster.admin().create_table(descriptor, splits).await?)
+    Ok(descriptor)
 }
 
 async fn split_keys(

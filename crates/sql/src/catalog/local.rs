@@ -11,6 +11,7 @@ use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::sql::sqlparser::ast::{Ident, Query};
+use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 use halite_types::TableName;
 
 use super::table_info::{TableInfo, TableKind};
@@ -18,8 +19,10 @@ use crate::error::{Result, SqlError, SqlState};
 
 /// Schema of the tables and views of a session.
 pub(crate) const PG_TEMP: &str = "pg_temp";
-/// Bytes of the temporary tables of a session.
+/// Bytes of the temporary tables and of the views of a session.
 const MAX_BYTES: usize = 256 << 20;
+/// Bytes of a word or sign of a view that is kept, besides its text.
+const TOKEN_BYTES: usize = 512;
 /// Tables and views of a session.
 const MAX_OBJECTS: usize = 1000;
 
@@ -54,6 +57,35 @@ pub(crate) struct View {
     pub(crate) columns: Vec<Ident>,
     /// Columns as they were when it was created.
     pub(crate) schema: SchemaRef,
+    pub(crate) size: TextSize,
+    /// What it holds of the memory.
+    pub(crate) memory: MemoryReservation,
+}
+
+/// Size of the text of a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TextSize {
+    /// Words and signs.
+    pub(crate) tokens: usize,
+    /// Their bytes.
+    pub(crate) bytes: usize,
+}
+
+impl TextSize {
+    pub(crate) fn of(tokens: &[TokenWithSpan]) -> Self {
+        let bytes = tokens.iter().map(|token| token.token.to_string().len()).sum();
+        Self { tokens: tokens.len(), bytes }
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+
+    /// Returns the bytes of the query that is parsed of it.
+    pub(crate) fn kept_bytes(self) -> usize {
+        self.tokens.saturating_mul(TOKEN_BYTES).saturating_add(self.bytes)
+    }
 }
 
 impl fmt::Debug for SessionTables {
@@ -178,7 +210,7 @@ impl SessionTables {
         self.changes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Checks that the tables may hold more.
+    /// Checks that the tables and views may hold more.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -186,15 +218,15 @@ impl SessionTables {
         let objects = self.objects();
         let held = objects.values().map(|object| match object {
             Object::Table(table) => table.bytes(),
-            Object::View(_) => 0,
+            Object::View(view) => view.memory.size(),
         });
         if held.sum::<usize>().saturating_add(more) <= MAX_BYTES {
             return Ok(());
         }
         Err(SqlError::new(
             SqlState::OutOfMemory,
-            "the temporary tables of a session hold at most 256 MiB: drop some, or write into a \
-             table with a ROW KEY, CREATE TABLE t (.. ROW KEY (..)) AS SELECT ..",
+            "the temporary tables and the views of a session hold at most 256 MiB: drop some, or \
+             write into a table with a ROW KEY, CREATE TABLE t (.. ROW KEY (..)) AS SELECT ..",
         ))
     }
 

@@ -152,6 +152,10 @@ pub(crate) async fn resolve(catalog: &HaliteCatalog, parts: &[Ident]) -> Result<
     }
     let schema_name = schema.map_or(DEFAULT, |schema| schema.value.as_str());
     let is_schema = |name: &str| schema_name.eq_ignore_ascii_case(name);
+    // A namespace that is called so has no names here.
+    if is_schema(PG_TEMP) {
+        return Err(missing_table(&table.value, parts, None));
+    }
     if is_schema(INFORMATION_SCHEMA) {
         let table = table.value.to_ascii_lowercase();
         return Ok(TablePath { schema: INFORMATION_SCHEMA.to_owned(), table });

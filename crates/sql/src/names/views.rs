@@ -13,50 +13,92 @@ use datafusion::sql::sqlparser::tokenizer::{Span, TokenWithSpan};
 use super::cells::{cells_argument, set_argument};
 use super::scope::Scope;
 use super::tables::{TablePath, flow, idents, resolve};
-use crate::catalog::local::{Object, PG_TEMP, View};
+use crate::catalog::local::{Object, PG_TEMP, TextSize, View};
 use crate::catalog::{HaliteCatalog, PG_CATALOG};
 use crate::error::{Result, SqlError, SqlState};
-use crate::parse::parse_query;
+use crate::parse::{check_expanded, parse_query};
 
-/// Tables of a statement and of the views that it reads.
+/// Tables of the views that a statement reads, and these.
 const MAX_TABLES: usize = 256;
+/// Words and signs of the views that a statement reads, each as often as it is read.
+const MAX_TOKENS: usize = 100_000;
+/// Bytes of these.
+const MAX_BYTES: usize = 1 << 20;
+/// Views of which each is read by the one before it.
+const MAX_DEPTH: usize = 32;
 
 /// Puts the queries of views in their places.
 ///
 /// # Errors
-/// `LimitExceeded` for views of too many tables, or that read each other; what follows the name of
-/// a view and is only of tables.
+/// `LimitExceeded` for views of too many tables, or that read each other, and for a statement that
+/// would be too large a text with their queries; what follows the name of a view and is only of
+/// tables.
 pub(super) fn expand(catalog: &HaliteCatalog, statement: &mut Statement) -> Result<()> {
     if catalog.local.is_empty() {
         return Ok(());
     }
-    let mut expand = Expand { catalog, scope: Scope::default(), tables: 0 };
-    match VisitMut::visit(statement, &mut expand) {
-        ControlFlow::Break(error) => Err(error),
-        ControlFlow::Continue(()) => Ok(()),
+    let mut expand = Expand {
+        catalog,
+        scope: Scope::default(),
+        around: Vec::new(),
+        depth: 0,
+        tables: 0,
+        size: TextSize::default(),
+    };
+    if let ControlFlow::Break(error) = VisitMut::visit(statement, &mut expand) {
+        return Err(error);
     }
+    if expand.size.tokens > 0 { check_expanded(statement) } else { Ok(()) }
 }
 
 struct Expand<'c> {
     catalog: &'c HaliteCatalog,
     scope: Scope,
+    /// Tables of FROM around the place that is visited: `true` for those that were views.
+    around: Vec<bool>,
+    /// How many of them were views.
+    depth: usize,
     tables: usize,
+    /// Queries that were put in their places.
+    size: TextSize,
 }
 
 impl Expand<'_> {
-    fn expand(&mut self, factor: &mut TableFactor) -> Result<()> {
-        let TableFactor::Table { name, args: None, .. } = factor else { return Ok(()) };
-        self.tables += 1;
-        if self.tables > MAX_TABLES {
-            let text = "the views of this statement read over 256 tables, or each other";
-            return Err(SqlError::new(SqlState::LimitExceeded, text));
+    /// Checks that one more view, or a table of one, may be read. Nothing of it is copied before.
+    fn count(&mut self, view: Option<&View>) -> Result<()> {
+        let exceeded = |text: &str| Err(SqlError::new(SqlState::LimitExceeded, text));
+        if view.is_some() || self.depth > 0 {
+            self.tables += 1;
         }
+        if self.tables > MAX_TABLES || view.is_some() && self.depth == MAX_DEPTH {
+            return exceeded(
+                "the views of this statement read over 256 tables, over 32 views through one \
+                 another, or each other",
+            );
+        }
+        if let Some(view) = view {
+            self.size.add(view.size);
+        }
+        if self.size.tokens > MAX_TOKENS || self.size.bytes > MAX_BYTES {
+            return exceeded(
+                "the queries of the views of this statement have over 100,000 words and signs or \
+                 over 1 MiB: read fewer of them, or write some into a table first",
+            );
+        }
+        Ok(())
+    }
+
+    /// Puts the query of a view in its place. Returns `true` if it was one.
+    fn expand(&mut self, factor: &mut TableFactor) -> Result<bool> {
+        let TableFactor::Table { name, args: None, .. } = factor else { return Ok(false) };
         if self.scope.cte(name)?.is_some() {
-            return Ok(());
+            return Ok(false);
         }
-        let Some((name, view)) = self.view(&idents(name)?)? else { return Ok(()) };
+        let found = self.view(&idents(name)?)?;
+        self.count(found.as_ref().map(|(_, view)| view.as_ref()))?;
+        let Some((name, view)) = found else { return Ok(false) };
         let TableFactor::Table { alias, with_hints, version, sample, .. } = factor else {
-            return Ok(());
+            return Ok(false);
         };
         if !with_hints.is_empty() || version.is_some() || sample.is_some() {
             let text = format!(
@@ -80,7 +122,7 @@ impl Expand<'_> {
         let subquery = view.query.clone();
         *factor =
             TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None };
-        Ok(())
+        Ok(true)
     }
 
     /// Returns the view that a name means, and the name as it was created.
@@ -109,24 +151,40 @@ impl VisitorMut for Expand<'_> {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
-        flow(self.expand(factor))
+        match self.expand(factor) {
+            Ok(is_view) => {
+                self.around.push(is_view);
+                self.depth += usize::from(is_view);
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_table_factor(&mut self, _: &mut TableFactor) -> ControlFlow<SqlError> {
+        let was_view = self.around.pop().unwrap_or_default();
+        self.depth -= usize::from(was_view);
+        ControlFlow::Continue(())
     }
 }
 
 /// Returns the query of a view: its tables are named with their schemas, so that they mean the same
 /// wherever it is read, and its words have no places, which would be those of another text.
+/// `rewrite` changes it before, as it does the query of a statement.
 ///
 /// # Errors
 /// As a query has them.
 pub(crate) async fn query_of_view(
     catalog: &HaliteCatalog,
     tokens: Vec<TokenWithSpan>,
+    rewrite: impl FnOnce(&mut Statement) -> Result<()>,
 ) -> Result<Box<Query>> {
     let unplaced = |token: TokenWithSpan| TokenWithSpan::new(token.token, Span::empty());
     let parsed = parse_query(tokens.into_iter().map(unplaced).collect())?;
     let DfStatement::Statement(mut statement) = parsed else {
         return Err(SqlError::unsupported("a view is of a query"));
     };
+    rewrite(&mut statement)?;
     let mut names = Names::default();
     if let ControlFlow::Break(error) = Visit::visit(statement.as_ref(), &mut names) {
         return Err(error);

@@ -247,11 +247,20 @@ fn dropped(reader: &mut Reader<'_>, what: &str) -> Result<Vec<Ident>> {
     while reader.takes(&Token::Comma) {
         names.push(reader.name(what)?);
     }
-    // No view knows which ones read it.
+    ended(reader, "DROP")?;
+    Ok(names)
+}
+
+/// Passes CASCADE or RESTRICT over, of which neither changes anything: no table and no view knows
+/// which views read it.
+///
+/// # Errors
+/// `Syntax` for what follows.
+fn ended(reader: &mut Reader<'_>, what: &str) -> Result<()> {
     let _ = reader.take(&["CASCADE"]) || reader.take(&["RESTRICT"]);
     match reader.next() {
-        None => Ok(names),
-        more => Err(syntax("DROP ends here", more)),
+        None => Ok(()),
+        more => Err(syntax(&format!("{what} ends here"), more)),
     }
 }
 
@@ -316,6 +325,7 @@ pub(crate) fn of_local(
             };
             names.push(found.named(&name));
         }
+        ended(&mut reader, "DROP TABLE")?;
         return Ok(Some(Local::DropTable(names)));
     }
     if reader.take(&["TRUNCATE"]) {
@@ -324,6 +334,7 @@ pub(crate) fn of_local(
         if found.is_view {
             return Err(refused(&name, &found, "TRUNCATE", "it has no rows of its own"));
         }
+        ended(&mut reader, "TRUNCATE of a temporary table, one at a time,")?;
         return Ok(Some(Local::Truncate(found.named(&name))));
     }
     if reader.take(&["INSERT", "INTO"]) {
@@ -430,6 +441,15 @@ mod tests {
             Ok(Some(Local::DropTable(_)))
         ));
         assert!(matches!(local("TRUNCATE t"), Ok(Some(Local::Truncate(_)))));
+        for text in ["TRUNCATE t CASCADE", "TRUNCATE TABLE pg_temp.t RESTRICT"] {
+            assert!(matches!(local(text), Ok(Some(Local::Truncate(_)))), "{text}");
+        }
+        assert!(matches!(local("DROP TABLE t CASCADE"), Ok(Some(Local::DropTable(_)))));
+        for text in ["TRUNCATE t, other", "TRUNCATE t CASCADE x", "DROP TABLE t other"] {
+            let error = local(text).expect_err(text);
+            assert_eq!(error.state, SqlState::Syntax, "{text}");
+            assert!(error.position.is_some(), "{text}");
+        }
         let Ok(Some(Local::Insert { columns, query, .. })) =
             local("INSERT INTO t (a, b) SELECT 1, 2")
         else {

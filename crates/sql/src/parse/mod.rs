@@ -38,6 +38,8 @@ pub(crate) use kind::{Explain, Kind, is_show_create, kind_of};
 pub(crate) use local::{CreateAs, Found, Local, TempRows, of_local};
 pub(crate) use masked::without_values;
 #[cfg(feature = "datafusion")]
+pub(crate) use refused::check_expanded;
+#[cfg(feature = "datafusion")]
 pub(crate) use tokens::parse_query;
 #[cfg(not(feature = "datafusion"))]
 pub(crate) use tokens::rewritten;

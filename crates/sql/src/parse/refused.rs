@@ -4,10 +4,11 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement as DfStatement;
-use datafusion::sql::sqlparser::ast::{Query, Select, Spanned as _, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{Query, Select, Spanned as _, Statement, Visit, Visitor};
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::ctes::Sizes;
+use super::tokens::tokens_of;
 use crate::error::{Result, SqlError, SqlState};
 
 /// Tables of one FROM.
@@ -21,11 +22,32 @@ const MAX_COLUMNS: usize = 1024;
 /// `NotSupported` for FOR UPDATE and FOR SHARE, `LimitExceeded` for too many tables or columns, and
 /// for common table expressions that make too large a plan.
 pub(super) fn check_statement(statement: &DfStatement) -> Result<()> {
-    let DfStatement::Statement(statement) = statement else { return Ok(()) };
-    if let ControlFlow::Break(error) = Visit::visit(statement.as_ref(), &mut Sizes::default()) {
+    match statement {
+        DfStatement::Statement(statement) => check_parsed(statement),
+        _ => Ok(()),
+    }
+}
+
+/// Checks a statement that has the queries of views in their places, as if it had been written so.
+///
+/// # Errors
+/// As those of a text and of a parsed statement.
+pub(crate) fn check_expanded(statement: &Statement) -> Result<()> {
+    // Places would be those of a text that is nowhere.
+    let of_views = |error: SqlError| SqlError {
+        message: format!("with the queries of its views: {}", error.message),
+        position: None,
+        ..error
+    };
+    tokens_of(&statement.to_string()).map_err(of_views)?;
+    check_parsed(statement).map_err(of_views)
+}
+
+fn check_parsed(statement: &Statement) -> Result<()> {
+    if let ControlFlow::Break(error) = Visit::visit(statement, &mut Sizes::default()) {
         return Err(error);
     }
-    match Visit::visit(statement.as_ref(), &mut Check) {
+    match Visit::visit(statement, &mut Check) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }

@@ -70,7 +70,7 @@ pub struct SqlContext {
     pub(super) access: Access,
     pub(super) block: Block,
     pub(super) left: Left,
-    rewrite: Option<Arc<Rewrite>>,
+    pub(super) rewrite: Option<Arc<Rewrite>>,
     pub(super) recent: Recent,
     pub(super) current: Current,
     pub(super) who: Who,
@@ -472,6 +472,10 @@ impl SqlContext {
     /// Replaces the name of a table by that of the table it means: `public` is `default`, and a name
     /// may differ by case.
     async fn find(&self, table: &mut TableName) -> Result<()> {
+        if table.namespace().eq_ignore_ascii_case(PG_TEMP) {
+            let text = format!("there is no table {}", table.qualifier());
+            return Err(SqlError::new(SqlState::UndefinedTable, text));
+        }
         if table.namespace() == PUBLIC {
             *table = TableName::new(DEFAULT, table.qualifier())?;
         }

@@ -3,14 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch, new_null_array};
-use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
-use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::execute_stream;
-use datafusion::sql::sqlparser::ast::Ident;
+use datafusion::sql::sqlparser::ast::{self, Ident};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use halite_rowkey::language::{Statement, TableDeclaration, statements};
 use halite_types::{TableDescriptor, TableName};
@@ -18,16 +15,25 @@ use halite_types::{TableDescriptor, TableName};
 use super::answer::{Answer, within};
 use super::context::SqlContext;
 use super::interrupt::Running;
+use super::kept_rows::{KeptRows, places};
+use super::large_stack::on_large_stack;
 use super::planner::Way;
 use super::settings::Direct;
 use super::statement::StatementContext;
-use crate::catalog::local::{Object, PG_TEMP, TempTable, View};
+use crate::catalog::ddl::described;
+use crate::catalog::local::{Object, PG_TEMP, TempTable, TextSize, View};
 use crate::catalog::shape::{Source, TableShape};
 use crate::error::{Result, SqlError, SqlState};
 use crate::names::{by_case, query_of_view, with_plain_names};
 use crate::parse::{CreateAs, Found, Local, TempRows, byte_at, of_local};
-use crate::write::bytes_of_batch;
+use crate::scan::full_scan::check_plan;
+use crate::write::WritePlan;
 
+/// Columns of a table, and the place of each among those of a query.
+type Assignment = (SchemaRef, Vec<Option<usize>>);
+
+/// What memory is held for.
+const TABLE: &str = "temporary table";
 /// Key that a declaration of columns alone gets, to be read by the row-key language.
 const NO_KEY: &str = "halite_no_key";
 
@@ -64,22 +70,25 @@ impl SqlContext {
                 match rows {
                     TempRows::Declared { temp, end } => {
                         let schema = declared_columns(text, name, temp, end)?;
-                        let table = TempTable::new(schema, self.memory());
+                        let table = TempTable::new(schema, self.memory(TABLE));
                         let table = Object::Table(Arc::new(table));
                         self.catalog.local.add(name, table, false)?;
                         "CREATE TABLE".to_owned()
                     }
                     TempRows::Query { columns, query } => {
                         self.check_free(name)?;
-                        let run = self.rows_of(query, values, &statement);
-                        let (schema, rows, memory) = within(deadline, run).await??;
-                        let schema = named_columns(&schema, &columns)?;
-                        let count = count(&rows);
-                        let table = TempTable::new(Arc::clone(&schema), self.memory());
-                        table.add(with_schema(rows, &schema)?, &memory);
+                        let as_named = |given: &SchemaRef| -> Result<Assignment> {
+                            let schema = named_columns(given, &columns)?;
+                            let places = (0..schema.fields().len()).map(Some).collect();
+                            Ok((schema, places))
+                        };
+                        let run = self.rows_of(query, values, &statement, as_named);
+                        let kept = within(deadline, run).await??;
+                        let table = TempTable::new(Arc::clone(&kept.schema), self.memory(TABLE));
+                        let rows = kept.add_to(&table);
                         let table = Object::Table(Arc::new(table));
                         self.catalog.local.add(name, table, false)?;
-                        format!("SELECT {count}")
+                        format!("SELECT {rows}")
                     }
                 }
             }
@@ -163,36 +172,34 @@ impl SqlContext {
         }
     }
 
-    fn memory(&self) -> MemoryReservation {
+    fn memory(&self, of: &str) -> MemoryReservation {
         let runtime = self.session.runtime_env();
-        MemoryConsumer::new("temporary table").register(&runtime.memory_pool)
+        MemoryConsumer::new(of).register(&runtime.memory_pool)
     }
 
-    /// Runs a query and keeps its rows.
+    /// Runs a query and keeps its rows as those of a table: `table` returns its columns, and the
+    /// place of each among the columns of the query.
     async fn rows_of(
         &self,
         query: Vec<TokenWithSpan>,
         values: Vec<ScalarValue>,
         statement: &Arc<StatementContext>,
-    ) -> Result<(SchemaRef, Vec<RecordBatch>, MemoryReservation)> {
+        table: impl FnOnce(&SchemaRef) -> Result<Assignment>,
+    ) -> Result<KeptRows<'_>> {
         let way = self.planned(query, values, statement, Direct::Off).await?;
         let Way::Planned(planned) = way else {
             let text = "a query of rows to keep has a plan; please report it";
             return Err(SqlError::new(SqlState::Internal, text));
         };
+        check_plan(planned.physical.as_ref(), statement)?;
         let rows = execute_stream(planned.physical, planned.context)?;
-        let schema = with_plain_names(&rows.schema());
+        let (schema, places) = table(&with_plain_names(&rows.schema()))?;
         let mut running = Running::new(rows, Arc::clone(statement));
-        let (memory, mut kept) = (self.memory(), Vec::new());
+        let mut kept = KeptRows::new(&self.catalog.local, self.memory(TABLE), schema, places);
         while let Some(batch) = running.next().await? {
-            let bytes = bytes_of_batch(&batch);
-            self.catalog.local.check_room(memory.size().saturating_add(bytes))?;
-            memory.try_grow(bytes)?;
-            if batch.num_rows() > 0 {
-                kept.push(batch);
-            }
+            kept.push(&batch)?;
         }
-        Ok((schema, kept, memory))
+        Ok(kept)
     }
 
     /// Adds rows of a query to a temporary table, all or none.
@@ -205,14 +212,12 @@ impl SqlContext {
         statement: &Arc<StatementContext>,
     ) -> Result<usize> {
         let table = self.temp_table(name)?;
-        let (schema, rows, memory) = self.rows_of(query, values, statement).await?;
-        let given = schema.fields().len();
-        let places = places(&table.schema, columns, given)?;
-        let assigned = rows.iter().map(|batch| assigned(&table.schema, &places, batch));
-        let assigned: Vec<RecordBatch> = assigned.collect::<Result<_>>()?;
-        let rows = count(&assigned);
-        table.add(assigned, &memory);
-        Ok(rows)
+        let as_table = |given: &SchemaRef| -> Result<Assignment> {
+            let places = places(&table.schema, columns, given.fields().len())?;
+            Ok((Arc::clone(&table.schema), places))
+        };
+        let kept = self.rows_of(query, values, statement, as_table).await?;
+        Ok(kept.add_to(&table))
     }
 
     /// Checks a view, and returns it with its name.
@@ -233,8 +238,20 @@ impl SqlContext {
             return Err(SqlError::new(SqlState::UndefinedParameter, text));
         }
         let schema = named_columns(&shape.schema, &columns)?;
-        let query = query_of_view(&self.catalog, query).await?;
-        Ok((new, View { query, columns, schema }))
+        let size = TextSize::of(&query);
+        self.catalog.local.check_room(size.kept_bytes())?;
+        let memory = self.memory("view");
+        memory.try_grow(size.kept_bytes())?;
+        let (catalog, rewrite) = (Arc::clone(&self.catalog), self.rewrite.clone());
+        let query = on_large_stack(move |handle| {
+            let rewrite = |statement: &mut ast::Statement| match rewrite {
+                Some(change) => change(statement),
+                None => Ok(()),
+            };
+            handle.block_on(query_of_view(&catalog, query, rewrite))
+        });
+        let query = query.await??;
+        Ok((new, View { query, columns, schema, size, memory }))
     }
 
     fn drop_view(&self, name: &Ident, if_exists: bool, statement: &StatementContext) -> Result<()> {
@@ -277,14 +294,27 @@ impl SqlContext {
         // What is wrong with the query leaves no table.
         let shape = within(deadline, self.query_shape(create.query.clone(), &[])).await??;
         let columns = written_columns(&declaration, &shape.schema)?;
-        if declaration.if_not_exists && self.catalog.descriptor(&name).await?.is_some() {
+        let tokens = insert_tokens(&name, &columns, create.query);
+        if self.catalog.descriptor(&name).await?.is_some() {
+            if !declaration.if_not_exists {
+                let text = format!("table {name} exists already");
+                return Err(SqlError::new(SqlState::DuplicateTable, text));
+            }
             statement.notice(format!("table {name} exists already, and no row is written"));
             return Ok(Answer::command("CREATE TABLE AS", statement));
         }
+        let descriptor = described(&declaration)?;
+        let check = WritePlan::check_declared(
+            &self.session,
+            &self.catalog,
+            descriptor,
+            (tokens.clone(), values.clone()),
+            &statement,
+        );
+        within(deadline, Box::pin(check)).await??;
         let created = self.run_language(declares, Arc::clone(&statement));
         within(deadline, created).await??;
         self.block.add(1);
-        let tokens = insert_tokens(&name, &columns, create.query);
         let written = self.write(tokens, values, Arc::clone(&statement), deadline).await;
         let stays = |mut error: SqlError| {
             let stays = format!(
@@ -298,10 +328,6 @@ impl SqlContext {
         let rows = statement.rows_written().certain;
         Ok(Answer::command(format!("SELECT {rows}"), statement))
     }
-}
-
-fn count(rows: &[RecordBatch]) -> usize {
-    rows.iter().map(RecordBatch::num_rows).sum()
 }
 
 /// Returns the columns of a temporary table that declares them, as the row-key language reads them.
@@ -379,76 +405,6 @@ fn named_columns(schema: &SchemaRef, names: &[Ident]) -> Result<SchemaRef> {
         fields.push(field.as_ref().clone().with_name(name).with_nullable(true));
     }
     Ok(Arc::new(Schema::new(fields)))
-}
-
-fn with_schema(rows: Vec<RecordBatch>, schema: &SchemaRef) -> Result<Vec<RecordBatch>> {
-    let renamed = |batch: RecordBatch| {
-        RecordBatch::try_new(Arc::clone(schema), batch.columns().to_vec())
-            .map_err(|error| DataFusionError::from(error).into())
-    };
-    rows.into_iter().map(renamed).collect()
-}
-
-/// Returns for each column of a table the position among those that are given.
-fn places(schema: &SchemaRef, columns: &[Ident], given: usize) -> Result<Vec<Option<usize>>> {
-    let all = schema.fields().len();
-    let mut places = vec![None; all];
-    let count_error = |columns: usize| {
-        let text = format!("{given} value(s) are given for {columns} column(s)");
-        SqlError::new(SqlState::Syntax, text)
-    };
-    if columns.is_empty() {
-        if given > all {
-            return Err(count_error(all));
-        }
-        places.iter_mut().take(given).zip(0..).for_each(|(place, at)| *place = Some(at));
-        return Ok(places);
-    }
-    if columns.len() != given {
-        return Err(count_error(columns.len()));
-    }
-    for (at, column) in columns.iter().enumerate() {
-        let mut names = schema.fields().iter().map(|field| field.name().as_str());
-        let placed = |error: SqlError| error.at(column.span.start.line, column.span.start.column);
-        let found = match column.quote_style {
-            Some(_) => names.find(|name| *name == column.value),
-            None => by_case(&column.value, names).map_err(placed)?,
-        };
-        let Some(found) = found.and_then(|name| schema.index_of(name).ok()) else {
-            let text = format!("the temporary table has no column {}", column.value);
-            return Err(placed(SqlError::new(SqlState::UndefinedColumn, text)));
-        };
-        places[found] = Some(at);
-    }
-    Ok(places)
-}
-
-/// Returns rows as those of a table.
-fn assigned(
-    schema: &SchemaRef,
-    places: &[Option<usize>],
-    batch: &RecordBatch,
-) -> Result<RecordBatch> {
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    let column = |(field, place): (&FieldRef, &Option<usize>)| -> Result<ArrayRef> {
-        let array = match place {
-            Some(at) => cast_with_options(batch.column(*at), field.data_type(), &options).map_err(
-                |error| {
-                    let text = format!("column {}: {error}", field.name());
-                    SqlError::new(SqlState::WrongType, text)
-                },
-            )?,
-            None => new_null_array(field.data_type(), batch.num_rows()),
-        };
-        if !field.is_nullable() && array.null_count() > 0 {
-            let text = format!("column {} is NOT NULL, and a row has no value", field.name());
-            return Err(SqlError::new(SqlState::NotNull, text));
-        }
-        Ok(array)
-    };
-    let columns = schema.fields().iter().zip(places).map(column).collect::<Result<Vec<_>>>()?;
-    RecordBatch::try_new(Arc::clone(schema), columns)
-        .map_err(|error| DataFusionError::from(error).into())
 }
 
 /// Returns the columns of a new table that the columns of a query are written to, by their names.

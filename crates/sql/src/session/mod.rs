@@ -20,6 +20,7 @@ pub(crate) mod growth;
 mod history;
 pub(crate) mod interrupt;
 pub(crate) mod joins;
+pub(crate) mod kept_rows;
 pub(crate) mod large_stack;
 mod left;
 mod lint_of;

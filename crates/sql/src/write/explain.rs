@@ -17,7 +17,7 @@ use super::moved::MovePlan;
 use super::running::Running;
 use super::select::{self, exact_scan};
 use super::source::RowSource;
-use super::{PlanKind, WritePlan};
+use super::{PlanKind, WritePlan, with_count};
 use crate::error::Result;
 use crate::explain::Part;
 use crate::session::statement::StatementContext;
@@ -48,7 +48,10 @@ impl WritePlan {
             elapsed: started.elapsed(),
         };
         let again = running.kept().len().saturating_sub(1);
-        Ok(ExplainedWrite { ran: Some(ran), again, ..self.explained(&running).await? })
+        // The rows are written, also where nothing can be shown of it.
+        let explained = self.explained(&running).await;
+        let explained = explained.map_err(|error| with_count(error, statement))?;
+        Ok(ExplainedWrite { ran: Some(ran), again, ..explained })
     }
 
     async fn explained(&self, running: &Running) -> Result<ExplainedWrite> {

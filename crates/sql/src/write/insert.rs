@@ -16,7 +16,9 @@ use super::source::{InputRow, RowSource, evaluated};
 use super::syntax::{InsertStatement, OnConflict};
 use super::target::{WriteColumn, WriteTarget};
 use crate::catalog::HaliteCatalog;
+use crate::catalog::shape::Source;
 use crate::error::{Result, SqlError, SqlState};
+use crate::scan::full_scan::check_plan;
 use crate::session::settings::InsertMode;
 
 /// Planned INSERT or UPSERT.
@@ -43,7 +45,17 @@ impl InsertPlan {
         mut statement: InsertStatement,
     ) -> Result<Self> {
         let alias = statement.alias.take();
-        let mut target = WriteTarget::find(catalog, &statement.table, alias).await?;
+        let target = WriteTarget::find(catalog, &statement.table, alias).await?;
+        Self::of(session, catalog, target, statement).await
+    }
+
+    /// Plans a statement whose table is found.
+    pub(super) async fn of(
+        session: &SessionContext,
+        catalog: &HaliteCatalog,
+        mut target: WriteTarget,
+        mut statement: InsertStatement,
+    ) -> Result<Self> {
         target.name_entries(statement.columns_mut())?;
         if target.cells().next().is_none() && target.shape.series.is_empty() {
             let name = target.table.name();
@@ -120,6 +132,26 @@ impl InsertPlan {
         Ok(looks)
     }
 
+    /// Checks what can be known before the first row is read.
+    ///
+    /// # Errors
+    /// As those of a run.
+    pub(super) async fn check(&self, running: &Running) -> Result<()> {
+        if self.looks(running.statement.settings.insert)? {
+            self.target.expect_witness()?;
+        }
+        check_key(&self.target, &self.columns)?;
+        match &self.source {
+            RowSource::Values(rows) => {
+                evaluated(running, &self.target, &self.columns, rows).map(drop)
+            }
+            RowSource::Query(plan) => {
+                let query = select::physical(running, plan.as_ref().clone()).await?;
+                check_plan(query.physical.as_ref(), &running.statement)
+            }
+        }
+    }
+
     pub(super) async fn run(&self, running: &Running) -> Result<Written> {
         let looks = self.looks(running.statement.settings.insert)?;
         let mut run = InsertRun::new(self, running, looks);
@@ -183,6 +215,23 @@ fn check_columns(target: &WriteTarget, columns: &[WriteColumn]) -> Result<()> {
         let cell = target.shape.columns[at].cell.as_ref();
         if cell.is_some_and(|cell| cell.not_null && cell.default.is_none() && !cell.is_counter) {
             return Err(target.null_error(at));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that all fields of the key are given that a row must have.
+fn check_key(target: &WriteTarget, columns: &[WriteColumn]) -> Result<()> {
+    for (at, column) in target.shape.columns.iter().enumerate() {
+        let is_field = matches!(column.source, Source::Key(_));
+        let is_given = || columns.iter().any(|one| position(*one) == Some(at));
+        if is_field && !column.field.is_nullable() && !is_given() {
+            let text = format!(
+                "column {} of table {} is a field of its key: give it a value",
+                column.name,
+                target.table.name()
+            );
+            return Err(SqlError::new(SqlState::NotNull, text));
         }
     }
     Ok(())

@@ -61,11 +61,12 @@ pub(super) fn bytes_of_row(row: &Bytes, values: &[ColumnValue<'_>]) -> usize {
 }
 
 /// Returns the bytes of the rows of a batch, which may be some of those of a larger one.
-pub(crate) fn bytes_of_batch(batch: &RecordBatch) -> usize {
+fn bytes_of_batch(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(|column| bytes_of_array(column.as_ref())).sum()
 }
 
-fn bytes_of_array(array: &dyn Array) -> usize {
+/// Returns the bytes of the values of an array, which may be some of those of a larger one.
+pub(crate) fn bytes_of_array(array: &dyn Array) -> usize {
     let of_view = |bytes: usize| VIEW_BYTES + if bytes > VIEW_IN_PLACE { bytes } else { 0 };
     match array.data_type() {
         DataType::Utf8View => {

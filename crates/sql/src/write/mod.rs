@@ -49,18 +49,21 @@ use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
+use halite_types::TableDescriptor;
 
 use crate::catalog::HaliteCatalog;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, SqlState};
 use crate::session::large_stack::on_large_stack;
 use crate::session::parameters::fields_of;
 use crate::session::settings::Settings;
 use crate::session::statement::StatementContext;
 use exprs::Parameters;
+use insert::InsertPlan;
 use running::Running;
 use syntax::{WriteStatement, write_statement};
+use target::WriteTarget;
 
-pub(crate) use memory::bytes_of_batch;
+pub(crate) use memory::bytes_of_array;
 pub(crate) use running::Written;
 pub(crate) use target::marker_family;
 
@@ -73,7 +76,7 @@ pub(crate) struct WritePlan {
 }
 
 enum PlanKind {
-    Insert(insert::InsertPlan),
+    Insert(InsertPlan),
     Change(change::ChangePlan),
     Move(moved::MovePlan),
 }
@@ -93,9 +96,9 @@ impl WritePlan {
         let kind = on_large_stack(move |handle| {
             handle.block_on(async move {
                 Ok::<_, SqlError>(match write_statement(tokens)? {
-                    WriteStatement::Insert(statement) => PlanKind::Insert(
-                        insert::InsertPlan::new(&planning, &catalog, *statement).await?,
-                    ),
+                    WriteStatement::Insert(statement) => {
+                        PlanKind::Insert(InsertPlan::new(&planning, &catalog, *statement).await?)
+                    }
                     WriteStatement::Change(statement) => PlanKind::Change(
                         change::ChangePlan::new(&planning, &catalog, *statement).await?,
                     ),
@@ -107,6 +110,33 @@ impl WritePlan {
         })
         .await??;
         Ok(Self { session, kind: Arc::new(kind) })
+    }
+
+    /// Checks an INSERT, of which the tokens and the values of its parameters are given, into a
+    /// table that is not created yet.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) async fn check_declared(
+        session: &SessionContext,
+        catalog: &Arc<HaliteCatalog>,
+        descriptor: TableDescriptor,
+        (tokens, values): (Vec<TokenWithSpan>, Vec<ScalarValue>),
+        statement: &StatementContext,
+    ) -> Result<()> {
+        // Its notices are those of the run.
+        let statement = Arc::new(StatementContext::new(statement.settings.clone()));
+        let running = Running::new(session, values.into(), &statement);
+        let (session, catalog) = (session.clone(), Arc::clone(catalog));
+        let plan = on_large_stack(move |handle| {
+            let WriteStatement::Insert(insert) = write_statement(tokens)? else {
+                let text = "rows of a new table are inserted; please report it";
+                return Err(SqlError::new(SqlState::Internal, text));
+            };
+            let target = WriteTarget::declared(&catalog, descriptor)?;
+            handle.block_on(InsertPlan::of(&session, &catalog, target, *insert))
+        });
+        plan.await??.check(&running).await
     }
 
     /// Returns the parameters, named `$1`, `$2` .., with the type and the metadata of the columns

@@ -12,6 +12,7 @@ use halite_types::{Bytes, Table, TableDescriptor, TableName};
 use super::row::{CellTimes, ColumnValue};
 use super::syntax::{entry_of, placed};
 use crate::catalog::HaliteCatalog;
+use crate::catalog::local::PG_TEMP;
 use crate::catalog::shape::{Source, TableShape};
 use crate::error::{Result, SqlError, SqlState};
 use crate::names::{by_case, resolve};
@@ -69,6 +70,13 @@ impl WriteTarget {
         alias: Option<Ident>,
     ) -> Result<Self> {
         let path = resolve(catalog, parts).await?;
+        if path.schema == PG_TEMP {
+            return Err(SqlError::unsupported(format!(
+                "{} is a temporary table or view of this session: INSERT and TRUNCATE are all \
+                 that writes temporary tables",
+                path.table
+            )));
+        }
         let name = TableName::new(path.schema.as_str(), path.table.as_str())?;
         let Some(descriptor) = catalog.descriptor(&name).await? else {
             return Err(SqlError::unsupported(format!(
@@ -101,6 +109,27 @@ impl WriteTarget {
             name,
             alias: alias.unwrap_or(table_ident),
             descriptor,
+        })
+    }
+
+    /// Returns a table that is not created yet.
+    ///
+    /// # Errors
+    /// A declaration that cannot be read.
+    pub(super) fn declared(catalog: &HaliteCatalog, descriptor: TableDescriptor) -> Result<Self> {
+        let shape = TableShape::of(&descriptor, false)?;
+        let quoted = |text: &str| Ident::with_quote('"', text);
+        let alias = quoted(descriptor.name().qualifier());
+        Ok(Self {
+            table: catalog.cluster.table(descriptor.name()),
+            settings: catalog.settings.read().unwrap_or_else(PoisonError::into_inner).clone(),
+            registrations: catalog.registrations(),
+            witness: witness(&shape),
+            shape: Arc::new(shape),
+            dictionary: None,
+            name: vec![quoted(descriptor.name().namespace()), alias.clone()],
+            alias,
+            descriptor: Arc::new(descriptor),
         })
     }
 
