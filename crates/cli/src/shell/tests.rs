@@ -518,7 +518,7 @@ fn sql_runs_among_commands() {
         ],
         false,
     );
-    for expected in ["(2 rows)", "2 row(s)", "ERROR: 42703: No field named nothing"] {
+    for expected in ["(2 rows)", "2 row(s)", "ERROR: 42703: there is no column nothing"] {
         assert!(text.contains(expected), "no {expected}:\n{text}");
     }
     assert!(text.lines().any(|line| line.split_whitespace().eq(["b", "42"])), "{text}");
