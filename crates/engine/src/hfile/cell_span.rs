@@ -20,8 +20,8 @@ pub(super) struct CellSpan {
 
 impl CellSpan {
     /// Reads the lengths of a cell; `None` if it does not fit the payload, which has less than 2^31
-    /// bytes. A scan calls this twice for each cell, therefore the lengths are read as one number,
-    /// added, and compared with the payload once.
+    /// bytes. A scan calls this for each cell, therefore the lengths are read as one number, added,
+    /// and compared with the payload once.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "halves of a number; a checked length")]
     pub(super) fn read(payload: &[u8], start: u32, layout: CellLayout) -> Option<Self> {
