@@ -120,12 +120,13 @@ impl ExportJob<'_> {
     /// written. Nothing remains of the export then, unless only its end could not be made durable.
     pub(crate) fn run(&self, store: &Store) -> anyhow::Result<Exported> {
         let began = Instant::now();
-        self.check()?;
         let engine = store.engine();
-        // One process at a time opens a store, so these are of exports that were killed.
+        // One process at a time opens a store, so these are of exports that were killed. They go
+        // before a refusal: one that was killed after its last step has made what is refused.
         for old in engine.snapshots().iter().filter(|old| old.owner == SNAPSHOT_OWNER) {
             engine.delete_snapshot(&old.name)?;
         }
+        self.check()?;
         let snapshot = free_name(&engine.snapshots(), self.name);
         engine.create_snapshot(&SnapshotDescriptor {
             owner: SNAPSHOT_OWNER.to_owned(),
@@ -320,6 +321,30 @@ mod tests {
         SnapshotDescriptor::new(&name[..], table.clone()).check().unwrap();
         let taken = SnapshotDescriptor::new(&name[..], table);
         assert_eq!(free_name(&[taken], &"n".repeat(250)), format!("{name}-2"));
+    }
+
+    #[test]
+    fn refused_export_deletes_the_snapshot_of_a_killed_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = halite::open(folder.path().join("store")).unwrap();
+        let table: TableName = "t".parse().unwrap();
+        let families =
+            halite::TableDescriptor::new(table.clone()).family(halite::FamilyDescriptor::new("f"));
+        store.create_table(families, &[]).unwrap();
+        let to = folder.path().join("out");
+        let job = ExportJob { table: &table, name: "s", to: &to, links: true, verifies: false };
+        job.run(&store).unwrap();
+        for (name, owner) in [("halite-export-s", SNAPSHOT_OWNER), ("daily", "ops")] {
+            let snapshot = SnapshotDescriptor::new(name, table.clone());
+            let engine = store.engine();
+            engine
+                .create_snapshot(&SnapshotDescriptor { owner: owner.into(), ..snapshot })
+                .unwrap();
+        }
+        let error = job.run(&store).err().unwrap();
+        assert!(error.to_string().starts_with("snapshot s exists already"), "{error}");
+        let names: Vec<_> = store.engine().snapshots().into_iter().map(|left| left.name).collect();
+        assert_eq!(names, ["daily"]);
     }
 
     #[test]
