@@ -128,7 +128,7 @@ impl Engine {
         if layout::is_hidden(name) {
             return Err(table_not_found(name));
         }
-        let table = self.find_table(name)?;
+        let table = self.find_table(name).or_else(|error| self.await_table(name, error))?;
         if !table.is_enabled() {
             return Err(Error::new(
                 ErrorKind::TableDisabled,
@@ -168,6 +168,16 @@ impl Engine {
 
     fn find_table(&self, name: &TableName) -> Result<Arc<Table>> {
         self.tables.load().get(name).cloned().ok_or_else(|| table_not_found(name))
+    }
+
+    /// Returns a table that is being created: the manifest, and so [`Self::descriptor`], has it
+    /// before its regions are open. `error` is that of a table that does not exist.
+    fn await_table(&self, name: &TableName, error: Error) -> Result<Arc<Table>> {
+        if !self.shared.manifest.current().tables.contains_key(name) {
+            return Err(error);
+        }
+        drop(self.lock_ddl()?);
+        self.find_table(name)
     }
 
     /// Returns the descriptor of a table, enabled or not.

@@ -144,3 +144,24 @@ fn writers_readers_and_maintenance_agree_with_syncs() {
 fn writers_readers_and_maintenance_agree_without_syncs() {
     everything_at_once(WalSync::Flush);
 }
+
+#[test]
+fn table_whose_descriptor_is_known_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path(), WalSync::Flush);
+    let splits: Vec<Bytes> = (0_u8..30).map(|split| Bytes::from(vec![split + 1])).collect();
+    for round in 0..20 {
+        let created = format!("t{round}").parse().unwrap();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                while engine.descriptor(&created).is_err() {
+                    std::hint::spin_loop();
+                }
+                engine.table(&created).map(|table| table.regions().len())
+            });
+            let table = TableDescriptor::new(created.clone()).family(FamilyDescriptor::new("f"));
+            engine.create_table(table, splits.clone()).unwrap();
+            assert_eq!(reader.join().unwrap().unwrap(), splits.len() + 1);
+        });
+    }
+}
