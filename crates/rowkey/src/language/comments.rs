@@ -1,21 +1,30 @@
-//! Comments on a table and its columns, as settings of its descriptor, which every HBase stores and
-//! `SHOW CREATE TABLE` prints.
+//! Comments on a table and its columns, as attributes of its descriptor, which every HBase stores
+//! and `SHOW CREATE TABLE` prints. WITH makes settings of them, which HBase returns as attributes.
 
 use halite_types::{Error, Result, TableDescriptor};
 
-/// Setting with the comment on the table; that on a column ends with its name.
+/// Attribute with the comment on the table; that on a column ends with its name.
 pub const COMMENT: &str = "halite.comment";
 /// Bytes of a comment, and of all of a table.
 const MAX_BYTES: usize = 4 << 10;
 const MAX_TABLE_BYTES: usize = 64 << 10;
 
-fn setting(column: Option<&str>) -> String {
+fn attribute(column: Option<&str>) -> String {
     column.map_or_else(|| COMMENT.to_owned(), |column| format!("{COMMENT}.{column}"))
 }
 
 /// Returns the comment on a table, or on one of its columns.
 pub fn comment<'d>(descriptor: &'d TableDescriptor, column: Option<&str>) -> Option<&'d str> {
-    descriptor.configuration.get(&setting(column)).map(String::as_str)
+    let name = attribute(column);
+    let text = descriptor.attributes.get(&name).or_else(|| descriptor.configuration.get(&name));
+    text.map(String::as_str)
+}
+
+/// Removes a comment, and returns its text.
+fn remove(descriptor: &mut TableDescriptor, column: Option<&str>) -> Option<String> {
+    let name = attribute(column);
+    let setting = descriptor.configuration.remove(&name);
+    descriptor.attributes.remove(&name).or(setting)
 }
 
 /// Sets or removes the comment on a table, or on one of its columns.
@@ -29,12 +38,12 @@ pub fn set_comment(
 ) -> Result<()> {
     let name = descriptor.name().clone();
     let Some(text) = text.filter(|text| !text.is_empty()) else {
-        descriptor.configuration.remove(&setting(column));
+        remove(descriptor, column);
         return Ok(());
     };
-    let setting = setting(column);
-    let others = descriptor.configuration.iter();
-    let others = others.filter(|(key, _)| key.starts_with(COMMENT) && **key != setting);
+    let attribute = attribute(column);
+    let others = descriptor.attributes.iter().chain(&descriptor.configuration);
+    let others = others.filter(|(key, _)| key.starts_with(COMMENT) && **key != attribute);
     let bytes: usize = others.map(|(_, text)| text.len()).sum();
     if text.len() > MAX_BYTES || bytes + text.len() > MAX_TABLE_BYTES {
         return Err(Error::invalid(format!(
@@ -42,15 +51,15 @@ pub fn set_comment(
             text.len()
         )));
     }
-    descriptor.configuration.insert(setting, text.to_owned());
+    remove(descriptor, column);
+    descriptor.attributes.insert(attribute, text.to_owned());
     Ok(())
 }
 
 /// Gives the comment on a column to the column that it is called now; `None` if it is dropped.
 pub(super) fn move_comment(descriptor: &mut TableDescriptor, from: &str, to: Option<&str>) {
-    let text = descriptor.configuration.remove(&setting(Some(from)));
-    if let (Some(text), Some(to)) = (text, to) {
-        descriptor.configuration.insert(setting(Some(to)), text);
+    if let (Some(text), Some(to)) = (remove(descriptor, Some(from)), to) {
+        descriptor.attributes.insert(attribute(Some(to)), text);
     }
 }
 
@@ -71,6 +80,11 @@ mod tests {
         assert_eq!((comment(&table, Some("v")), comment(&table, Some("w"))), (None, Some("value")));
         move_comment(&mut table, "w", None);
         set_comment(&mut table, None, None).unwrap();
+        assert!(table.attributes.is_empty());
+        table.configuration.insert(COMMENT.to_owned(), "of WITH".to_owned());
+        assert_eq!(comment(&table, None), Some("of WITH"));
+        set_comment(&mut table, None, Some("rows")).unwrap();
+        assert_eq!(comment(&table, None), Some("rows"));
         assert!(table.configuration.is_empty());
         let long = "x".repeat(MAX_BYTES);
         for at in 0..16 {
