@@ -72,7 +72,8 @@ pub use datafusion;
 pub use error::{Result, SqlError, SqlState};
 pub use halite_rowkey::table_lint::TableLint;
 pub use parse::{
-    StatementText, TransactionStatement, byte_at, check_query, split_statements, transaction_modes,
+    BoundedDialect, StatementText, TransactionStatement, byte_at, check_query, split_statements,
+    transaction_modes,
 };
 #[cfg(feature = "datafusion")]
 pub use session::large_stack::STACK_BYTES;

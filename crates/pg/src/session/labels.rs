@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use halite_sql::BoundedDialect;
 use halite_sql::datafusion::arrow::datatypes::{FieldRef, Schema};
 use halite_sql::datafusion::sql::sqlparser::ast::{Expr, SelectItem, SetExpr, Statement};
-use halite_sql::datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use halite_sql::datafusion::sql::sqlparser::parser::Parser;
 
 /// Bytes of a statement whose columns are examined.
@@ -39,7 +39,8 @@ fn names(text: &str) -> Option<Vec<Option<String>>> {
     if text.len() > MAX_BYTES {
         return None;
     }
-    let parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(PARSER_DEPTH);
+    let dialect = BoundedDialect::new(text.len());
+    let parser = Parser::new(&dialect).with_recursion_limit(PARSER_DEPTH);
     let statements = parser.try_with_sql(text).ok()?.parse_statements().ok()?;
     let [Statement::Query(query)] = statements.as_slice() else { return None };
     let mut body = query.body.as_ref();
@@ -103,5 +104,9 @@ mod tests {
         }
         let deep = format!("SELECT {}1{}", "(".repeat(1000), ")".repeat(1000));
         assert_eq!(names(&deep), None);
+        for (before, behind) in [("CAST(", " AS INT)"), ("NOT (", ")"), ("ARRAY[", "]")] {
+            let again = format!("SELECT {}true{}", before.repeat(80), behind.repeat(80));
+            assert_eq!(names(&again), None, "{before}");
+        }
     }
 }

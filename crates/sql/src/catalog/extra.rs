@@ -91,6 +91,7 @@ pub(crate) fn cell_column(
         cell: Some(Arc::new(cell)),
         map_key: None,
         is_extra: false,
+        is_guessed: false,
     })
 }
 
@@ -114,6 +115,7 @@ pub(crate) fn time_column(name: &str, family: &Bytes, qualifier: &Bytes) -> Shap
         cell: None,
         map_key: None,
         is_extra: true,
+        is_guessed: false,
     }
 }
 

@@ -15,6 +15,8 @@ use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::dml::{InsertOp, MergeIntoClause};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::scalar::ScalarValue;
 use halite_rowkey::Dictionary;
 use halite_types::{FamilyDescriptor, KeepDeletedCells, RegionInfo, Table, TableDescriptor};
 
@@ -221,6 +223,11 @@ impl HaliteTable {
     }
 }
 
+/// Returns `true` for a condition that no row satisfies.
+fn is_never(filter: &Expr) -> bool {
+    matches!(filter, Expr::Literal(ScalarValue::Boolean(None | Some(false)) | ScalarValue::Null, _))
+}
+
 #[async_trait]
 impl TableProvider for HaliteTable {
     fn schema(&self) -> SchemaRef {
@@ -254,6 +261,14 @@ impl TableProvider for HaliteTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        // A filter that was pushed here as it was written, and of which nothing was left later.
+        if filters.iter().any(is_never) {
+            let schema = match projection {
+                Some(columns) => Arc::new(self.schema.project(columns)?),
+                None => Arc::clone(&self.schema),
+            };
+            return Ok(Arc::new(EmptyExec::new(schema)));
+        }
         let regions = self.table.regions().await.map_err(SqlError::from)?;
         let projection = Projection { columns: projection, schema: None };
         Ok(Arc::new(ScanExec::new(self.spec_of(regions, projection, filters, limit)?)))

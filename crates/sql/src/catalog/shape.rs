@@ -190,6 +190,8 @@ pub(crate) struct ShapeColumn {
     /// `true` for what a statement makes a column of and the table does not declare: a cell by its
     /// name, an entry of a `MAP`, the time of a cell.
     pub(crate) is_extra: bool,
+    /// `true` if only the statement says of which type its cells are.
+    pub(crate) is_guessed: bool,
 }
 
 impl ShapeColumn {
@@ -274,6 +276,7 @@ impl TableShape {
             cell: None,
             map_key: None,
             is_extra: false,
+            is_guessed: false,
         };
         let columns = vec![row, pseudo_column(Pseudo::Cells)];
         Ok(Self {
@@ -307,6 +310,7 @@ impl TableShape {
             cell: None,
             map_key: None,
             is_extra: false,
+            is_guessed: false,
         });
         let series = series_of(declaration);
         let cells = declaration.columns.iter().map(|column| {
@@ -337,6 +341,7 @@ impl TableShape {
                 cell,
                 map_key,
                 is_extra: false,
+                is_guessed: false,
             }
         });
         let columns = fields.chain(cells).collect();
@@ -414,6 +419,7 @@ impl TableShape {
                 cell: map.cell.clone(),
                 map_key: None,
                 is_extra: true,
+                is_guessed: false,
             });
         }
         shape
@@ -462,6 +468,7 @@ impl TableShape {
                 cell: None,
                 map_key: None,
                 is_extra: false,
+                is_guessed: false,
             });
         }
         Self { rows: RowKind::Cell, columns, ..self.clone() }
@@ -577,5 +584,6 @@ fn pseudo_column(pseudo: Pseudo) -> ShapeColumn {
         cell: None,
         map_key: None,
         is_extra: false,
+        is_guessed: false,
     }
 }

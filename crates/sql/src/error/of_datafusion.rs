@@ -219,6 +219,13 @@ fn of_cast_text(text: &str) -> String {
 }
 
 fn of_not_implemented(text: &str) -> SqlError {
+    let expr = text.strip_prefix("Physical plan does not support logical expression ");
+    if expr.is_some_and(|expr| expr.contains("<subquery>")) {
+        return SqlError::unsupported(
+            "a subquery in this place is not planned; compute it in FROM, as in FROM (SELECT .., \
+             (SELECT ..) AS c FROM ..) AS t, and name c here, or write a join",
+        );
+    }
     let Some(name) = text.strip_prefix("Unsupported SQL type ") else {
         return SqlError::unsupported(text);
     };

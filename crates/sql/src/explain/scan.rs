@@ -245,8 +245,9 @@ fn notes(scan: &ScanExec) -> Vec<String> {
              there is no LIMIT"
         ));
     }
-    let conditions: Vec<&str> =
-        spec.filtered.iter().chain(&spec.checked_again).map(String::as_str).collect();
+    // A filter that is not exact is checked again.
+    let again = spec.checked_again.iter().filter(|again| !spec.filtered.contains(again));
+    let conditions: Vec<&str> = spec.filtered.iter().chain(again).map(String::as_str).collect();
     if spec.plan.is_full_scan() && !conditions.is_empty() {
         notes.push(format!(
             "Q-FILTER: {} narrows no key, so every row that is read is compared",

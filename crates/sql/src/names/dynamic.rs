@@ -111,8 +111,9 @@ impl Tables<'_> {
             let text = format!("{text} is the cell of column {}: name that", known.name);
             return Err(placed(SqlError::new(SqlState::Ambiguous, text), name));
         }
-        cell_column(text, &family, &declared.qualifier, &declared)
-            .map_err(|error| placed(error, ty))
+        let column = cell_column(text, &family, &declared.qualifier, &declared)
+            .map_err(|error| placed(error, ty))?;
+        Ok(ShapeColumn { is_guessed: true, ..column })
     }
 }
 

@@ -329,7 +329,7 @@ impl Replace<'_> {
         };
         let column = cell_column(&shown, &family, &qualifier, &declared)
             .map_err(|error| call.placed(error))?;
-        let column = ShapeColumn { is_extra: true, ..column };
+        let column = ShapeColumn { is_extra: true, is_guessed: true, ..column };
         Ok(Some(self.replaced(&named, mark, column)))
     }
 

@@ -1,7 +1,8 @@
 //! Forms of PostgreSQL that DataFusion's planner reads otherwise, or not at all.
 //!
 //! `'\xff'::bytea` is the byte ff, `AT TIME ZONE` converts in both directions, columns of one name
-//! may be selected twice, `^@` is `starts_with`, and EXISTS may stand in SELECT.
+//! may be selected twice, `^@` is `starts_with`, a time may end with its minute, patterns of
+//! `to_char` are those of PostgreSQL, and EXISTS may be in SELECT.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -11,10 +12,10 @@ use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
     FunctionArguments, GroupByExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
-    Statement, TableAlias, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
+    Statement, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value, VisitMut, VisitorMut,
 };
 
-use super::row_values;
+use super::{row_values, time_patterns};
 use crate::error::{Result, SqlError, SqlState};
 use crate::session::functions::{AT_TIME_ZONE, TO_BYTES, read_bytes};
 
@@ -76,6 +77,34 @@ impl VisitorMut for Forms {
                 },
                 None => *expr = call(TO_BYTES, vec![take(inner)]),
             },
+            Expr::Cast { expr: inner, data_type: DataType::Timestamp(digits, _), .. } => {
+                if let Some(text) = literal(inner) {
+                    as_milliseconds(&text, digits);
+                    if let Some(time) = with_seconds(&text) {
+                        **inner = Expr::value(Value::SingleQuotedString(time));
+                    }
+                }
+            }
+            Expr::TypedString(typed) => {
+                if let DataType::Timestamp(digits, _) = &mut typed.data_type
+                    && let Value::SingleQuotedString(text) = &typed.value.value
+                {
+                    as_milliseconds(text, digits);
+                    if let Some(time) = with_seconds(text) {
+                        typed.value.value = Value::SingleQuotedString(time);
+                    }
+                }
+            }
+            Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => {
+                if let Some(opposite) = opposite(inner) {
+                    *expr = opposite;
+                }
+            }
+            Expr::Function(function) => {
+                if let Err(error) = time_patterns::rewrite(function) {
+                    return ControlFlow::Break(error);
+                }
+            }
             Expr::AtTimeZone { timestamp, time_zone } => {
                 *expr = call(AT_TIME_ZONE, vec![take(timestamp), take(time_zone)]);
             }
@@ -90,6 +119,47 @@ impl VisitorMut for Forms {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Returns the comparison that is true where this one is false, whose sides are of the types that
+/// they are in a comparison: DataFusion looks for those of NOT before.
+fn opposite(expr: &mut Expr) -> Option<Expr> {
+    match expr {
+        Expr::Nested(inner) => opposite(inner).map(|opposite| Expr::Nested(Box::new(opposite))),
+        Expr::BinaryOp { left, op, right } => {
+            let op = match op {
+                BinaryOperator::Eq => BinaryOperator::NotEq,
+                BinaryOperator::NotEq => BinaryOperator::Eq,
+                BinaryOperator::Lt => BinaryOperator::GtEq,
+                BinaryOperator::LtEq => BinaryOperator::Gt,
+                BinaryOperator::Gt => BinaryOperator::LtEq,
+                BinaryOperator::GtEq => BinaryOperator::Lt,
+                _ => return None,
+            };
+            Some(Expr::BinaryOp { left: Box::new(take(left)), op, right: Box::new(take(right)) })
+        }
+        _ => None,
+    }
+}
+
+/// Gives a time milliseconds, as those of cells have, if it is one that nanoseconds do not reach.
+fn as_milliseconds(text: &str, digits: &mut Option<u64>) {
+    let year = text.get(..4).and_then(|year| year.parse::<u32>().ok());
+    if digits.is_none() && year.is_some_and(|year| !(1678..2262).contains(&year)) {
+        *digits = Some(3);
+    }
+}
+
+/// Returns a time whose text ends with its minute, such as `2024-03-15 10:00`, with seconds.
+fn with_seconds(text: &str) -> Option<String> {
+    let is_time = text.len() == "2024-03-15 10:00".len()
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            10 => byte == b' ' || byte == b'T',
+            13 => byte == b':',
+            _ => byte.is_ascii_digit(),
+        });
+    is_time.then(|| format!("{text}:00"))
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -183,21 +253,26 @@ fn empty_query() -> Query {
 
 /// Gives columns that would have one name a name each.
 fn name_apart(projection: &mut [SelectItem]) {
+    let is_all = |item: &SelectItem| {
+        matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+    };
+    let has_all = projection.iter().any(is_all);
     let mut seen = BTreeSet::new();
     for (at, item) in projection.iter_mut().enumerate() {
         let name = match item {
-            SelectItem::UnnamedExpr(expr) => expr.to_string(),
+            SelectItem::UnnamedExpr(expr) => name_of(expr),
             SelectItem::ExprWithAlias { alias, .. } => alias.value.clone(),
             _ => continue,
         };
-        if seen.insert(name.clone()) {
+        let is_among_all =
+            has_all && matches!(item, SelectItem::UnnamedExpr(expr) if is_name(expr));
+        if seen.insert(name.clone()) && !is_among_all {
             continue;
         }
         let again = |name: &str| Ident::with_quote('"', format!("{name}{AGAIN}{at}"));
         match item {
             SelectItem::UnnamedExpr(expr) => {
                 let alias = match expr {
-                    Expr::Identifier(ident) => again(&ident.value),
                     Expr::CompoundIdentifier(parts) => {
                         again(parts.last().map_or(name.as_str(), |part| part.value.as_str()))
                     }
@@ -208,6 +283,25 @@ fn name_apart(projection: &mut [SelectItem]) {
             SelectItem::ExprWithAlias { alias, .. } => *alias = again(&name),
             _ => {}
         }
+    }
+}
+
+/// Returns what DataFusion names a column after: a cast has the name of what is cast.
+fn name_of(expr: &Expr) -> String {
+    match expr {
+        Expr::Identifier(name) => name.value.clone(),
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => name_of(inner),
+        Expr::TypedString(typed) => typed.value.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Returns `true` for a column, as it is or cast.
+fn is_name(expr: &Expr) -> bool {
+    match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => is_name(inner),
+        _ => false,
     }
 }
 

@@ -6,8 +6,8 @@
 //! expressions from them, `columns.rs` rewrites its names. `dynamic.rs` and `extras.rs` find columns
 //! that the statement makes of cells, which belong to the table with their mark (`marks.rs`).
 //! `wildcard.rs` leaves those, and pseudo-columns, out of `*`, and `forms.rs` brings forms of
-//! PostgreSQL into those that are planned, `row_values.rs` row values, `balanced.rs` long chains of
-//! conditions into trees. `ranges.rs` finds `halite_ranges`.
+//! PostgreSQL into those that are planned, `row_values.rs` row values, `time_patterns.rs` those of `to_char`, `subqueries.rs` IN, ANY and
+//! ALL, `balanced.rs` long chains of conditions into trees. `ranges.rs` finds `halite_ranges`.
 
 mod balanced;
 mod by_case;
@@ -20,7 +20,9 @@ mod marks;
 mod ranges;
 mod row_values;
 mod scope;
+mod subqueries;
 mod tables;
+mod time_patterns;
 mod views;
 mod wildcard;
 
@@ -85,6 +87,7 @@ async fn rewrite_names(
     };
     let statement: &mut Statement = inner.as_mut();
     views::expand(catalog, statement)?;
+    subqueries::rewrite(statement)?;
     forms::rewrite(statement)?;
     balanced::rewrite(statement);
     let mut found = tables::rewrite(catalog, statement).await?;

@@ -5,12 +5,14 @@
 //! is given there, `table.rs` reads `TABLE t`, `comment.rs` reads COMMENT ON, `local.rs` reads
 //! statements about temporary tables and views,
 //! `refused.rs` refuses what the parser reads and no plan keeps (`ctes.rs`: and what makes too large a plan),
+//! `dialect.rs` ends a parser that reads a text again and again,
 //! `masked.rs` takes values out of a text, `place.rs` finds the byte at a line and a column.
 
 mod column_list;
 mod comment;
 #[cfg(feature = "datafusion")]
 mod ctes;
+mod dialect;
 mod explain_options;
 mod history;
 mod kind;
@@ -25,6 +27,7 @@ mod tokens;
 mod transaction;
 mod words;
 
+pub use dialect::BoundedDialect;
 pub use kind::check_query;
 pub use place::byte_at;
 pub use split::{StatementText, split_statements};

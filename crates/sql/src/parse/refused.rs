@@ -4,7 +4,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement as DfStatement;
-use datafusion::sql::sqlparser::ast::{Query, Select, Spanned as _, Statement, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Query, Select, Spanned as _, Statement, Visit, Visitor,
+};
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::ctes::Sizes;
@@ -15,6 +17,10 @@ use crate::error::{Result, SqlError, SqlState};
 const MAX_TABLES: usize = 64;
 /// Expressions of one SELECT.
 const MAX_COLUMNS: usize = 1024;
+
+/// Depth of subqueries in expressions. A plan is checked again for each of them with all that are
+/// in it, so that the time doubles with each level.
+const MAX_SUBQUERIES: usize = 10;
 
 /// Checks a parsed statement.
 ///
@@ -47,16 +53,41 @@ fn check_parsed(statement: &Statement) -> Result<()> {
     if let ControlFlow::Break(error) = Visit::visit(statement, &mut Sizes::default()) {
         return Err(error);
     }
-    match Visit::visit(statement, &mut Check) {
+    match Visit::visit(statement, &mut Check { subqueries: 0 }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
 }
 
-struct Check;
+struct Check {
+    /// Subqueries around the place that is visited.
+    subqueries: usize,
+}
+
+fn is_subquery(expr: &Expr) -> bool {
+    matches!(expr, Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. })
+}
 
 impl Visitor for Check {
     type Break = SqlError;
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<SqlError> {
+        self.subqueries += usize::from(is_subquery(expr));
+        if self.subqueries > MAX_SUBQUERIES {
+            let text = format!(
+                "over {MAX_SUBQUERIES} subqueries are nested in one another; compute the inner ones \
+                 in WITH"
+            );
+            let error = SqlError::new(SqlState::LimitExceeded, text);
+            return ControlFlow::Break(placed(error, expr.span()));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<SqlError> {
+        self.subqueries -= usize::from(is_subquery(expr));
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<SqlError> {
         let Some(lock) = query.locks.first() else { return ControlFlow::Continue(()) };
@@ -118,6 +149,16 @@ mod tests {
             assert_eq!(error.state, SqlState::NotSupported, "{error}");
             assert!(error.position.is_some(), "{error}");
         }
+    }
+
+    #[test]
+    fn depth_of_subqueries_has_a_limit() {
+        let nested = |depth| format!("SELECT {}1{}", "(SELECT ".repeat(depth), ")".repeat(depth));
+        assert!(parse_query(tokens_of(&nested(10)).expect("tokens")).is_ok());
+        assert_eq!(error(&nested(11)).state, SqlState::LimitExceeded);
+        let tables =
+            format!("SELECT 1 FROM {}t{}", "(SELECT * FROM ".repeat(30), ") AS t".repeat(30));
+        assert!(parse_query(tokens_of(&tables).expect("tokens")).is_ok());
     }
 
     #[test]

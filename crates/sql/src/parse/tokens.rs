@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
 
+use super::dialect::BoundedDialect;
 use super::history::hinted;
 #[cfg(feature = "datafusion")]
 use super::refused::check_statement;
@@ -121,7 +122,7 @@ pub(crate) fn rewritten(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>
 /// `Syntax` with the place; what is refused before it is planned.
 #[cfg(feature = "datafusion")]
 pub(crate) fn parse_query(tokens: Vec<TokenWithSpan>) -> Result<Statement> {
-    let dialect = PostgreSqlDialect {};
+    let dialect = BoundedDialect::new(tokens.len());
     let end = tokens.last().map(|token| token.span.end);
     let mut parser = DFParserBuilder::new(rewritten(tokens)?)
         .with_dialect(&dialect)

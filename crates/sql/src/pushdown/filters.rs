@@ -99,7 +99,10 @@ fn of_comparison(shape: &TableShape, expr: &Expr) -> Option<CellFilter> {
         _ => 2,
     };
     let present = if is_null || missing_passes { Vec::new() } else { vec![found.column] };
-    Some(CellFilter { filter, tested: vec![found.column], present, is_exact: true, comparisons })
+    // Cells of another type than the statement says are found when they are read.
+    let has_any = column.ty.is_text() || column.ty == FieldType::Bytes;
+    let is_exact = tests_presence || !column.is_guessed || has_any;
+    Some(CellFilter { filter, tested: vec![found.column], present, is_exact, comparisons })
 }
 
 /// Returns the filter of what a pattern says of text. A row without a cell has none, and none of

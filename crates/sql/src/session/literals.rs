@@ -129,11 +129,12 @@ fn read(expr: Expr, ty: FieldType) -> DataFusionResult<Expr> {
 }
 
 /// Returns text as a time if rows are written by it and DataFusion cannot read it, such as a time
-/// without seconds.
+/// without seconds, or compares it as nanoseconds that there are not.
 fn time(value: &ScalarValue, text: &str, unit: TimeUnit) -> Option<ScalarValue> {
     let ty = FieldType::Timestamp(unit);
-    if value.cast_to(&arrow_type(ty)).is_ok() {
-        return None;
+    if let Ok(read) = value.cast_to(&arrow_type(ty)) {
+        let nanoseconds = arrow_type(FieldType::Timestamp(TimeUnit::Nanos));
+        return Some(read).filter(|read| read.cast_to(&nanoseconds).is_err());
     }
     let Ok(Value::Signed(number)) = ty.parse(text) else { return None };
     let zone = Some(Arc::from("UTC"));

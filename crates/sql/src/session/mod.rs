@@ -3,7 +3,7 @@
 //! `context.rs` runs statements, `planner.rs` plans queries with DataFusion, `relations.rs` checks
 //! what follows the tables of FROM (`history.rs`: versions, times, bucket rows), `literals.rs` reads text that
 //! is compared with UUIDs and addresses (`decimals.rs`: numbers, with decimals), `write.rs` runs statements that write (`tally.rs` counts their operations), `left.rs` counts the rows of those that are cancelled, `block.rs` is what BEGIN begins. `overflow.rs` and `sum.rs` make
-//! sums fail that wrap around, `growth.rs` functions that would make huge values; `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
+//! sums fail that wrap around, `growth.rs` functions that would make huge values, `in_lists.rs` keeps lists apart whose combination forgets nulls; `answer.rs` is the result. `prepared.rs` keeps statements with parameters, whose
 //! types and values are in `parameters.rs`, and `joins.rs` has the settings of joins, `lint_of.rs` is a
 //! function about statements, `recent.rs` remembers the last ones; `queries.rs` lists what runs,
 //! `progress.rs` tells how far it is; `load.rs` writes the rows of COPY; `local.rs` runs statements
@@ -18,6 +18,7 @@ mod decimals;
 pub(crate) mod functions;
 pub(crate) mod growth;
 mod history;
+mod in_lists;
 pub(crate) mod interrupt;
 pub(crate) mod joins;
 pub(crate) mod kept_rows;

@@ -22,6 +22,7 @@ use datafusion::physical_plan::PhysicalExpr;
 use datafusion::scalar::ScalarValue;
 
 use super::growth::{Budget, bounded};
+use super::in_lists::{Apart, Use, separated};
 use super::statement::StatementContext;
 
 /// Returns an expression whose arithmetic fails instead of wrapping around.
@@ -40,8 +41,9 @@ pub(crate) fn checked_expr(expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn Physic
     Ok(checked.data)
 }
 
-/// Returns a plan in which such arithmetic is by functions that fail, and functions that make
-/// large values are bounded, before constants are computed.
+/// Returns a plan in which such arithmetic is by functions that fail, functions that make large
+/// values are bounded, and lists of values are as the optimizer may combine them, before constants
+/// are computed.
 ///
 /// # Errors
 /// What is wrong with the types of the plan.
@@ -53,13 +55,21 @@ pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<Lo
         let names = NamePreserver::new(&plan);
         let mut schema = merge_schema(&plan.inputs());
         schema.merge(plan.schema());
+        let used = match plan {
+            LogicalPlan::Filter(_) => Use::Condition,
+            _ => Use::Value,
+        };
         let checked = plan.map_expressions(|expr| {
             let name = names.save(&expr);
+            let separated = separated(expr, used, &schema)?;
+            let (is_separated, expr) = (separated.transformed, separated.data);
             let checked = expr.transform_up(|expr| {
                 let summed = by_function(expr, &schema);
                 summed.transform_data(|expr| Ok(bounded(expr, &schema, &budget)))
             })?;
-            Ok(checked.update_data(|expr| name.restore(expr)))
+            let mut checked = checked.update_data(|expr| name.restore(expr));
+            checked.transformed |= is_separated;
+            Ok(checked)
         })?;
         if !checked.transformed {
             return Ok(checked);
@@ -71,8 +81,11 @@ pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<Lo
 
 /// Returns the text of an expression, with operators where there are functions of theirs.
 pub(crate) fn shown(expr: &Expr) -> String {
-    let operators =
-        expr.clone().transform_up(|expr| match (Arithmetic::of(&expr).cloned(), expr) {
+    let operators = expr.clone().transform_up(|expr| {
+        if let Some(argument) = Apart::argument(&expr) {
+            return Ok(Transformed::yes(argument.clone()));
+        }
+        match (Arithmetic::of(&expr).cloned(), expr) {
             (Some(known), Expr::ScalarFunction(function)) => {
                 Ok(known.operators(function.args).map_or_else(
                     || Transformed::no(Expr::Literal(ScalarValue::Null, None)),
@@ -80,7 +93,8 @@ pub(crate) fn shown(expr: &Expr) -> String {
                 ))
             }
             (_, expr) => Ok(Transformed::no(expr)),
-        });
+        }
+    });
     operators.map_or_else(|_| expr.to_string(), |operators| operators.data.to_string())
 }
 

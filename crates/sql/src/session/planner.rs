@@ -24,7 +24,7 @@ use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
 
 use super::functions;
 use super::interrupt::interruptible;
-use super::joins::set_join;
+use super::joins::{self, set_join};
 use super::large_stack::on_large_stack;
 use super::literals::TypedLiterals;
 use super::overflow::checked_plan;
@@ -40,7 +40,9 @@ use crate::direct::{Bound, Template};
 use crate::error::Result;
 use crate::names::{self, with_plain_names};
 use crate::parse::parse_query;
-use crate::rules::{AggregatesInRegions, KeyAggregates, LateColumnsRule, ScanParts, WholeFilters};
+use crate::rules::{
+    AggregatesInRegions, JoinFilters, KeyAggregates, LateColumnsRule, ScanParts, WholeFilters,
+};
 
 /// Values of one side of a join that become gets or ranges of the other.
 const MAX_JOINED_VALUES: usize = 10_000;
@@ -107,14 +109,19 @@ pub(super) fn session(
 }
 
 /// Returns DataFusion's rules behind ours, which see aggregates directly over their scans. One of
-/// ours is in front of each that moves projections, and one behind all.
+/// ours is in front of each that moves projections, one around that which moves filters, and one
+/// behind all.
 fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = Vec::new();
     for rule in PhysicalOptimizer::new().rules {
         if rule.name() == "ProjectionPushdown" {
             rules.push(Arc::new(WholeFilters));
         }
-        rules.push(rule);
+        match rule.name() {
+            "FilterPushdown" => {}
+            "FilterPushdown(Post)" => rules.push(Arc::new(JoinFilters(rule))),
+            _ => rules.push(rule),
+        }
     }
     rules.insert(0, Arc::new(KeyAggregates));
     rules.insert(1, Arc::new(ScanParts));
@@ -155,7 +162,7 @@ pub(super) async fn plan(
                 return Ok(Way::Direct(bound));
             }
             let logical = state.optimize(&logical)?;
-            let physical = state.query_planner().create_physical_plan(&logical, &state).await?;
+            let physical = joins::physical(&mut state, &logical, &statement).await?;
             let physical = interruptible(physical, &statement)?;
             Ok(Way::Planned(Planned {
                 physical,

@@ -10,8 +10,9 @@ use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursio
 use datafusion::common::{DFSchema, DFSchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionState;
-use datafusion::logical_expr::Expr;
-use datafusion::logical_expr::expr::Placeholder;
+use datafusion::logical_expr::expr::{Placeholder, ScalarFunction};
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion::logical_expr::{Expr, Volatility};
 use datafusion::physical_plan::PhysicalExpr;
 use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{self, ExprWithAlias};
@@ -60,9 +61,7 @@ impl RowExprs {
     pub(super) fn bind(&self, running: &Running) -> Result<BoundExprs> {
         let bind = |expr: &Expr| {
             let expr = filled(expr.clone(), &running.values)?;
-            let expr = bounded_expr(expr, &self.schema)?;
-            let physical = running.state().create_physical_expr(expr, self.schema.as_ref())?;
-            Ok(checked_expr(physical)?)
+            physical(running, expr, &self.schema)
         };
         Ok(BoundExprs(self.exprs.iter().map(bind).collect::<Result<_>>()?))
     }
@@ -98,6 +97,32 @@ pub(super) fn typed_parameter(expr: Expr, field: &Field) -> Expr {
         }
         other => other,
     }
+}
+
+/// Returns an expression that can be evaluated. Functions that tell the time have that of the
+/// statement: DataFusion gives them theirs when it optimizes a query, and this is none.
+fn physical(running: &Running, expr: Expr, schema: &DFSchemaRef) -> Result<Arc<dyn PhysicalExpr>> {
+    let state = running.state();
+    let context = SimplifyContext::builder()
+        .with_schema(Arc::clone(schema))
+        .with_config_options(Arc::clone(state.config_options()))
+        .with_query_execution_start_time(state.execution_props().query_execution_start_time)
+        .build();
+    let timed = expr.transform_up(|expr| match expr {
+        Expr::ScalarFunction(ScalarFunction { func, args })
+            if func.signature().volatility == Volatility::Stable =>
+        {
+            Ok(match func.simplify(args, &context)? {
+                ExprSimplifyResult::Simplified(value) => Transformed::yes(value),
+                ExprSimplifyResult::Original(args) => {
+                    Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args }))
+                }
+            })
+        }
+        other => Ok(Transformed::no(other)),
+    })?;
+    let expr = bounded_expr(timed.data, schema)?;
+    Ok(checked_expr(state.create_physical_expr(expr, schema)?)?)
 }
 
 /// Adds the parameters of an expression to those that are known.
@@ -153,11 +178,10 @@ pub(super) fn constant<'v>(running: &'v Running, expr: &'v Expr) -> Result<Cow<'
         }
         other => filled(other.clone(), &running.values)?,
     };
-    let expr = bounded_expr(expr, &DFSchema::empty())?;
-    let physical = running.state().create_physical_expr(expr, &DFSchema::empty())?;
+    let physical = physical(running, expr, &Arc::new(DFSchema::empty()))?;
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     let one = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
         .map_err(DataFusionError::from)?;
-    let array = checked_expr(physical)?.evaluate(&one)?.into_array(1)?;
+    let array = physical.evaluate(&one)?.into_array(1)?;
     Ok(Cow::Owned(ScalarValue::try_from_array(&array, 0)?))
 }

@@ -64,6 +64,7 @@ impl Running {
         self.state.get_or_init(|| {
             let mut state = self.session.state();
             state.config_mut().set_extension(Arc::clone(&self.statement));
+            state.mark_start_execution();
             state
         })
     }

@@ -24,7 +24,7 @@ use crate::scan::full_scan::check_plan;
 use crate::scan::history::History;
 use crate::scan::spec::ScanSpec;
 use crate::session::interrupt::{Running as RunningQuery, interruptible};
-use crate::session::joins::set_join;
+use crate::session::joins::{self, set_join};
 use crate::session::large_stack::on_large_stack;
 use crate::session::overflow::checked_plan;
 use crate::session::parameters::{bound, types_of};
@@ -85,7 +85,7 @@ pub(super) async fn physical(running: &Running, plan: LogicalPlan) -> Result<Rea
         handle.block_on(async move {
             let plan = checked_plan(&state, bound(plan, values)?)?;
             let plan = state.optimize(&plan)?;
-            let physical = state.query_planner().create_physical_plan(&plan, &state).await?;
+            let physical = joins::physical(&mut state, &plan, &statement).await?;
             let physical = interruptible(physical, &statement)?;
             Ok(ReadyQuery { physical, context: state.task_ctx() })
         })

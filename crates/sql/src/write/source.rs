@@ -8,7 +8,11 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
-use datafusion::sql::sqlparser::ast::{self, Query, UnaryOperator, Value as AstValue};
+use datafusion::sql::sqlparser::ast::{
+    self, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, UnaryOperator, Value as AstValue,
+};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
 use halite_rowkey::value::{FieldType, Value};
 use halite_types::Bytes;
 
@@ -80,7 +84,7 @@ impl RowSource {
             }
             return Ok(Self::Values(plan_values(session, catalog, target, columns, rows).await?));
         }
-        let plan = select::logical(session, catalog, source).await?;
+        let plan = select::logical(session, catalog, as_select(source)).await?;
         let fields = plan.schema().fields();
         fit(columns, fields.len(), is_named)?;
         for (column, field) in columns.iter().zip(fields) {
@@ -106,6 +110,36 @@ impl RowSource {
             }),
         }
     }
+}
+
+/// Returns rows of VALUES with subqueries as a SELECT for each: DataFusion's VALUES has none.
+fn as_select(mut source: Box<Query>) -> Box<Query> {
+    let Some(rows) = plain_values(&source) else { return source };
+    let one = |row: &[ast::Expr]| {
+        let items = row.iter().cloned().map(SelectItem::UnnamedExpr);
+        let mut select = select_nothing();
+        if let SetExpr::Select(select) = &mut select {
+            select.projection = items.collect();
+        }
+        select
+    };
+    let all = rows.into_iter().map(one).reduce(|rows, row| SetExpr::SetOperation {
+        op: SetOperator::Union,
+        set_quantifier: SetQuantifier::All,
+        left: Box::new(rows),
+        right: Box::new(row),
+    });
+    if let Some(all) = all {
+        *source.body = all;
+    }
+    source
+}
+
+/// Returns `SELECT`, to be filled in.
+fn select_nothing() -> SetExpr {
+    let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql("SELECT 1");
+    let query = parser.and_then(|mut parser| parser.parse_query());
+    *query.expect("a query of the program is one").body
 }
 
 /// Without a list of columns, the first ones are meant.

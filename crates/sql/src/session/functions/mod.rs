@@ -1,11 +1,14 @@
-//! Functions for forms of PostgreSQL that DataFusion reads otherwise, and for bytes of cells.
+//! Functions for forms of PostgreSQL that DataFusion reads otherwise, and for bytes and maps of
+//! cells.
 
 mod at_time_zone;
 mod decode_cell;
+mod map_entries;
 mod to_bytes;
 
 use std::sync::{Arc, RwLock};
 
+use datafusion::logical_expr::ScalarUDF;
 use datafusion::prelude::SessionContext;
 
 use super::settings::Settings;
@@ -19,4 +22,5 @@ pub(super) fn register(session: &SessionContext, settings: &Arc<RwLock<Settings>
     session.register_udf(decode_cell::decode_cell(settings));
     session.register_udf(at_time_zone::at_time_zone());
     session.register_udf(to_bytes::to_bytes());
+    session.register_udf(ScalarUDF::new_from_impl(map_entries::MapEntries::new()));
 }
