@@ -6,6 +6,8 @@ use halite::sql::cell_text;
 use halite::sql::datafusion::arrow::array::RecordBatch;
 use halite::sql::datafusion::arrow::datatypes::{DataType, Schema};
 
+use super::json::json_text;
+
 /// Format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
@@ -72,6 +74,11 @@ impl RowWriter {
                 continue;
             }
             let values = schema.fields().iter().zip(batch.columns());
+            if matches!(self.format, Format::Json | Format::Jsonl) {
+                let values = values.map(|(field, column)| json_text(field, column.as_ref(), row));
+                self.write_json(out, &values.collect::<Result<Vec<_>, _>>()?)?;
+                continue;
+            }
             let values: Vec<Option<String>> = values
                 .map(|(field, column)| cell_text(field, column.as_ref(), row))
                 .collect::<Result<_, _>>()?;
@@ -85,9 +92,8 @@ impl RowWriter {
                 }
                 Format::Csv => self.write_csv(out, &values)?,
                 Format::Tsv => self.write_tsv(out, &values)?,
-                Format::Json | Format::Jsonl => self.write_json(out, &values)?,
-                // It has a writer of its own.
-                Format::Arrow => {}
+                // Written above, or with a writer of its own.
+                Format::Json | Format::Jsonl | Format::Arrow => {}
             }
         }
         Ok(())
@@ -193,18 +199,13 @@ impl RowWriter {
         writeln!(out, "{}", values.join("\t"))
     }
 
-    fn write_json(&mut self, out: &mut impl Write, row: &[Option<String>]) -> anyhow::Result<()> {
-        let mut members = Vec::with_capacity(row.len());
-        for ((name, value), is_number) in self.names.iter().zip(row).zip(&self.numbers) {
-            let name = serde_json::to_string(name)?;
-            let value = match value {
-                None => "null".to_owned(),
-                // JSON has no NaN and no infinity.
-                Some(text) if *is_number && !text.contains(['N', 'n', 'i']) => text.clone(),
-                Some(text) => serde_json::to_string(text)?,
-            };
-            members.push(format!("{name}:{value}"));
-        }
+    fn write_json(&mut self, out: &mut impl Write, row: &[String]) -> anyhow::Result<()> {
+        let members = self
+            .names
+            .iter()
+            .zip(row)
+            .map(|(name, value)| Ok(format!("{}:{value}", serde_json::to_string(name)?)));
+        let members = members.collect::<anyhow::Result<Vec<_>>>()?;
         let object = format!("{{{}}}", members.join(","));
         match (self.format, self.rows) {
             (Format::Jsonl, _) => writeln!(out, "{object}")?,

@@ -5,6 +5,7 @@ mod copy;
 mod edit;
 mod format;
 mod interactive;
+mod json;
 pub(crate) mod lint;
 mod names;
 mod pieces;

@@ -35,8 +35,8 @@ use crate::config::Limits;
 use crate::connection::io::Channel;
 use crate::connection::{CancelEntry, Shared};
 use crate::error::{
-    IDLE_SESSION, IDLE_TRANSACTION, LIMIT_EXCEEDED, OUT_OF_MEMORY, PROTOCOL_VIOLATION, PgError,
-    Result,
+    IDLE_SESSION, IDLE_TRANSACTION, LIMIT_EXCEEDED, NOT_IN_ENCODING, OUT_OF_MEMORY,
+    PROTOCOL_VIOLATION, PgError, Result,
 };
 use crate::wire::backend::{Severity, TransactionState};
 use crate::wire::{Backend, Message};
@@ -230,6 +230,13 @@ impl Session {
                 let shown = char::from(kind).escape_default();
                 let text = format!("message {shown} has {bytes} bytes, which is over the limit");
                 self.passed_over(kind, &PgError::new(LIMIT_EXCEEDED, text), channel).await
+            }
+            Message::NoText { kind, at } => {
+                let text = format!(
+                    "byte {at} of the text is not UTF-8, which the client announces to send; SET \
+                     client_encoding and convert there"
+                );
+                self.passed_over(kind, &PgError::new(NOT_IN_ENCODING, text), channel).await
             }
             Message::NoMemory { kind } => {
                 let text = "large messages of all connections fill their memory; send it again";

@@ -63,6 +63,13 @@ pub(crate) enum Message {
         /// Its bytes.
         bytes: usize,
     },
+    /// Statement whose text is not UTF-8, which was passed over.
+    NoText {
+        /// Its type.
+        kind: u8,
+        /// Where its text ends to be UTF-8, in bytes of the message.
+        at: usize,
+    },
     /// Message for which there was no memory, and which was passed over.
     NoMemory {
         /// Its type.
@@ -83,6 +90,12 @@ impl Message {
     /// # Errors
     /// Bytes that are no message of that type.
     pub(crate) fn read(kind: u8, body: Bytes) -> Result<Self, Malformed> {
+        if matches!(kind, b'Q' | b'P')
+            && let Err(error) = std::str::from_utf8(&body)
+            && is_of_texts(kind, &body)
+        {
+            return Ok(Self::NoText { kind, at: error.valid_up_to() });
+        }
         let mut cursor = Cursor::new(body);
         let message = match kind {
             b'Q' => Self::Query(cursor.text()?),
@@ -117,6 +130,15 @@ impl Message {
         cursor.end()?;
         Ok(message)
     }
+}
+
+/// Returns `true` if the first bytes of a message that are not UTF-8 are in one of its texts: types
+/// of parameters follow those of Parse.
+fn is_of_texts(kind: u8, body: &[u8]) -> bool {
+    let texts = if kind == b'P' { 2 } else { 1 };
+    let ends = body.iter().enumerate().filter(|(_, byte)| **byte == 0).map(|(at, _)| at);
+    let end = ends.take(texts).last();
+    end.and_then(|end| body.get(..end)).is_some_and(|texts| std::str::from_utf8(texts).is_err())
 }
 
 fn all(cursor: &mut Cursor) -> Result<Bytes, Malformed> {
@@ -228,18 +250,26 @@ mod tests {
             assert!(read(b'B', &BIND[..end]).is_err(), "{end}");
         }
         assert!(read(b'B', &[BIND, b"\0"].concat()).is_err());
-        // Counts and lengths beyond the end, negative lengths, text that is not UTF-8.
+        // Counts and lengths beyond the end, negative lengths, text without an end.
         for (kind, body) in [
             (b'P', &b"\0x\0\xff\xff"[..]),
             (b'B', b"\0\0\0\0\0\x01\x7f\xff\xff\xff\0\0"),
             (b'B', b"\0\0\0\0\0\x01\xff\xff\xff\xfe\0\0"),
-            (b'Q', b"\xff\0"),
             (b'Q', b"no end"),
+            (b'Q', b"\xff"),
             (b'D', b"Xx\0"),
             (b'?', b""),
         ] {
             assert!(read(kind, body).is_err(), "{}", kind as char);
         }
+    }
+
+    #[test]
+    fn statement_that_is_not_utf8_is_told_from_types_that_are_not() {
+        assert_eq!(read(b'Q', b"a\xff\0"), Ok(Message::NoText { kind: b'Q', at: 1 }));
+        assert_eq!(read(b'P', b"s\0a\xff\0\0\0"), Ok(Message::NoText { kind: b'P', at: 3 }));
+        let types = Message::Parse { name: String::new(), text: "x".into(), types: vec![u32::MAX] };
+        assert_eq!(read(b'P', b"\0x\0\0\x01\xff\xff\xff\xff"), Ok(types));
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn running_statement_is_listed_and_cancelled_by_its_number() {
     assert_eq!(door.rows(&other, &format!("SELECT pg_cancel_backend({pid})")), ["t"]);
     let ended = door.runtime.block_on(running).expect("a task");
     assert_eq!(code(&ended.expect_err("a cancelled statement")), "57014");
-    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     wait_for(&door, "SELECT count(*) FROM t AS a", "stopped", 0);
     assert_eq!(door.rows(&other, "SELECT pg_cancel_backend(2000000000)"), ["f"]);
     assert_eq!(door.rows(&other, "SELECT pg_cancel_backend(NULL)"), ["NULL"]);

@@ -161,5 +161,5 @@ fn client_that_leaves_ends_the_query_of_its_write() {
     // Nothing is left that has to be waited for.
     let started = Instant::now();
     door.server.take().expect("a server").shutdown();
-    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_millis(4_500), "{:?}", started.elapsed());
 }

@@ -86,6 +86,7 @@ mod tests {
         set_comment(&mut table, None, Some("rows")).unwrap();
         assert_eq!(comment(&table, None), Some("rows"));
         assert!(table.configuration.is_empty());
+        set_comment(&mut table, None, None).unwrap();
         let long = "x".repeat(MAX_BYTES);
         for at in 0..16 {
             set_comment(&mut table, Some(&format!("c{at}")), Some(&long)).unwrap();

@@ -82,6 +82,7 @@ impl From<&DataFusionError> for SqlError {
             DataFusionError::ResourcesExhausted(text) => of_resources(text),
             DataFusionError::SchemaError(inner, _) => of_schema(inner),
             DataFusionError::Plan(text) => of_plan(text),
+            DataFusionError::Internal(text) => of_internal(text),
             DataFusionError::Execution(text) => Self::new(of_execution_text(text), text.clone()),
             _ => Self::new(SqlState::Internal, text()),
         }
@@ -216,6 +217,16 @@ fn of_cast_text(text: &str) -> String {
     };
     let most: String = value.chars().take(100).collect();
     format!("'{most}' is no {ty}; write a value of the type, or CAST the other side to text")
+}
+
+/// DataFusion calls some mistakes of a statement its own.
+fn of_internal(text: &str) -> SqlError {
+    let text = first_line(text);
+    if text.starts_with("Expect TypeSignatureClass") && text.contains("but received") {
+        let what = format!("a function has no form for this argument: {text}; CAST it");
+        return SqlError::new(SqlState::WrongType, what);
+    }
+    SqlError::new(SqlState::Internal, format!("{text}; please report it"))
 }
 
 fn of_not_implemented(text: &str) -> SqlError {

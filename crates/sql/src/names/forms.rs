@@ -105,6 +105,12 @@ impl VisitorMut for Forms {
                     return ControlFlow::Break(error);
                 }
             }
+            // It is read as the type of the column that it is compared with, or written to.
+            Expr::Cast { expr: inner, data_type, .. } if is_of_column(data_type) => {
+                if let Expr::Value(_) = inner.as_ref() {
+                    *expr = take(inner);
+                }
+            }
             Expr::AtTimeZone { timestamp, time_zone } => {
                 *expr = call(AT_TIME_ZONE, vec![take(timestamp), take(time_zone)]);
             }
@@ -147,6 +153,15 @@ fn as_milliseconds(text: &str, digits: &mut Option<u64>) {
     let year = text.get(..4).and_then(|year| year.parse::<u32>().ok());
     if digits.is_none() && year.is_some_and(|year| !(1678..2262).contains(&year)) {
         *digits = Some(3);
+    }
+}
+
+/// Returns `true` for types that DataFusion does not know and values of columns have.
+fn is_of_column(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Uuid => true,
+        DataType::Custom(name, _) => name.to_string().eq_ignore_ascii_case("inet"),
+        _ => false,
     }
 }
 

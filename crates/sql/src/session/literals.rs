@@ -10,6 +10,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode as _};
 use datafusion::common::{DFSchema, ExprSchema as _};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr::{Between, InList};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use datafusion::optimizer::AnalyzerRule;
@@ -34,8 +35,12 @@ impl AnalyzerRule for TypedLiterals {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> DataFusionResult<LogicalPlan> {
         let typed = plan.transform_up_with_subqueries(|plan| {
             let schema = Arc::new(merge_schema(&plan.inputs()));
+            let names = NamePreserver::new(&plan);
             plan.map_expressions(|expr| {
-                expr.transform_up(|expr| Ok(Transformed::yes(with_types(expr, &schema)?)))
+                let name = names.save(&expr);
+                let typed =
+                    expr.transform_up(|expr| Ok(Transformed::yes(with_types(expr, &schema)?)))?;
+                Ok(typed.update_data(|expr| name.restore(expr)))
             })
         })?;
         Ok(typed.data)

@@ -224,7 +224,7 @@ impl SqlContext {
     async fn view(
         &self,
         name: &Ident,
-        columns: Vec<Ident>,
+        mut columns: Vec<Ident>,
         query: Vec<TokenWithSpan>,
         replaces: bool,
     ) -> Result<(String, View)> {
@@ -238,6 +238,11 @@ impl SqlContext {
             return Err(SqlError::new(SqlState::UndefinedParameter, text));
         }
         let schema = named_columns(&shape.schema, &columns)?;
+        if !columns.is_empty() {
+            // Those behind the named ones have the names of the query.
+            let others = schema.fields().iter().skip(columns.len());
+            columns.extend(others.map(|field| Ident::with_quote('"', field.name())));
+        }
         let size = TextSize::of(&query);
         self.catalog.local.check_room(size.kept_bytes())?;
         let memory = self.memory("view");

@@ -1,5 +1,5 @@
 //! Sums of whole numbers that their type cannot hold are errors, and not other numbers:
-//! DataFusion's own plans wrap around. `sum.rs` is the sum of a column.
+//! DataFusion's own plans wrap around. `sum.rs` is the sum of a column. Casts to whole numbers round.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -10,6 +10,8 @@ use datafusion::common::tree_node::{Transformed, TreeNode as _};
 use datafusion::common::{DFSchema, internal_err};
 use datafusion::error::Result;
 use datafusion::execution::session_state::SessionState;
+use datafusion::functions::math::expr_fn::round;
+use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
@@ -65,7 +67,8 @@ pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<Lo
             let (is_separated, expr) = (separated.transformed, separated.data);
             let checked = expr.transform_up(|expr| {
                 let summed = by_function(expr, &schema);
-                summed.transform_data(|expr| Ok(bounded(expr, &schema, &budget)))
+                let rounded = summed.transform_data(|expr| Ok(rounded(expr, &schema)))?;
+                rounded.transform_data(|expr| Ok(bounded(expr, &schema, &budget)))
             })?;
             let mut checked = checked.update_data(|expr| name.restore(expr));
             checked.transformed |= is_separated;
@@ -77,6 +80,15 @@ pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<Lo
         checked.map_data(LogicalPlan::recompute_schema)
     })?;
     Ok(checked.data)
+}
+
+/// Returns an expression that is no part of a plan with fractions rounded before they are cast to
+/// whole numbers.
+///
+/// # Errors
+/// None in practice.
+pub(crate) fn rounded_expr(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    Ok(expr.transform_up(|expr| Ok(rounded(expr, schema)))?.data)
 }
 
 /// Returns the text of an expression, with operators where there are functions of theirs.
@@ -96,6 +108,24 @@ pub(crate) fn shown(expr: &Expr) -> String {
         }
     });
     operators.map_or_else(|_| expr.to_string(), |operators| operators.data.to_string())
+}
+
+/// Rounds a fraction that is cast to a whole number, as PostgreSQL does; DataFusion cuts it off.
+fn rounded(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    match expr {
+        Expr::Cast(cast)
+            if cast.field.data_type().is_integer()
+                && cast.expr.get_type(schema).is_ok_and(|ty| has_fraction(&ty)) =>
+        {
+            let expr = Box::new(round(vec![*cast.expr]));
+            Transformed::yes(Expr::Cast(Cast { expr, field: cast.field }))
+        }
+        other => Transformed::no(other),
+    }
+}
+
+fn has_fraction(ty: &DataType) -> bool {
+    ty.is_floating() || matches!(ty, DataType::Decimal128(_, 1..) | DataType::Decimal256(_, 1..))
 }
 
 /// Makes one function of an operator and those of its sides, which are functions already.

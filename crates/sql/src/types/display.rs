@@ -21,6 +21,8 @@ pub fn cell_text(field: &Field, array: &dyn Array, row: usize) -> crate::Result<
         return Ok(None);
     }
     let text = match array.data_type() {
+        // Its values are not marked as null.
+        DataType::Null => return Ok(None),
         DataType::FixedSizeBinary(_) => {
             let bytes = array.as_any().downcast_ref::<FixedSizeBinaryArray>();
             bytes.map(|array| fixed_text(field, array.value(row)))

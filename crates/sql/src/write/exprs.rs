@@ -21,7 +21,7 @@ use super::running::Running;
 use crate::error::{Result, SqlError, SqlState};
 use crate::session::growth::bounded_expr;
 use crate::session::literals::with_types;
-use crate::session::overflow::checked_expr;
+use crate::session::overflow::{checked_expr, rounded_expr};
 use crate::session::parameters::{Types, number};
 
 /// Parameters by their number, with the fields that they meet, as far as they are known.
@@ -121,7 +121,7 @@ fn physical(running: &Running, expr: Expr, schema: &DFSchemaRef) -> Result<Arc<d
         }
         other => Ok(Transformed::no(other)),
     })?;
-    let expr = bounded_expr(timed.data, schema)?;
+    let expr = bounded_expr(rounded_expr(timed.data, schema)?, schema)?;
     Ok(checked_expr(state.create_physical_expr(expr, schema)?)?)
 }
 
