@@ -6,7 +6,7 @@ use halite::sql::cell_text;
 use halite::sql::datafusion::arrow::array::RecordBatch;
 use halite::sql::datafusion::arrow::datatypes::{DataType, Schema};
 
-use super::json::json_text;
+use super::json::{json_text, member, object};
 
 /// Format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -200,13 +200,9 @@ impl RowWriter {
     }
 
     fn write_json(&mut self, out: &mut impl Write, row: &[String]) -> anyhow::Result<()> {
-        let members = self
-            .names
-            .iter()
-            .zip(row)
-            .map(|(name, value)| Ok(format!("{}:{value}", serde_json::to_string(name)?)));
+        let members = self.names.iter().zip(row).map(|(name, value)| member(name, value));
         let members = members.collect::<anyhow::Result<Vec<_>>>()?;
-        let object = format!("{{{}}}", members.join(","));
+        let object = object(&members);
         match (self.format, self.rows) {
             (Format::Jsonl, _) => writeln!(out, "{object}")?,
             (_, 1) => write!(out, "[\n{object}")?,

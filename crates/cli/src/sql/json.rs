@@ -21,9 +21,9 @@ pub(super) fn json_text(field: &Field, array: &dyn Array, row: usize) -> anyhow:
         DataType::Struct(fields) => {
             let columns = array.as_struct();
             let members = fields.iter().enumerate().map(|(at, field)| {
-                member(field.name(), json_text(field, columns.column(at).as_ref(), row)?)
+                member(field.name(), &json_text(field, columns.column(at).as_ref(), row)?)
             });
-            object(members.collect::<anyhow::Result<_>>()?)
+            Ok(object(&members.collect::<anyhow::Result<Vec<_>>>()?))
         }
         DataType::Map(..) => {
             let entries = array.as_map().value(row);
@@ -31,9 +31,9 @@ pub(super) fn json_text(field: &Field, array: &dyn Array, row: usize) -> anyhow:
             let (keys, values) = (entries.column(0).as_ref(), entries.column(1).as_ref());
             let members = (0..entries.len()).map(|at| {
                 let key = cell_text(&fields[0], keys, at)?.unwrap_or_default();
-                member(&key, json_text(&fields[1], values, at)?)
+                member(&key, &json_text(&fields[1], values, at)?)
             });
-            object(members.collect::<anyhow::Result<_>>()?)
+            Ok(object(&members.collect::<anyhow::Result<Vec<_>>>()?))
         }
         _ => Ok(serde_json::to_string(&text)?),
     }
@@ -44,12 +44,14 @@ fn list(item: &Field, values: &ArrayRef) -> anyhow::Result<String> {
     Ok(format!("[{}]", items.collect::<anyhow::Result<Vec<_>>>()?.join(",")))
 }
 
-fn member(name: &str, value: String) -> anyhow::Result<String> {
+/// Returns a member of an object.
+pub(super) fn member(name: &str, value: &str) -> anyhow::Result<String> {
     Ok(format!("{}:{value}", serde_json::to_string(name)?))
 }
 
-fn object(members: Vec<String>) -> anyhow::Result<String> {
-    Ok(format!("{{{}}}", members.join(",")))
+/// Returns an object of members.
+pub(super) fn object(members: &[String]) -> String {
+    format!("{{{}}}", members.join(","))
 }
 
 #[cfg(test)]

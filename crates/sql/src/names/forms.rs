@@ -256,7 +256,7 @@ fn is_plain(select: &Select) -> bool {
 }
 
 /// Returns `SELECT`, to be filled in.
-fn empty_query() -> Query {
+pub(crate) fn empty_query() -> Query {
     use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
     use datafusion::sql::sqlparser::parser::Parser;
     Parser::new(&PostgreSqlDialect {})

@@ -38,7 +38,7 @@ use crate::error::{Result, SqlError};
 
 pub(crate) use by_case::by_case;
 pub(crate) use cells::{CELLS, cells_argument};
-pub(crate) use forms::{AGAIN, with_plain_names};
+pub(crate) use forms::{AGAIN, empty_query, with_plain_names};
 pub(crate) use marks::{TableColumns, is_mark};
 pub(crate) use ranges::{RANGES, RangeTables, ranges_argument};
 pub(crate) use tables::resolve;

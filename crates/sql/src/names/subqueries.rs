@@ -9,13 +9,14 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Ident, JoinConstraint, JoinOperator, OrderByKind, Query, Select,
-    SelectItem, SetExpr, Statement, TableFactor, UnaryOperator, Value, Visit, VisitMut, Visitor,
-    VisitorMut,
+    BinaryOperator, Expr, Ident, JoinConstraint, OrderByKind, Query, Select, SelectItem, SetExpr,
+    Statement, TableFactor, UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
+use super::columns::constraint_of;
+use super::forms::empty_query;
 use crate::error::{Result, SqlError, SqlState};
 
 /// `e IN (q)`, with a null where no row is equal and one, or `e`, is null.
@@ -196,24 +197,11 @@ impl VisitorMut for Sets {
             self.condition(expr, Place::Condition);
         }
         for join in select.from.iter_mut().flat_map(|from| &mut from.joins) {
-            if let Some(JoinConstraint::On(expr)) = constraint(&mut join.join_operator) {
+            if let Some(JoinConstraint::On(expr)) = constraint_of(&mut join.join_operator) {
                 self.condition(expr, Place::Condition);
             }
         }
         self.flow()
-    }
-}
-
-fn constraint(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
-    match operator {
-        JoinOperator::Join(constraint)
-        | JoinOperator::Inner(constraint)
-        | JoinOperator::Left(constraint)
-        | JoinOperator::LeftOuter(constraint)
-        | JoinOperator::Right(constraint)
-        | JoinOperator::RightOuter(constraint)
-        | JoinOperator::FullOuter(constraint) => Some(constraint),
-        _ => None,
     }
 }
 
@@ -276,7 +264,7 @@ fn as_in(expr: &mut Expr) {
             return;
         }
     };
-    let subquery = std::mem::replace(query, Box::new(empty()));
+    let subquery = std::mem::replace(query, Box::new(empty_query()));
     *expr = Expr::InSubquery { expr: Box::new(take(left)), subquery, negated: is_negated };
 }
 
@@ -337,13 +325,6 @@ fn fill(template: &mut Expr, left: &Expr, query: &Query) {
 fn parsed(text: &str) -> Expr {
     let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text);
     parser.and_then(|mut parser| parser.parse_expr()).expect("an expression of the program")
-}
-
-fn empty() -> Query {
-    match parsed("(SELECT 1)") {
-        Expr::Subquery(query) => *query,
-        _ => unreachable!("a query in parentheses is a subquery"),
-    }
 }
 
 fn take(expr: &mut Expr) -> Expr {

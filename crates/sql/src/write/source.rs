@@ -11,8 +11,6 @@ use datafusion::scalar::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
     self, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, UnaryOperator, Value as AstValue,
 };
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::parser::Parser;
 use halite_rowkey::value::{FieldType, Value};
 use halite_types::Bytes;
 
@@ -26,6 +24,7 @@ use super::target::{WriteColumn, WriteTarget};
 use super::values::{assign, is_assignable, milliseconds};
 use crate::catalog::HaliteCatalog;
 use crate::error::{Result, SqlError, SqlState};
+use crate::names::empty_query;
 use crate::types::arrow_field;
 use crate::types::literals::value_at;
 
@@ -117,7 +116,7 @@ fn as_select(mut source: Box<Query>) -> Box<Query> {
     let Some(rows) = plain_values(&source) else { return source };
     let one = |row: &[ast::Expr]| {
         let items = row.iter().cloned().map(SelectItem::UnnamedExpr);
-        let mut select = select_nothing();
+        let mut select = *empty_query().body;
         if let SetExpr::Select(select) = &mut select {
             select.projection = items.collect();
         }
@@ -133,13 +132,6 @@ fn as_select(mut source: Box<Query>) -> Box<Query> {
         *source.body = all;
     }
     source
-}
-
-/// Returns `SELECT`, to be filled in.
-fn select_nothing() -> SetExpr {
-    let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql("SELECT 1");
-    let query = parser.and_then(|mut parser| parser.parse_query());
-    *query.expect("a query of the program is one").body
 }
 
 /// Without a list of columns, the first ones are meant.
