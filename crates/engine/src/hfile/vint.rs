@@ -82,7 +82,13 @@ impl<'a> ByteReader<'a> {
         if first < 0x80 {
             return Some(1);
         }
-        let is_negative = first & 0xf8 != 0x88 || first == 0x88 && self.peek(1)? >= 0x80;
+        let is_negative = match first {
+            0x89..=0x8f => false,
+            // Eight bytes may have the bit of the sign, which 0x80 inverts.
+            0x88 => self.peek(1)? >= 0x80,
+            0x80 => self.peek(1)? < 0x80,
+            _ => true,
+        };
         (!is_negative).then(|| 9_usize.wrapping_sub(usize::from(first & 7)))
     }
 
@@ -287,6 +293,19 @@ mod tests {
                 if let Ok(length) = usize::try_from(value) {
                     assert_eq!(vlong_len(length), out.len(), "{value}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn length_is_that_of_reading_for_all_first_bytes() {
+        for first in 0..=u8::MAX {
+            for second in [0, 1, 0x7f, 0x80, 0xff] {
+                let bytes = [first, second, 0, 1, 2, 3, 4, 5, 6];
+                let mut input = ByteReader::new(&bytes);
+                let length = input.vlong_bytes();
+                let value = input.vlong().unwrap();
+                assert_eq!(length, (value >= 0).then_some(input.position()), "{bytes:x?}");
             }
         }
     }
