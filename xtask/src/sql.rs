@@ -9,7 +9,7 @@ use crate::command::{Background, cargo, target_dir};
 /// Packages with tests, which one command builds: apart, each would choose other features of
 /// DataFusion and compile it again.
 const PACKAGES: [&str; 3] = ["halite-sql", "halite-pg", "halite-lab"];
-const FEATURES: &str = "halite-sql/sqllogictest,halite-pg/clients,halite-lab/sql";
+const FEATURES: &str = "halite-sql/sqllogictest,halite-sql/files,halite-pg/clients,halite-lab/sql";
 /// Tests of pages of the lab that need no SQL, which the tests of the workspace run.
 const OTHER_PAGES: [&str; 3] = ["embedded::", "served::", "documentation_matches_generated_pages"];
 

@@ -23,6 +23,8 @@ pub(crate) enum Format {
     Jsonl,
     /// Stream of Arrow's IPC format, one for each statement
     Arrow,
+    /// File of Parquet, of one statement (in builds with --features sql-files)
+    Parquet,
 }
 
 /// Rows of a table that are aligned together.
@@ -93,7 +95,7 @@ impl RowWriter {
                 Format::Csv => self.write_csv(out, &values)?,
                 Format::Tsv => self.write_tsv(out, &values)?,
                 // Written above, or with a writer of its own.
-                Format::Json | Format::Jsonl | Format::Arrow => {}
+                Format::Json | Format::Jsonl | Format::Arrow | Format::Parquet => {}
             }
         }
         Ok(())
@@ -108,7 +110,7 @@ impl RowWriter {
             Format::Tsv => self.tsv_heading(out)?,
             Format::Json if self.rows == 0 => writeln!(out, "[]")?,
             Format::Json => writeln!(out, "\n]")?,
-            Format::Jsonl | Format::Arrow => {}
+            Format::Jsonl | Format::Arrow | Format::Parquet => {}
         }
         if self.format == Format::Table {
             let rows = if self.rows == 1 { "row" } else { "rows" };

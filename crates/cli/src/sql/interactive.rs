@@ -134,9 +134,9 @@ fn run_command(runner: &mut Runner, line: &str, begun: &str) -> anyhow::Result<N
     let on = |is_on: bool| if is_on { "on" } else { "off" };
     match command(line) {
         Command::Edit(file) => return edit(file, begun),
-        Command::Output(None) => runner.output = None,
+        Command::Output(None) => runner.set_output(None),
         Command::Output(Some(path)) => match File::create(path) {
-            Ok(file) => runner.output = Some(file),
+            Ok(file) => runner.set_output(Some(file)),
             Err(error) => writeln!(io::stderr(), "{path}: {error}")?,
         },
         Command::Statement(text) => {

@@ -1,8 +1,9 @@
-//! `halite sql`: statements to a session of SQL, and rows to text.
+//! `halite sql`: statements to a session of SQL, and rows to text and bytes.
 
 mod complete;
 mod copy;
 mod edit;
+mod files;
 mod format;
 mod interactive;
 mod json;

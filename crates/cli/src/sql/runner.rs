@@ -1,5 +1,6 @@
 //! Statements of a text, one after the other, with their rows on standard output.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::Arc;
@@ -7,11 +8,11 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use halite::SqlContext;
-use halite::sql::datafusion::arrow::ipc::writer::StreamWriter;
 use halite::sql::{Answer, SqlError, SqlState, split_statements};
 use tokio::runtime::Runtime;
 
 use super::copy;
+use super::files;
 use super::format::{Format, RowWriter};
 use super::names::Names;
 use super::progress::ProgressLine;
@@ -29,7 +30,9 @@ pub(crate) struct Runner {
     /// `true` to print the time of each statement (`\timing`).
     pub(super) timing: bool,
     /// File that takes the rows instead of standard output (`\o`).
-    pub(super) output: Option<File>,
+    output: Option<File>,
+    /// `true` if the output has rows of a statement.
+    is_written: Cell<bool>,
     progress: ProgressLine,
 }
 
@@ -47,8 +50,15 @@ impl Runner {
             expanded: false,
             timing: false,
             output: None,
+            is_written: Cell::new(false),
             progress: ProgressLine::new(),
         })
+    }
+
+    /// Sends the rows of the next statements to a file, or to standard output.
+    pub(super) fn set_output(&mut self, output: Option<File>) {
+        self.output = output;
+        self.is_written.set(false);
     }
 
     /// Keeps the program when Ctrl-C comes between statements, which each watch for it.
@@ -199,8 +209,13 @@ impl Runner {
             }
             return Ok(out.flush().map_err(anyhow::Error::from)?);
         }
-        if self.format == Format::Arrow {
-            return write_arrow(answer, out, is_terminal).await;
+        match self.format {
+            Format::Arrow if is_terminal => return Err(files::is_terminal("arrow")),
+            Format::Arrow => return files::write_arrow(answer, out).await,
+            Format::Parquet if is_terminal => return Err(files::is_terminal("parquet")),
+            Format::Parquet if self.is_written.replace(true) => return Err(files::second_answer()),
+            Format::Parquet => return files::write_parquet(answer, out).await,
+            _ => {}
         }
         let most = if is_terminal { TERMINAL_ROWS } else { usize::MAX };
         let mut writer = RowWriter::new(self.format, self.expanded, most, answer.schema());
@@ -210,27 +225,6 @@ impl Runner {
         writer.finish(&mut out).map_err(anyhow::Error::from)?;
         Ok(())
     }
-}
-
-/// Writes rows as a stream of Arrow's IPC format.
-async fn write_arrow(
-    answer: &mut Answer,
-    out: &mut dyn io::Write,
-    is_terminal: bool,
-) -> Result<(), Failure> {
-    if is_terminal {
-        let text =
-            "the format arrow is bytes, and this is a terminal: send them to a file, by > or \\o";
-        return Err(SqlError::new(SqlState::InvalidParameter, text).into());
-    }
-    let schema = Arc::clone(answer.schema());
-    let failed = |error| Failure::Output(anyhow::Error::new(error).context("writing Arrow"));
-    let mut writer = StreamWriter::try_new(out, &schema).map_err(failed)?;
-    while let Some(batch) = answer.next_batch().await? {
-        writer.write(&batch).map_err(failed)?;
-    }
-    writer.finish().map_err(failed)?;
-    writer.get_mut().flush().map_err(|error| Failure::Output(error.into()))
 }
 
 /// Standard output, from which the line of the progress is cleared first if both are a terminal.

@@ -206,6 +206,50 @@ fn rows_are_written_as_arrow() {
 }
 
 #[test]
+#[cfg(feature = "sql-files")]
+fn rows_are_written_as_parquet() {
+    use halite::sql::datafusion::arrow::array::{AsArray as _, RecordBatch};
+    use halite::sql::datafusion::arrow::datatypes::Int64Type;
+    use halite::sql::datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    let directory = empty_store();
+    let data = directory.path();
+    let table = "CREATE TABLE t (v I64, w STRING, m MAP(STRING, I64) FAMILY maps PREFIX 'm', ROW KEY (k I64)); \
+                 INSERT INTO t (k, v) SELECT k, k * 2 FROM generate_series(1, 100000) AS n (k)";
+    ran(data, &["-c", table]);
+    let read = |bytes: Vec<u8>| -> Vec<RecordBatch> {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(halite::Bytes::from(bytes)).unwrap();
+        reader.build().unwrap().map(Result::unwrap).collect()
+    };
+    let (bytes, _) = ran(data, &["--format", "parquet", "-c", "SELECT * FROM t ORDER BY k"]);
+    let batches = read(bytes);
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 100_000);
+    let doubled = batches[0].column_by_name("v").unwrap().as_primitive::<Int64Type>();
+    assert_eq!(doubled.values()[..3], [2, 4, 6]);
+    assert_eq!(batches[0].column_by_name("w").unwrap().null_count(), batches[0].num_rows());
+    let none = ["--format", "parquet", "-c", "SELECT k FROM t WHERE k = -9"];
+    assert!(read(ran(data, &none).0).is_empty());
+    // A file has one end.
+    let two = "SELECT 1; SELECT 2";
+    let mut command = halite();
+    let ran = output(command.args(["sql", "--format", "parquet", "-c", two, "--data"]).arg(data));
+    assert_eq!(ran.status.code(), Some(1));
+    let text = String::from_utf8(ran.stderr).unwrap();
+    assert!(text.contains("has the rows of one statement"), "{text}");
+}
+
+#[test]
+#[cfg(not(feature = "sql-files"))]
+fn parquet_needs_a_build_with_it() {
+    let directory = empty_store();
+    let arguments = ["sql", "--format", "parquet", "-c", "SELECT 1", "--data"];
+    let ran = output(halite().args(arguments).arg(directory.path()));
+    assert_eq!(ran.status.code(), Some(1));
+    let text = String::from_utf8(ran.stderr).unwrap();
+    assert!(text.contains("cargo build --release --features sql-files"), "{text}");
+}
+
+#[test]
 fn statement_is_edited_and_rows_go_to_a_file() {
     let directory = empty_store();
     let rows = directory.path().join("rows.txt");

@@ -37,6 +37,7 @@ mod query;
 mod range;
 mod residual;
 mod rows;
+mod runs;
 mod serving;
 mod skip;
 #[cfg(test)]

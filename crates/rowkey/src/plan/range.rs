@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use halite_types::key::{successor_of_prefix, successor_of_row};
 use halite_types::{Bytes, RowRange};
@@ -23,6 +24,8 @@ pub struct KeyRange {
     pub(super) fixed_segments: Vec<FixedSegment>,
     /// For a merged range, the known values of its last keys.
     pub(super) last_fixed_segments: Option<Vec<FixedSegment>>,
+    /// Keys of which the rows are read, in order; `None` if these are all of the range.
+    pub(super) points: Option<Arc<[Bytes]>>,
 }
 
 /// Segment that is equal in all keys of a range.
@@ -48,6 +51,7 @@ impl KeyRange {
             logical: Bytes::new(),
             fixed_segments: Vec::new(),
             last_fixed_segments: None,
+            points: None,
         }
     }
 
@@ -84,6 +88,7 @@ impl KeyRange {
             logical,
             fixed_segments: start.fixed_segments.unwrap_or_default(),
             last_fixed_segments: None,
+            points: None,
         })
     }
 

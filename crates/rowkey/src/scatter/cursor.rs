@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite_types::key::{successor_of_prefix, to_string_binary};
-use halite_types::{Error, Result, Row, RowRange, RowStream, Scan, Table};
+use halite_types::{Error, Filter, Result, Row, RowRange, RowStream, Scan, Table};
 
 use super::options::UndecodableRows;
 use crate::error::KeyErrorKind;
@@ -202,12 +202,20 @@ impl Cursor {
     }
 
     fn scan(&self, range: RowRange, limit: Option<usize>) -> RowStream {
-        let scan = Scan {
+        let mut scan = Scan {
             range,
             limit,
             reverse: self.context.is_reverse(),
             ..self.context.template.clone()
         };
+        if let Some(points) = self.range.points_in(&scan.range) {
+            let among = Filter::MultiRowRange(points);
+            let filter = match scan.selection.filter.take() {
+                Some(filter) => Filter::All(vec![among, filter]),
+                None => among,
+            };
+            scan = scan.filter(filter);
+        }
         self.context.table.scan(scan)
     }
 

@@ -86,10 +86,12 @@ impl Scatter {
             }
             None => plan.ranges().map(Cow::Borrowed).collect(),
         };
-        let is_points = plan.is_points() && !template.raw;
+        let by_scans = !options.point_runs.is_empty() && after.is_none();
+        let is_points = plan.is_points() && !template.raw && !by_scans;
         let keys = is_points.then(|| points::in_order(&plan, &ranges));
         let ranges: Vec<KeyRange> = match &keys {
             Some(_) => Vec::new(),
+            None if by_scans => options.point_runs.clone(),
             None => ranges.into_iter().map(Cow::into_owned).collect(),
         };
         let (has_residual, unreadable) = (plan.has_residual(), options.undecodable_rows);

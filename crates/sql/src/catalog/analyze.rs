@@ -80,6 +80,9 @@ struct Sample {
     groups: Vec<HashMap<u64, u32>>,
     /// Rows that have a cell, by column.
     present: Vec<u64>,
+    /// Bytes of those cells, by column, and of the keys.
+    bytes: Vec<u64>,
+    key_bytes: u64,
 }
 
 impl Sample {
@@ -88,6 +91,8 @@ impl Sample {
             rows: 0,
             groups: vec![HashMap::new(); key_fields(&shape.key).len()],
             present: vec![0; shape.columns.len()],
+            bytes: vec![0; shape.columns.len()],
+            key_bytes: 0,
         }
     }
 
@@ -116,12 +121,17 @@ impl Sample {
 
     fn add(&mut self, shape: &TableShape, row: &Row) {
         self.rows += 1;
-        for (column, present) in shape.columns.iter().zip(&mut self.present) {
-            let has_cell = match &column.source {
-                Source::Cell { family, qualifier } => row.cell(family, qualifier).is_some(),
-                _ => true,
+        self.key_bytes += row.key().len() as u64;
+        let counted = self.present.iter_mut().zip(&mut self.bytes);
+        for (column, (present, bytes)) in shape.columns.iter().zip(counted) {
+            let value_bytes = match &column.source {
+                Source::Cell { family, qualifier } => {
+                    row.cell(family, qualifier).map(|cell| cell.value().len())
+                }
+                _ => Some(0),
             };
-            *present += u64::from(has_cell);
+            *present += u64::from(value_bytes.is_some());
+            *bytes += value_bytes.unwrap_or(0) as u64;
         }
         for (hash, groups) in leading_hashes(&shape.key, row.key()).zip(&mut self.groups) {
             *groups.entry(hash).or_default() += 1;
@@ -133,12 +143,16 @@ impl Sample {
             let once = groups.values().filter(|count| **count == 1).count() as u64;
             distinct_of(self.rows, rows, groups.len() as u64, once)
         });
+        let widths = self.bytes.iter().zip(&self.present);
+        let widths = widths.map(|(bytes, present)| bytes / (*present).max(1));
         TableStatistics {
             rows,
             sampled: self.rows,
             analyzed_ms: now_ms(),
             distinct: distinct.collect(),
             present: self.present.clone(),
+            key_bytes: self.key_bytes / self.rows.max(1),
+            widths: widths.collect(),
         }
     }
 }

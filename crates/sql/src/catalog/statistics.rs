@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use datafusion::arrow::datatypes::DataType;
 use halite_rowkey::language::ROW_STATS;
 use halite_rowkey::plan::{Condition, Predicate};
 use halite_rowkey::{FieldId, KeySchema};
@@ -28,6 +29,10 @@ pub(crate) struct TableStatistics {
     pub(crate) distinct: Vec<u64>,
     /// Rows of the sample that have a cell, by column, in the order of the table.
     pub(crate) present: Vec<u64>,
+    /// Mean length in bytes of a key.
+    pub(crate) key_bytes: u64,
+    /// Mean length in bytes of the cells of a column, where a row has one; in the same order.
+    pub(crate) widths: Vec<u64>,
 }
 
 impl TableStatistics {
@@ -52,6 +57,23 @@ impl TableStatistics {
             next.is_some_and(|field| conditions.iter().any(|condition| condition.field == field));
         let rows = if is_bounded { rows.div_ceil(RANGE_SHARE) } else { rows };
         rows.min(self.rows)
+    }
+
+    /// Returns about how many bytes of memory a row has in a column, by its position in the table and
+    /// its type; `None` if the cells of the column were not measured.
+    pub(crate) fn bytes_of(&self, column: usize, ty: &DataType, is_of_key: bool) -> Option<u64> {
+        /// Offset of a value of variable length, and what tells whether it is NULL.
+        const PLACE_BYTES: u64 = 5;
+        let of_value = match ty.primitive_width() {
+            Some(width) => width as u64,
+            // That of all fields together, at most.
+            None if is_of_key => self.key_bytes,
+            None => {
+                let rows = self.sampled.max(1);
+                self.widths.get(column)? * self.present.get(column)?.min(&rows) / rows
+            }
+        };
+        Some(of_value + PLACE_BYTES)
     }
 
     /// Returns about how many rows of those that satisfy conditions have the same values of
@@ -106,18 +128,24 @@ impl fmt::Display for TableStatistics {
             numbers.join(",")
         };
         let head = format!(
-            "rows={} sampled={} at={} distinct={}",
+            "rows={} sampled={} at={} distinct={} key={}",
             self.rows,
             self.sampled,
             self.analyzed_ms,
-            list(&self.distinct)
+            list(&self.distinct),
+            self.key_bytes
         );
-        let mut present = list(&self.present);
-        let room = MAX_BYTES.saturating_sub(head.len() + " present=".len());
-        if present.len() > room {
-            present.truncate(present[..room].rfind(',').unwrap_or(0));
-        }
-        write!(out, "{head} present={present}")
+        let names = " present= widths=";
+        let room = MAX_BYTES.saturating_sub(head.len() + names.len()) / 2;
+        let within_room = |numbers: &[u64]| {
+            let mut text = list(numbers);
+            if text.len() > room {
+                text.truncate(text[..room].rfind(',').unwrap_or(0));
+            }
+            text
+        };
+        let (present, widths) = (within_room(&self.present), within_room(&self.widths));
+        write!(out, "{head} present={present} widths={widths}")
     }
 }
 
@@ -141,6 +169,8 @@ impl FromStr for TableStatistics {
                 "at" => found.analyzed_ms = value.parse().map_err(drop)?,
                 "distinct" => found.distinct = list(value)?,
                 "present" => found.present = list(value)?,
+                "key" => found.key_bytes = value.parse().map_err(drop)?,
+                "widths" => found.widths = list(value)?,
                 // A later version knows more.
                 _ => {}
             }
@@ -166,6 +196,8 @@ mod tests {
             analyzed_ms: 7,
             distinct: vec![10, 500, 1000],
             present: vec![100, 40],
+            key_bytes: 20,
+            widths: vec![0, 90],
         }
     }
 
@@ -177,11 +209,13 @@ mod tests {
     fn the_attribute_is_read_back_and_has_few_bytes() {
         let statistics = statistics();
         assert_eq!(statistics.to_string().parse(), Ok(statistics.clone()));
-        let wide = TableStatistics { present: vec![12_345; 5000], ..statistics };
+        let wide =
+            TableStatistics { present: vec![12_345; 5000], widths: vec![9; 9], ..statistics };
         let text = wide.to_string();
         assert!(text.len() <= MAX_BYTES, "{}", text.len());
         let read: TableStatistics = text.parse().unwrap();
-        assert!(read.present.len() > 500 && read.present.iter().all(|count| *count == 12_345));
+        assert!(read.present.len() > 250 && read.present.iter().all(|count| *count == 12_345));
+        assert_eq!(read.widths, [9; 9]);
         for damaged in ["rows=x", "rows", "distinct=1,,x", "rows=-1"] {
             assert_eq!(damaged.parse::<TableStatistics>(), Err(()), "{damaged}");
         }
@@ -198,6 +232,19 @@ mod tests {
         assert_eq!(statistics.rows_of(&key, &[is(1, 1)]), 1000);
         let after = Predicate::NotNull;
         assert_eq!(statistics.rows_of(&key, &[Condition { field: 0, predicate: after }]), 334);
+    }
+
+    #[test]
+    fn bytes_of_a_column_are_those_of_its_type_or_of_the_sample() {
+        let statistics = statistics();
+        assert_eq!(statistics.bytes_of(0, &DataType::Int64, true), Some(13));
+        assert_eq!(statistics.bytes_of(0, &DataType::Utf8, true), Some(25));
+        assert_eq!(statistics.bytes_of(1, &DataType::Utf8, false), Some(41));
+        assert_eq!(statistics.bytes_of(2, &DataType::Utf8, false), None);
+        // ANALYZE of an earlier version measured no widths.
+        let early: TableStatistics =
+            "rows=1000 sampled=100 at=7 distinct=1 present=100,40".parse().unwrap();
+        assert_eq!(early.bytes_of(1, &DataType::Utf8, false), None);
     }
 
     #[test]

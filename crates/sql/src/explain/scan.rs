@@ -5,15 +5,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use halite_rowkey::plan::{ExplainedPlan, ExplainedRanges};
 use halite_types::ScanMeter;
+use halite_types::key::to_string_binary;
 
 use super::json::{Json, Members};
 use super::sorted::Sorted;
 use super::units::{bytes, milliseconds};
 use crate::catalog::shape::RowKind;
 use crate::scan::exec::ScanExec;
+use crate::scan::families_on_demand;
 use crate::scan::full_scan::Wide;
 use crate::scan::history::History;
 use crate::scan::joined::Narrowed;
+use crate::scan::spec::ScanSpec;
 
 /// Scan of a table: its keys, what is read of each row, and what it did.
 pub(super) struct ScanPart {
@@ -21,6 +24,10 @@ pub(super) struct ScanPart {
     /// The planner of the key explains itself.
     key: ExplainedPlan,
     columns: Vec<String>,
+    /// Number of scans that read the keys.
+    scans: Option<usize>,
+    /// Families of which the cells are read after the filter.
+    on_demand: Vec<String>,
     /// `true` if rows without one of the columns are not read.
     skips_empty: bool,
     /// Ranges of each part that is read at the same time.
@@ -83,6 +90,8 @@ impl ScanPart {
             table: spec.target.table.name().to_string(),
             key,
             columns: fields.map(|field| field.name().clone()).collect(),
+            scans: spec.point_runs().map(|runs| runs.len()),
+            on_demand: on_demand(spec),
             skips_empty: spec.skips_empty,
             parts: scan.parts.iter().map(|part| part.plan.ranges().count()).collect(),
             seek: spec.first_of.as_ref().map(|first| first.fields.clone()),
@@ -109,6 +118,14 @@ impl ScanPart {
         match self.columns.as_slice() {
             [] => add("read", &format!("no column{which}")),
             columns => add("read", &format!("{}{which}", columns.join(", "))),
+        }
+        if let Some(scans) = self.scans {
+            let text = format!("{scans}, with a filter of the keys, instead of as many gets");
+            add("scans", &text);
+        }
+        if !self.on_demand.is_empty() {
+            let families = self.on_demand.join(", ");
+            add("demand", &format!("family {families}, of rows that the filter includes"));
         }
         if !self.parts.is_empty() {
             let ranges: Vec<String> = self.parts.iter().map(ToString::to_string).collect();
@@ -165,6 +182,8 @@ impl ScanPart {
             .with("direct", is_direct)
             .with("key", key_json(&self.key))
             .with("read", names(&self.columns))
+            .with_some("scans", self.scans)
+            .with_some("on_demand", (!self.on_demand.is_empty()).then(|| self.on_demand.clone()))
             .with("skips_empty", self.skips_empty)
             .with_some("parts", (!self.parts.is_empty()).then(|| self.parts.clone()))
             .with_some("seek", self.seek.clone())
@@ -225,9 +244,22 @@ fn note_of_key(scan: &ScanExec, note: String) -> Option<String> {
 }
 
 /// Returns what the values of a join's other side leave of the scan.
+/// Returns the families of which a scan reads the cells after its filter. Gets read all at once, and
+/// so do scans from the end.
+fn on_demand(spec: &ScanSpec) -> Vec<String> {
+    if spec.plan.is_points() || spec.plan.query().reverse {
+        return Vec::new();
+    }
+    let families = families_on_demand(&spec.template);
+    families.map(|family| to_string_binary(family)).collect()
+}
+
 fn joined(scan: &ScanExec) -> String {
     match scan.figures.narrowed() {
         Some(Narrowed::Gets(keys)) => format!("the other side's values left {keys} gets"),
+        Some(Narrowed::Scanned(keys)) => {
+            format!("the other side's values left {keys} keys, which scans read")
+        }
         Some(Narrowed::Ranges(ranges)) => {
             format!("the other side's values left ranges: {ranges}")
         }

@@ -318,6 +318,7 @@ impl Reader {
             buffer_bytes: whole.buffer_bytes / parts,
             undecodable_rows: spec.unreadable,
             first_of: spec.first_of.as_ref().map(|first| first.groups),
+            point_runs: spec.point_runs().unwrap_or_default(),
         };
         let meter = figures.new_meter(&statement);
         statement.add_regions(spec.region_ends());

@@ -23,6 +23,8 @@ use crate::types::literals::value_of;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Narrowed {
     Gets(usize),
+    /// Keys that scans read.
+    Scanned(usize),
     Ranges(usize),
 }
 
@@ -31,9 +33,13 @@ impl Narrowed {
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Gets(one), Self::Gets(other)) => Self::Gets(one + other),
-            (Self::Gets(one) | Self::Ranges(one), Self::Gets(other) | Self::Ranges(other)) => {
-                Self::Ranges(one + other)
+            (Self::Gets(one) | Self::Scanned(one), Self::Gets(other) | Self::Scanned(other)) => {
+                Self::Scanned(one + other)
             }
+            (
+                Self::Gets(one) | Self::Scanned(one) | Self::Ranges(one),
+                Self::Gets(other) | Self::Scanned(other) | Self::Ranges(other),
+            ) => Self::Ranges(one + other),
         }
     }
 }
@@ -85,8 +91,11 @@ pub(super) async fn narrowed(
         spec = Arc::new(narrower);
     }
     let ranges = spec.plan.ranges().count();
-    let left =
-        if spec.plan.is_points() { Narrowed::Gets(ranges) } else { Narrowed::Ranges(ranges) };
+    let left = match spec.point_runs() {
+        _ if !spec.plan.is_points() => Narrowed::Ranges(ranges),
+        Some(_) => Narrowed::Scanned(ranges),
+        None => Narrowed::Gets(ranges),
+    };
     figures.add_narrowed(left);
     spec
 }

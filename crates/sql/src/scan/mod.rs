@@ -5,7 +5,7 @@
 //! runs it, by a [`Scatter`](halite_rowkey::Scatter), and `decode.rs` turns rows into batches, a row
 //! of the answer from the cells that `row_cells.rs` gives it. `history.rs` has the versions and times
 //! that a statement asks for, `joined.rs` narrows a scan by the values of a join's other side,
-//! `point.rs` gets one key. `points.rs` has the points of a `SERIES`, each a row of the answer.
+//! `point.rs` gets one key, `dense_keys.rs` decides which keys scans read. `points.rs` has the points of a `SERIES`, each a row of the answer.
 //! `aggregated.rs` has the regions compute aggregates instead. `late.rs` reads columns of the first
 //! rows of an order by gets.
 //! `cell_conditions.rs` narrows the cells of `cells(t)`.
@@ -17,6 +17,7 @@ pub(crate) mod aggregated;
 mod asked;
 mod cell_conditions;
 mod decode;
+mod dense_keys;
 pub(crate) mod exec;
 pub(crate) mod full_scan;
 mod guard;
@@ -31,4 +32,4 @@ mod row_cells;
 mod selection;
 pub(crate) mod spec;
 
-pub(crate) use selection::presence;
+pub(crate) use selection::{families_on_demand, presence};

@@ -60,6 +60,9 @@ pub(super) fn select(
 ) -> Scan {
     let needs_values = filter.is_some() || !shows_only_times(shape, columns);
     let scan = select_cells(shape, columns, of_filter, filter);
+    let is_on_demand = families_on_demand(&scan).next().is_some();
+    // Tables may have another default.
+    let scan = if is_on_demand { scan.load_families_on_demand(true) } else { scan };
     if needs_values {
         return scan;
     }
@@ -67,6 +70,27 @@ pub(super) fn select(
     match scan.selection.filter.clone() {
         None => scan.filter(without),
         Some(filter) => scan.filter(Filter::All(vec![filter, without])),
+    }
+}
+
+/// Returns the families of a scan whose cells are read only of rows that its filter includes, as in
+/// HBase (`Filter.isFamilyEssential`).
+pub(crate) fn families_on_demand(scan: &Scan) -> impl Iterator<Item = &Bytes> {
+    let filter = scan.selection.filter.as_ref().filter(|_| !scan.reverse);
+    let families = scan.selection.columns.keys();
+    families.filter(move |family| filter.is_some_and(|filter| !is_essential(filter, family)))
+}
+
+/// Returns `true` if a filter includes rows by cells of the family.
+fn is_essential(filter: &Filter, family: &Bytes) -> bool {
+    match filter {
+        Filter::SingleColumnValue { family: tested, filter_if_missing, .. } => {
+            !filter_if_missing || tested == family
+        }
+        Filter::All(filters) | Filter::One(filters) => {
+            filters.iter().any(|filter| is_essential(filter, family))
+        }
+        _ => true,
     }
 }
 

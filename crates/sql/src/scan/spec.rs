@@ -287,6 +287,22 @@ impl ScanSpec {
         rows.min(self.plan.query().limit.unwrap_or(usize::MAX))
     }
 
+    /// Returns about how many bytes of memory the columns of a row need, by the statistics of the
+    /// table.
+    pub(crate) fn known_row_bytes(&self) -> Option<u64> {
+        let statistics = self.target.statistics.as_ref()?;
+        let of_column = |at: &usize| {
+            let column = &self.target.shape.columns[*at];
+            let is_of_key = match column.source {
+                Source::Key(_) => true,
+                Source::Cell { .. } | Source::CellTs { .. } => false,
+                _ => return None,
+            };
+            statistics.bytes_of(*at, column.field.data_type(), is_of_key)
+        };
+        self.columns.iter().map(of_column).sum()
+    }
+
     /// Returns about how many rows the conditions on the key leave, by the statistics of the table.
     pub(crate) fn known_rows(&self) -> Option<u64> {
         let statistics = self.target.statistics.as_ref()?;

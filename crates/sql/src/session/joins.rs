@@ -6,17 +6,23 @@ use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
 use datafusion::common::{JoinSide, JoinType, internal_err};
 use datafusion::error::Result;
+use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::joins::SortMergeJoinExec;
 use datafusion::physical_plan::joins::utils::ColumnIndex;
+use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use datafusion::prelude::SessionConfig;
 
 use super::settings::Join;
 use super::statement::StatementContext;
+use crate::scan::exec::as_scan;
+
+/// A side that is hashed may need the memory for all statements, divided by this.
+const HASHED_SHARE: usize = 4;
 
 /// Has joins computed as the settings say.
 pub(crate) fn set_join(config: &mut SessionConfig, join: Join) {
@@ -42,6 +48,16 @@ pub(crate) async fn physical(
     statement: &StatementContext,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let physical = state.query_planner().create_physical_plan(plan, state).await?;
+    if statement.settings.join == Join::Auto && hashes_too_much(&physical, state)? {
+        let mut merging = state.clone();
+        set_join(merging.config_mut(), Join::Merge);
+        let merged = merging.query_planner().create_physical_plan(plan, &merging).await?;
+        let merged = merged.transform_up(filtered_behind)?.data;
+        if !merges_by_condition(&merged)? {
+            *state = merging;
+            return Ok(merged);
+        }
+    }
     let physical = physical.transform_up(filtered_behind)?.data;
     if !merges_by_condition(&physical)? {
         return Ok(physical);
@@ -51,6 +67,46 @@ pub(crate) async fn physical(
     statement.notice(text.to_owned());
     state.config_mut().options_mut().optimizer.prefer_hash_join = true;
     state.query_planner().create_physical_plan(plan, state).await
+}
+
+/// Returns `true` if a join would hash a side that needs too much of the memory for statements, as
+/// far as ANALYZE tells.
+///
+/// # Errors
+/// None in practice.
+fn hashes_too_much(plan: &Arc<dyn ExecutionPlan>, state: &SessionState) -> Result<bool> {
+    let pool = &state.runtime_env().memory_pool;
+    let MemoryLimit::Finite(limit) = pool.memory_limit() else { return Ok(false) };
+    let most = (limit / HASHED_SHARE) as u64;
+    let mut found = false;
+    plan.apply(|plan| {
+        if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+            found |= hashed_bytes(join.left())?.is_some_and(|bytes| bytes > most);
+        }
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}
+
+/// Returns about how many bytes the rows of a plan need: those that it is expected to have, each as
+/// wide as the rows of its scans together; `None` if a table was not analyzed.
+///
+/// # Errors
+/// None in practice.
+fn hashed_bytes(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<u64>> {
+    let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new())?;
+    let Some(rows) = statistics.num_rows.get_value().copied() else {
+        return Ok(None);
+    };
+    let mut row_bytes = Some(0u64);
+    plan.apply(|plan| {
+        if let Some(scan) = as_scan(plan.as_ref()) {
+            let more = scan.spec.known_row_bytes();
+            row_bytes = row_bytes.zip(more).map(|(sum, more)| sum.saturating_add(more));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(row_bytes.map(|bytes| bytes.saturating_mul(rows as u64)))
 }
 
 /// Compares the condition of an inner merge join after it.

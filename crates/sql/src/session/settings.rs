@@ -74,7 +74,7 @@ pub enum Direct {
 /// How joins are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Join {
-    /// As the planner decides, which is by hashing.
+    /// By hashing, unless ANALYZE tells that a side has no room in a quarter of the memory.
     #[default]
     Auto,
     /// By hashing: the smaller side has to fit into memory.

@@ -5,6 +5,7 @@ mod bad_input;
 mod cells_read;
 mod counted;
 mod damage;
+mod dense_keys;
 mod direct;
 mod explain;
 mod faults;

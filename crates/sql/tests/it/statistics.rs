@@ -86,6 +86,7 @@ fn large_tables_are_sampled() {
     assert!(number("distinct=")[1] > ROWS * 9 / 10, "{text}");
     let present = number("present=");
     assert!((sampled / 5..sampled / 3).contains(&present[3]), "{text}");
+    assert_eq!((number("key="), number("widths=")), (vec![16], vec![0, 0, 8, 8]), "{text}");
     let plan = store.rows("EXPLAIN SELECT v FROM r WHERE device = 3").join("\n");
     assert!(plan.contains("  expect   about "), "{plan}");
 }
@@ -127,6 +128,52 @@ fn the_smaller_side_of_a_join_is_read_first() {
         assert_eq!(store.rows(sql).len(), 5, "{sql}");
         assert_eq!(store.examined("many") - before, 5, "{sql}");
     }
+}
+
+#[test]
+fn joins_merge_if_the_side_to_hash_is_too_large_for_memory() {
+    let store = TestStore::new();
+    for table in ["a", "b"] {
+        let create = format!("CREATE TABLE {table} (v I32, note STRING, ROW KEY (k I32))");
+        store.run(&create).expect("a table");
+        let rows = format!(
+            "UPSERT INTO {table} (k, v, note) SELECT i, i % 7, repeat('x', 100) \
+             FROM generate_series(1, 50) AS s(i)"
+        );
+        store.run(&rows).expect("rows");
+    }
+    let sql = "SELECT count(*), sum(length(a.note)), max(b.v) FROM a JOIN b ON a.v = b.v";
+    let plan = || store.rows(&format!("EXPLAIN {sql}")).join("\n");
+    let is_merged = || plan().contains("SortMergeJoin");
+    let rows = store.rows(sql);
+    // Nothing is known.
+    assert!(!is_merged(), "{}", plan());
+    store.run("ANALYZE a").expect("statistics");
+    store.run("ANALYZE b").expect("statistics");
+    assert!(statistics(&store, "a").ends_with("key=4 present=50,50,50 widths=0,4,100"));
+    assert!(!is_merged(), "{}", plan());
+    // 10 M rows of over 100 bytes are more than a quarter of a GiB.
+    for table in ["a", "b"] {
+        let text = statistics(&store, table).replace("rows=50 ", "rows=10000000 ");
+        set_statistics(&store, table, &text);
+    }
+    assert!(is_merged(), "{}", plan());
+    assert_eq!(store.rows(sql), rows);
+    // The narrow column alone has room.
+    let narrow = "EXPLAIN SELECT max(b.v) FROM a JOIN b ON a.v = b.v";
+    assert!(!store.rows(narrow).join("\n").contains("SortMergeJoin"));
+    // A condition beside equality cannot be merged, except after an inner join.
+    let outer = "SELECT a.note, b.note FROM a LEFT JOIN b ON a.v = b.v AND a.k < b.k";
+    assert!(!store.rows(&format!("EXPLAIN {outer}")).join("\n").contains("SortMergeJoin"));
+    let set = |value: &str| store.run(&format!("SET halite.join = '{value}'")).expect("a setting");
+    set("hash");
+    assert!(!is_merged(), "{}", plan());
+    set("auto");
+    assert!(is_merged(), "{}", plan());
+    // The smaller side is hashed.
+    let small = statistics(&store, "b").replace("rows=10000000 ", "rows=50 ");
+    set_statistics(&store, "b", &small);
+    assert!(!is_merged(), "{}", plan());
 }
 
 #[test]

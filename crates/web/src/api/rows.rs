@@ -182,8 +182,12 @@ fn by_fields(
     let is_asked = !plan.query().conditions.is_empty();
     let undecodable_rows = if is_asked { UndecodableRows::Count } else { UndecodableRows::Return };
     // The ranges share one answer, so little is read ahead.
-    let options =
-        ScatterOptions { undecodable_rows, buffer_bytes: 8 << 20, concurrency: 4, first_of: None };
+    let options = ScatterOptions {
+        undecodable_rows,
+        buffer_bytes: 8 << 20,
+        concurrency: 4,
+        ..ScatterOptions::default()
+    };
     let mut rows = Scatter::new(Arc::clone(table), Arc::clone(plan), template, &options, after)?;
     let (mut page, mut last): (RowPage, Option<Row>) = (RowPage::default(), None);
     while let Some(row) = block_on(rows.next())? {

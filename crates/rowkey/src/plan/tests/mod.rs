@@ -2,6 +2,7 @@
 
 pub(crate) mod cases;
 mod random;
+mod runs;
 mod serving;
 mod tutorials;
 mod unions;
