@@ -282,6 +282,7 @@ impl Session {
         // A series continues to its Sync; a Query is one by itself.
         if kind == b'Q' {
             channel.out.ready(self.transaction.state());
+            self.is_idle = true;
         } else {
             self.is_skipping = true;
         }

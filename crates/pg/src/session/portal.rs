@@ -191,11 +191,7 @@ impl Portal {
 
     async fn send_rows(&mut self, most: usize, channel: &mut Channel) -> Result<Ran, Failure> {
         let mut left = if most == 0 { usize::MAX } else { most };
-        if let Source::Answer(answer) = &mut self.source
-            && std::mem::take(&mut self.is_suspended)
-        {
-            answer.restart_timeout();
-        }
+        self.continue_statement();
         loop {
             if let Some(batch) = &mut self.current {
                 while batch.at < batch.rows && left > 0 {
@@ -224,6 +220,15 @@ impl Portal {
         }
     }
 
+    /// Lets the statement run as long again, if its client had the rows it wanted.
+    fn continue_statement(&mut self) {
+        if let Source::Answer(answer) = &mut self.source
+            && std::mem::take(&mut self.is_suspended)
+        {
+            answer.restart_timeout();
+        }
+    }
+
     /// Passes over up to `most` rows, and returns how many there were.
     ///
     /// # Errors
@@ -242,6 +247,7 @@ impl Portal {
 
     async fn skip_rows(&mut self, most: usize, channel: &mut Channel) -> Result<usize, Failure> {
         let mut skipped = 0;
+        self.continue_statement();
         while skipped < most {
             match &mut self.current {
                 Some(batch) if batch.at < batch.rows => {

@@ -7,13 +7,14 @@ use halite_types::{Bytes, RowRange};
 
 use super::{KeyRange, Plan};
 
-/// Keys of one scan: its filter lists them, and is sent with it.
+/// Keys of one scan, and their bytes: its filter lists them, and is sent with it.
 const KEYS_PER_SCAN: usize = 10_000;
+const BYTES_PER_SCAN: usize = 1 << 20;
 
 impl Plan {
     /// Returns ranges of which the rows are those of the complete keys of the plan, for
     /// [`ScatterOptions::point_runs`](crate::ScatterOptions::point_runs): one of the keys in a
-    /// region that have their salts and hashes in common, or several if they are over 10,000. The
+    /// region that have their salts and hashes in common, or several if they are over 10,000 or 1 MiB. The
     /// regions begin at `starts`, in order. `None` if the plan is not a list of complete keys.
     pub fn point_runs(&self, starts: &[Bytes]) -> Option<Vec<KeyRange>> {
         let mut points: Vec<&KeyRange> = self.ranges().collect();
@@ -23,18 +24,24 @@ impl Plan {
         points.sort_by(|a, b| a.point().cmp(&b.point()));
         let region_of = |key: &Bytes| starts.partition_point(|start| start <= key);
         let mut runs: Vec<(KeyRange, Vec<Bytes>, usize)> = Vec::new();
+        let mut bytes = 0;
         for (range, key) in points.iter().filter_map(|range| Some((range, range.point()?))) {
             let region = region_of(key);
             match runs.last_mut() {
                 Some((first, keys, of))
                     if *of == region
                         && keys.len() < KEYS_PER_SCAN
+                        && bytes + key.len() <= BYTES_PER_SCAN
                         && first.fixed() == range.fixed()
                         && first.fixed_bytes() == range.fixed_bytes() =>
                 {
                     keys.push(key.clone());
+                    bytes += key.len();
                 }
-                _ => runs.push(((*range).clone(), vec![key.clone()], region)),
+                _ => {
+                    runs.push(((*range).clone(), vec![key.clone()], region));
+                    bytes = key.len();
+                }
             }
         }
         Some(runs.into_iter().map(|(first, keys, _)| first.run(keys)).collect())

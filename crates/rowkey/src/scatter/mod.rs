@@ -86,7 +86,8 @@ impl Scatter {
             }
             None => plan.ranges().map(Cow::Borrowed).collect(),
         };
-        let by_scans = !options.point_runs.is_empty() && after.is_none();
+        let reads_all = after.is_none() && options.first_of.is_none();
+        let by_scans = reads_all && !options.point_runs.is_empty();
         let is_points = plan.is_points() && !template.raw && !by_scans;
         let keys = is_points.then(|| points::in_order(&plan, &ranges));
         let ranges: Vec<KeyRange> = match &keys {

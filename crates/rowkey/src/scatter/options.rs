@@ -30,7 +30,8 @@ pub struct ScatterOptions {
     pub first_of: Option<KeyGroups>,
     /// Ranges of [`Plan::point_runs`](crate::Plan::point_runs), to read complete keys by scans with a
     /// `MultiRowRangeFilter`; empty to read them by gets. Scans are cheaper for a cluster from about
-    /// 1,000 keys of a region on, if these are at least one row in a hundred. A page is read by gets.
+    /// 1,000 keys of a region on, if these are at least one row in a hundred. Pages and
+    /// [`Self::first_of`] are read by gets.
     pub point_runs: Vec<KeyRange>,
 }
 

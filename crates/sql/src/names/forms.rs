@@ -11,8 +11,9 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, GroupByExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
-    Statement, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value, VisitMut, VisitorMut,
+    FunctionArguments, GroupByExpr, Ident, LimitClause, ObjectName, Query, Select, SelectItem,
+    SetExpr, Statement, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value, VisitMut,
+    VisitorMut,
 };
 
 use super::{row_values, time_patterns};
@@ -200,6 +201,10 @@ impl VisitorMut for Counted {
 }
 
 fn counting(mut query: Query, op: BinaryOperator) -> Query {
+    // What asks for the outer row cannot be below a limit, and a first row is a row.
+    if takes_a_row(&query) {
+        query.limit_clause = None;
+    }
     let number = Expr::value(Value::Number("0".into(), false));
     let star = FunctionArg::Unnamed(FunctionArgExpr::Wildcard);
     let count = called("count", vec![star]);
@@ -232,6 +237,18 @@ fn counting(mut query: Query, op: BinaryOperator) -> Query {
         select.from = vec![TableWithJoins { relation, joins: Vec::new() }];
     }
     outer
+}
+
+/// Returns `true` if LIMIT leaves a query at least one of its rows.
+fn takes_a_row(query: &Query) -> bool {
+    let Some(LimitClause::LimitOffset { limit: Some(limit), offset: None, limit_by }) =
+        &query.limit_clause
+    else {
+        return false;
+    };
+    let Expr::Value(value) = limit else { return false };
+    let Value::Number(text, _) = &value.value else { return false };
+    limit_by.is_empty() && text.parse::<u64>().is_ok_and(|rows| rows > 0)
 }
 
 /// Returns `true` if a SELECT has as many rows as its FROM and WHERE.

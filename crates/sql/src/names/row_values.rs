@@ -4,15 +4,19 @@
 //! compare structures, whose nulls have an order and whose texts are no times. The ranges of keys
 //! follow from the conditions on fields.
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr};
-use datafusion::sql::sqlparser::ast::{FunctionArguments, Spanned as _, UnaryOperator};
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Spanned as _,
+    UnaryOperator, Value, visit_expressions,
+};
 
 use crate::error::{Result, SqlError, SqlState};
 
-/// Fields of a row value; longer ones are compared by DataFusion.
+/// Fields of a row value.
 const MAX_FIELDS: usize = 16;
-/// Row values of a list; longer lists are looked up by DataFusion, except those of NOT IN, where
-/// null fields of a structure would be values.
+/// Row values of a list; longer lists of constants are looked up by DataFusion, except those of NOT
+/// IN, where null fields of a structure would be values.
 const MAX_ROWS: usize = 64;
 
 /// Rewrites a comparison of row values.
@@ -31,7 +35,7 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<()> {
         }
         Expr::InList { expr: of, list, negated } => {
             let negated = *negated;
-            if list.len() > MAX_ROWS && !negated {
+            if list.len() > MAX_ROWS && !negated && list.iter().all(is_constant) {
                 return Ok(());
             }
             listed(of, list)?.map(|any| if negated { not(nested(any)) } else { nested(any) })
@@ -64,8 +68,7 @@ fn any_of(mut terms: Vec<Expr>) -> Option<Expr> {
     Some(nested(or(any_of(terms)?, any_of(rest)?)))
 }
 
-/// Returns the condition on the fields of two row values; `None` where there are none, or where
-/// their fields are more than names and constants.
+/// Returns the condition on the fields of two row values; `None` where there are none.
 fn compared(left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Option<Expr>> {
     let is_comparison = matches!(
         op,
@@ -89,8 +92,17 @@ fn compared(left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Option<Exp
         );
         return Err(SqlError::new(SqlState::Syntax, what).at(place.line, place.column));
     }
-    if one.len() > MAX_FIELDS || !one.iter().chain(&other).all(|field| is_simple(field)) {
-        return Ok(None);
+    if one.len() > MAX_FIELDS {
+        let what = format!("row values of over {MAX_FIELDS} fields are compared");
+        return Err(SqlError::unsupported(what));
+    }
+    if let Some(field) = one.iter().chain(&other).find(|field| !may_be_written_twice(field)) {
+        let what = format!(
+            "{field} is a field of a row value that is compared: compute it in a subquery of FROM, \
+             or compare the fields one by one"
+        );
+        let place = field.span().start;
+        return Err(SqlError::unsupported(what).at(place.line, place.column));
     }
     let pairs: Vec<(&Expr, &Expr)> = one.into_iter().zip(other).collect();
     Ok(match op {
@@ -138,20 +150,41 @@ fn fields(expr: &Expr) -> Option<Vec<&Expr>> {
     }
 }
 
-/// Returns `true` for an expression that may be written twice.
-fn is_simple(expr: &Expr) -> bool {
-    match expr {
-        Expr::Identifier(_)
-        | Expr::CompoundIdentifier(_)
-        | Expr::Value(_)
-        | Expr::TypedString(_)
-        | Expr::Interval(_) => true,
-        Expr::Nested(inner)
-        | Expr::UnaryOp { expr: inner, .. }
-        | Expr::Cast { expr: inner, .. } => is_simple(inner),
-        Expr::BinaryOp { left, right, .. } => is_simple(left) && is_simple(right),
+/// Returns `true` if an expression has one value, and is short enough to be written twice.
+fn may_be_written_twice(expr: &Expr) -> bool {
+    /// Functions that have another value each time.
+    const VOLATILE: [&str; 3] = ["random", "uuid", "gen_random_uuid"];
+    /// Expressions in one another; row values in row values would double each time.
+    const MOST: usize = 64;
+
+    let mut count = 0;
+    let flow = visit_expressions(expr, |expr| {
+        count += 1;
+        let is_kept = match expr {
+            Expr::Function(function) => {
+                let name = function.name.to_string();
+                !VOLATILE.iter().any(|of| name.eq_ignore_ascii_case(of))
+                    && !name.eq_ignore_ascii_case("row")
+            }
+            Expr::Tuple(_) | Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. } => {
+                false
+            }
+            _ => true,
+        };
+        if is_kept && count <= MOST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    flow.is_continue()
+}
+
+/// Returns `true` for a row value of constants without null.
+fn is_constant(row: &Expr) -> bool {
+    let is_value = |field: &&Expr| match field {
+        Expr::Value(value) => !matches!(value.value, Value::Null | Value::Placeholder(_)),
+        Expr::UnaryOp { expr, .. } => matches!(&**expr, Expr::Value(_)),
+        Expr::TypedString(_) => true,
         _ => false,
-    }
+    };
+    fields(row).is_some_and(|fields| fields.iter().all(|field| is_value(&field)))
 }
 
 fn binary(left: &Expr, op: BinaryOperator, right: &Expr) -> Expr {
@@ -197,13 +230,22 @@ mod tests {
             ("(a, b) <> (1, 2)", "(a <> 1 OR b <> 2)"),
             ("(a, b) IN ((1, 2), (3, 4))", "(((a = 1 AND b = 2) OR (a = 3 AND b = 4)))"),
             ("(a, b) NOT IN ((1, 2))", "NOT ((a = 1 AND b = 2))"),
-            ("(a, b) > (random(), 2)", "(a, b) > (random(), 2)"),
+            ("(lower(a), b) <> ('x', 5)", "(lower(a) <> 'x' OR b <> 5)"),
             ("(a) > (1)", "(a) > (1)"),
         ] {
             assert_eq!(written(text).as_deref(), Ok(expected), "{text}");
         }
         let between = written("(a, b) BETWEEN (1, 2) AND (3, 4)").expect("a condition");
         assert!(between.starts_with("((a > 1 OR ") && between.contains(" AND (a < 3 OR "));
+        for text in
+            ["(a, b) > (random(), 2)", "(a, (b, c)) = (1, (2, 3))", "(a, (SELECT 1)) = (1, 1)"]
+        {
+            let error = written(text).expect_err("a field that has to be computed once");
+            assert_eq!(error.state, SqlState::NotSupported, "{text}");
+        }
+        let rows = |last: &str| format!("(a, b) IN ({}{last})", "(1, 2), ".repeat(64));
+        assert!(written(&rows("(3, 4)")).is_ok_and(|text| text.starts_with("(a, b) IN")));
+        assert!(written(&rows("(3, NULL)")).is_ok_and(|text| !text.starts_with("(a, b) IN")));
         let error = written("(a, b) > (1, 2, 3)").expect_err("another length");
         assert_eq!((error.state, error.position), (SqlState::Syntax, Some((1, 11))));
     }

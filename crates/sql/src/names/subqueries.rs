@@ -22,10 +22,10 @@ use crate::error::{Result, SqlError, SqlState};
 /// `e IN (q)`, with a null where no row is equal and one, or `e`, is null.
 const IS_IN: &str = "CASE \
      WHEN \"\u{1}e\" IS NULL THEN \
-         CASE WHEN EXISTS (SELECT 1 FROM \"\u{1}q\" LIMIT 1) THEN CAST(NULL AS BOOLEAN) \
+         CASE WHEN EXISTS (SELECT 1 FROM \"\u{1}q\") THEN CAST(NULL AS BOOLEAN) \
          ELSE false END \
      WHEN EXISTS (SELECT 1 FROM \"\u{1}q\" WHERE \"\u{1}set\".\"\u{1}item\" = \"\u{1}e\") THEN true \
-     WHEN EXISTS (SELECT 1 FROM \"\u{1}q\" WHERE \"\u{1}set\".\"\u{1}item\" IS NULL LIMIT 1) \
+     WHEN EXISTS (SELECT 1 FROM \"\u{1}q\" WHERE \"\u{1}set\".\"\u{1}item\" IS NULL) \
          THEN CAST(NULL AS BOOLEAN) \
      ELSE false END";
 /// The rows of a subquery, under a name of their own.

@@ -40,6 +40,9 @@ const PATTERNS: [(&str, &str); 27] = [
     ("PM", "%p"),
 ];
 
+/// Patterns without a counterpart that begin as others do.
+const REFUSED: [&str; 2] = ["SSSS", "IDDD"];
+
 /// Rewrites the pattern of a function of times. One with `%` is DataFusion's and stays.
 ///
 /// # Errors
@@ -54,11 +57,13 @@ pub(super) fn rewrite(function: &mut Function) -> Result<()> {
         return Ok(());
     };
     let place = pattern.span().start;
-    if let Expr::Value(value) = pattern
-        && let Value::SingleQuotedString(text) = &value.value
-        && !text.contains('%')
-    {
-        let translated = translated(text).map_err(|at| {
+    let Expr::Value(value) = pattern else { return Err(no_constant(&name, pattern)) };
+    if matches!(value.value, Value::Placeholder(_)) {
+        return Err(no_constant(&name, pattern));
+    }
+    let Some(text) = value.value.clone().into_string() else { return Ok(()) };
+    if !text.contains('%') {
+        let translated = translated(&text).map_err(|at| {
             let what = format!(
                 "{name} has no pattern for {:?}; it takes YYYY, YY, MM, Mon, FMMonth, DD, DDD, Dy, \
                  FMDay, HH24, HH12, MI, SS, MS, US, AM, IYYY, IW, ID and \"text\", or those of \
@@ -72,6 +77,14 @@ pub(super) fn rewrite(function: &mut Function) -> Result<()> {
     Ok(())
 }
 
+fn no_constant(name: &str, pattern: &Expr) -> SqlError {
+    let place = pattern.span().start;
+    let what = format!(
+        "{name} takes its pattern as a constant, as in {name}(ts, 'YYYY-MM-DD'), and this is {pattern}"
+    );
+    SqlError::unsupported(what).at(place.line, place.column)
+}
+
 /// Returns the pattern for DataFusion, or the offset of what has none.
 fn translated(pattern: &str) -> std::result::Result<String, usize> {
     let mut translated = String::new();
@@ -82,6 +95,8 @@ fn translated(pattern: &str) -> std::result::Result<String, usize> {
             let end = rest[1..].find('"').ok_or(at)?;
             translated.push_str(&rest[1..=end]);
             at += end + 2;
+        } else if REFUSED.iter().any(|other| rest.starts_with(other)) {
+            return Err(at);
         } else if let Some((known, here)) =
             PATTERNS.iter().find(|(known, _)| rest.starts_with(known))
         {
@@ -116,6 +131,8 @@ mod tests {
             ("FMDD. FMMonth \"anno\" YY", Ok("%-d. %B anno %y")),
             ("HH12 AM", Ok("%I %p")),
             ("Month", Err(0)),
+            ("HH24 SSSS", Err(5)),
+            ("IYYY-IDDD", Err(5)),
             ("YYYY x", Err(5)),
             ("\"open", Err(0)),
         ] {

@@ -21,7 +21,8 @@ impl ScanSpec {
         let keys = self.plan.ranges().take(MIN_KEYS).count();
         let is_of_whole_rows = self.template.batch.is_none() && !self.template.raw;
         let query = self.plan.query();
-        if keys < MIN_KEYS || query.limit.is_some() || query.reverse || !is_of_whole_rows {
+        let reads_all = query.limit.is_none() && self.first_of.is_none();
+        if keys < MIN_KEYS || !reads_all || query.reverse || !is_of_whole_rows {
             return None;
         }
         let mut starts: Vec<Bytes> =

@@ -14,6 +14,7 @@ mod access;
 mod answer;
 mod block;
 mod context;
+mod correlated;
 mod decimals;
 pub(crate) mod functions;
 pub(crate) mod growth;

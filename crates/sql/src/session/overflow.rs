@@ -23,6 +23,7 @@ use datafusion::physical_expr_common::datum::apply;
 use datafusion::physical_plan::PhysicalExpr;
 use datafusion::scalar::ScalarValue;
 
+use super::correlated::{as_not_exists, named};
 use super::growth::{Budget, bounded};
 use super::in_lists::{Apart, Use, separated};
 use super::statement::StatementContext;
@@ -53,6 +54,7 @@ pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<Lo
     // The types of both sides are known, and the same, from here on.
     let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
     let budget = Budget::new(state.config().get_extension::<StatementContext>());
+    let plan = plan.transform_up_with_subqueries(named)?.data;
     let checked = plan.transform_up_with_subqueries(|plan| {
         let names = NamePreserver::new(&plan);
         let mut schema = merge_schema(&plan.inputs());
@@ -63,7 +65,11 @@ pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<Lo
         };
         let checked = plan.map_expressions(|expr| {
             let name = names.save(&expr);
-            let separated = separated(expr, used, &schema)?;
+            let written = match used {
+                Use::Condition => as_not_exists(expr, &schema)?,
+                Use::Value => Transformed::no(expr),
+            };
+            let separated = written.transform_data(|expr| separated(expr, used, &schema))?;
             let (is_separated, expr) = (separated.transformed, separated.data);
             let checked = expr.transform_up(|expr| {
                 let summed = by_function(expr, &schema);

@@ -42,6 +42,8 @@ pub(super) struct Sink<'s, T> {
     flights: FuturesUnordered<BoxFuture<'static, Answered<T>>>,
     /// Rows of operations without a result: a second one on such a row waits for the first.
     busy: HashSet<Bytes>,
+    /// Rows of pending operations that delete something.
+    deleting: HashSet<Bytes>,
     done: Vec<(T, OpResult)>,
 }
 
@@ -55,6 +57,7 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
             pending_bytes: 0,
             flights: FuturesUnordered::new(),
             busy: HashSet::new(),
+            deleting: HashSet::new(),
             done: Vec::new(),
         }
     }
@@ -69,10 +72,18 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
             self.settle().await;
             return Err(error);
         }
-        if self.busy.contains(op.row()) {
+        // A delete marker hides what is put in its millisecond, as HBase does with those of a batch.
+        let is_hidden = self.deleting.contains(op.row());
+        if is_hidden {
+            self.send();
+        }
+        if is_hidden || self.busy.contains(op.row()) {
             self.drain().await?;
         }
         self.pending_bytes += op_bytes(&op);
+        if deletes(&op) {
+            self.deleting.insert(op.row().clone());
+        }
         let (row, is_conditional) = (op.row().clone(), is_conditional(&op));
         self.tokens.push(Sent { token, row, is_conditional, does: Does::of(&op) });
         self.pending.push(op);
@@ -124,6 +135,7 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
             return;
         }
         self.pending_bytes = 0;
+        self.deleting.clear();
         let (sent, ops) = (std::mem::take(&mut self.tokens), std::mem::take(&mut self.pending));
         self.statement.in_flight.fetch_add(sent.len() as u64, Ordering::Relaxed);
         self.statement.tally.add_batch();
@@ -200,6 +212,14 @@ fn of_operations(error: halite_types::Error, rows: usize, is_conditional: bool) 
         return SqlError::new(SqlState::OutcomeUnknown, text);
     }
     error.into()
+}
+
+fn deletes(op: &RowOp) -> bool {
+    match op {
+        RowOp::Delete(_) => true,
+        RowOp::Mutate(group) => group.ops.iter().any(deletes),
+        _ => false,
+    }
 }
 
 fn is_conditional(op: &RowOp) -> bool {

@@ -46,6 +46,33 @@ fn list(count: i64) -> String {
 }
 
 #[test]
+fn groups_of_keys_are_sought_among_the_keys() {
+    let store = TestStore::new();
+    store.run("CREATE TABLE g (v I64, ROW KEY (a I64, b I64))").expect("a table");
+    let rows = "UPSERT INTO g (a, b, v) SELECT x, y, 0 FROM generate_series(1, 100) AS p (x), \
+                generate_series(1, 99) AS q (y)";
+    store.run(rows).expect("rows");
+    let list = |step: i64, most: i64| {
+        let values = (1..=most / step).map(|at| (at * step).to_string());
+        values.collect::<Vec<_>>().join(", ")
+    };
+    let condition = format!("a IN ({}) AND b IN ({})", list(2, 100), list(3, 99));
+    for sql in [
+        format!("SELECT a, min(b) FROM g WHERE {condition} GROUP BY a ORDER BY a"),
+        format!("SELECT a, max(b) FROM g WHERE {condition} GROUP BY a ORDER BY a"),
+        format!("SELECT DISTINCT a FROM g WHERE {condition} ORDER BY a"),
+        format!("SELECT count(DISTINCT a) FROM g WHERE {condition}"),
+        format!("SELECT DISTINCT ON (a) a, b FROM g WHERE {condition} ORDER BY a, b"),
+        format!("SELECT a, b FROM g WHERE {condition} ORDER BY a, b"),
+    ] {
+        forget(&store, "g");
+        let by_gets = store.rows(&sql);
+        store.run("ANALYZE g").expect("statistics");
+        assert_eq!(store.rows(&sql), by_gets, "{}", &sql[..40]);
+    }
+}
+
+#[test]
 fn keys_are_scanned_where_they_are_many_of_the_rows() {
     let store = store();
     let keys = list(4600);
