@@ -14,8 +14,9 @@ const BYTES_PER_SCAN: usize = 1 << 20;
 impl Plan {
     /// Returns ranges of which the rows are those of the complete keys of the plan, for
     /// [`ScatterOptions::point_runs`](crate::ScatterOptions::point_runs): one of the keys in a
-    /// region that have their salts and hashes in common, or several if they are over 10,000 or 1 MiB. The
-    /// regions begin at `starts`, in order. `None` if the plan is not a list of complete keys.
+    /// region that have their salts and hashes in common, or several if they are over 10,000 or
+    /// 1 MiB. The regions begin at `starts`, in order. `None` if the plan is not a list of complete
+    /// keys.
     pub fn point_runs(&self, starts: &[Bytes]) -> Option<Vec<KeyRange>> {
         let mut points: Vec<&KeyRange> = self.ranges().collect();
         if points.is_empty() || points.iter().any(|range| range.point().is_none()) {

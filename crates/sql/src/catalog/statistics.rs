@@ -59,8 +59,8 @@ impl TableStatistics {
         rows.min(self.rows)
     }
 
-    /// Returns about how many bytes of memory a row has in a column, by its position in the table and
-    /// its type; `None` if the cells of the column were not measured.
+    /// Returns about how many bytes of memory a row has in a column, by its position in the table
+    /// and its type; `None` if the cells of the column were not measured.
     pub(crate) fn bytes_of(&self, column: usize, ty: &DataType, is_of_key: bool) -> Option<u64> {
         /// Offset of a value of variable length, and what tells whether it is NULL.
         const PLACE_BYTES: u64 = 5;

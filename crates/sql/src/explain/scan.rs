@@ -243,9 +243,8 @@ fn note_of_key(scan: &ScanExec, note: String) -> Option<String> {
     }
 }
 
-/// Returns what the values of a join's other side leave of the scan.
-/// Returns the families of which a scan reads the cells after its filter. Gets read all at once, and
-/// so do scans from the end.
+/// Returns the families of which a scan reads the cells after its filter. Gets read all at once,
+/// and so do scans from the end.
 fn on_demand(spec: &ScanSpec) -> Vec<String> {
     if spec.plan.is_points() || spec.plan.query().reverse {
         return Vec::new();
@@ -254,6 +253,7 @@ fn on_demand(spec: &ScanSpec) -> Vec<String> {
     families.map(|family| to_string_binary(family)).collect()
 }
 
+/// Returns what the values of a join's other side leave of the scan.
 fn joined(scan: &ScanExec) -> String {
     match scan.figures.narrowed() {
         Some(Narrowed::Gets(keys)) => format!("the other side's values left {keys} gets"),

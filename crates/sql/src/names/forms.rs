@@ -4,7 +4,7 @@
 //! may be selected twice, `^@` is `starts_with`, a time may end with its minute, patterns of
 //! `to_char` are those of PostgreSQL, and EXISTS may be in SELECT.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -45,6 +45,42 @@ pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
+}
+
+/// Gives casts of columns in SELECT the names of these, as they are in the tables: ORDER BY means
+/// the cast then, as in PostgreSQL, unless another one has the name too.
+pub(super) fn name_casts(statement: &mut Statement) {
+    struct Casts;
+
+    impl VisitorMut for Casts {
+        type Break = ();
+
+        fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+            let mut names: BTreeMap<String, usize> = BTreeMap::new();
+            for item in &select.projection {
+                let name = match item {
+                    SelectItem::UnnamedExpr(expr) => last_name(expr),
+                    SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.as_str()),
+                    // It may have any.
+                    _ => return ControlFlow::Continue(()),
+                };
+                *names.entry(name.unwrap_or_default().to_owned()).or_default() += 1;
+            }
+            for (at, item) in select.projection.iter_mut().enumerate() {
+                if let SelectItem::UnnamedExpr(expr) = item
+                    && let Some(mut alias) = column_of_cast(expr)
+                {
+                    if names.get(&alias.value) != Some(&1) {
+                        alias.value = format!("{}{AGAIN}{at}", alias.value);
+                    }
+                    *item = SelectItem::ExprWithAlias { expr: take(expr), alias };
+                }
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    let _ = VisitMut::visit(statement, &mut Casts);
 }
 
 struct Forms;
@@ -325,6 +361,26 @@ fn name_of(expr: &Expr) -> String {
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => name_of(inner),
         Expr::TypedString(typed) => typed.value.to_string(),
         other => other.to_string(),
+    }
+}
+
+/// Returns the name of the column that is cast.
+fn column_of_cast(expr: &Expr) -> Option<Ident> {
+    match expr {
+        Expr::Nested(inner) => column_of_cast(inner),
+        Expr::Cast { expr: inner, .. } if is_name(inner) => {
+            Some(Ident::with_quote('"', last_name(inner)?))
+        }
+        _ => None,
+    }
+}
+
+fn last_name(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Identifier(name) => Some(&name.value),
+        Expr::CompoundIdentifier(names) => Some(&names.last()?.value),
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => last_name(inner),
+        _ => None,
     }
 }
 

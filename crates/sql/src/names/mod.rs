@@ -94,6 +94,7 @@ async fn rewrite_names(
     let mut columns = TableColumns::default();
     dynamic::rewrite(statement, &mut found, &mut columns)?;
     let pseudo = columns::rewrite(statement, &found)?;
+    forms::name_casts(statement);
     if reads {
         extras::rewrite(statement, &found, &mut columns)?;
     } else {

@@ -245,27 +245,42 @@ fn negated(expr: &mut Expr) -> Option<Expr> {
     }
 }
 
-/// Writes `= ANY` as IN and `<> ALL` as NOT IN. Gives the subquery of another operator its name.
+/// Writes `= ANY` as IN and `<> ALL` as NOT IN, of a subquery or of ARRAY. Gives the subquery of another operator its name.
 fn as_in(expr: &mut Expr) {
     let (left, op, right, is_any) = match expr {
         Expr::AnyOp { left, compare_op, right, .. } => (left, compare_op, right, true),
         Expr::AllOp { left, compare_op, right } => (left, compare_op, right, false),
         _ => return,
     };
+    if let Expr::Array(array) = right.as_mut()
+        && let Some(negated) = is_negated_in(op, is_any)
+        && !array.elem.is_empty()
+        && !array.elem.iter().any(|item| matches!(item, Expr::Array(_)))
+    {
+        let (of, list) = (Box::new(take(left)), std::mem::take(&mut array.elem));
+        *expr = Expr::InList { expr: of, list, negated };
+        return;
+    }
     let Expr::Subquery(query) = right.as_mut() else { return };
-    let is_negated = match (op, is_any) {
-        (BinaryOperator::Eq, true) => false,
-        (BinaryOperator::NotEq, false) => true,
-        _ if is_apart(query) => return,
-        _ => {
+    let Some(negated) = is_negated_in(op, is_any) else {
+        if !is_apart(query) {
             let mut apart = parsed(APART);
             fill(&mut apart, &Expr::value(Value::Null), query);
             *right.as_mut() = apart;
-            return;
         }
+        return;
     };
     let subquery = std::mem::replace(query, Box::new(empty_query()));
-    *expr = Expr::InSubquery { expr: Box::new(take(left)), subquery, negated: is_negated };
+    *expr = Expr::InSubquery { expr: Box::new(take(left)), subquery, negated };
+}
+
+/// Returns whether an operator with ANY, or with ALL, is NOT IN; `None` if it is no IN either.
+fn is_negated_in(op: &BinaryOperator, is_any: bool) -> Option<bool> {
+    match (op, is_any) {
+        (BinaryOperator::Eq, true) => Some(false),
+        (BinaryOperator::NotEq, false) => Some(true),
+        _ => None,
+    }
 }
 
 /// Returns `true` for a subquery that has its name.
@@ -350,7 +365,10 @@ mod tests {
             ("a NOT IN (SELECT b FROM u)", "a NOT IN (SELECT b FROM u)"),
             ("a <> ALL (SELECT b FROM u)", "a NOT IN (SELECT b FROM u)"),
             ("NOT (a IN (SELECT b FROM u)) AND x", "a NOT IN (SELECT b FROM u) AND x"),
-            ("a = ANY (ARRAY[1, 2])", "a = ANY(ARRAY[1, 2])"),
+            ("a = ANY (ARRAY[1, 2])", "a IN (1, 2)"),
+            ("a <> ALL (ARRAY[1, 2])", "a NOT IN (1, 2)"),
+            ("a < ANY (ARRAY[1, 2])", "a < ANY(ARRAY[1, 2])"),
+            ("a = ANY (ARRAY[])", "a = ANY(ARRAY[])"),
         ] {
             let statement = format!("SELECT 1 FROM t WHERE {text}");
             assert_eq!(written(&statement), format!("SELECT 1 FROM t WHERE {expected}"));

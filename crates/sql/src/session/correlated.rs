@@ -1,10 +1,10 @@
 //! Queries that ask something of the outer row, as DataFusion plans them right.
 //!
-//! Of `v NOT IN (q)` it would join the rows of the query, and leave out the outer row if any of them
-//! is null, also one that the query does not have for this outer row; with an equality besides it
-//! fails. A row satisfies the condition if for no row of `q` the comparison with `v` is true or
-//! null, which is what is written instead. And it does not find columns that it moves out of a query
-//! in FROM, whose name hides them.
+//! Of `v NOT IN (q)` it would join the rows of the query, and leave out the outer row if any of
+//! them is null, also one that the query does not have for this outer row; with an equality besides
+//! it fails. A row satisfies the condition if for no row of `q` the comparison with `v` is true or
+//! null, which is what is written instead. And it does not find columns that it moves out of a
+//! query in FROM, whose name hides them.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) fn named(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Projection(projection)))
 }
 
-/// Returns a condition that rows have to satisfy, of which such parts are written anew.
+/// Returns a condition that rows have to satisfy, of which such parts are written so.
 ///
 /// # Errors
 /// None in practice: the columns of the condition are those of the schema.

@@ -24,6 +24,7 @@ use datafusion::physical_plan::PhysicalExpr;
 use datafusion::scalar::ScalarValue;
 
 use super::correlated::{as_not_exists, named};
+use super::functions::shown_as_text;
 use super::growth::{Budget, bounded};
 use super::in_lists::{Apart, Use, separated};
 use super::statement::StatementContext;
@@ -73,7 +74,8 @@ pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<Lo
             let (is_separated, expr) = (separated.transformed, separated.data);
             let checked = expr.transform_up(|expr| {
                 let summed = by_function(expr, &schema);
-                let rounded = summed.transform_data(|expr| Ok(rounded(expr, &schema)))?;
+                let shown = summed.transform_data(|expr| Ok(shown_as_text(expr, &schema)))?;
+                let rounded = shown.transform_data(|expr| Ok(rounded(expr, &schema)))?;
                 rounded.transform_data(|expr| Ok(bounded(expr, &schema, &budget)))
             })?;
             let mut checked = checked.update_data(|expr| name.restore(expr));

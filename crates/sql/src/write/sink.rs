@@ -72,7 +72,8 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
             self.settle().await;
             return Err(error);
         }
-        // A delete marker hides what is put in its millisecond, as HBase does with those of a batch.
+        // A delete marker hides what is put in its millisecond, and HBase puts what is in a batch in
+        // one.
         let is_hidden = self.deleting.contains(op.row());
         if is_hidden {
             self.send();

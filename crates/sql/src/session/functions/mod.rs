@@ -4,6 +4,7 @@
 mod at_time_zone;
 mod decode_cell;
 mod map_entries;
+mod shown_as_text;
 mod to_bytes;
 
 use std::sync::{Arc, RwLock};
@@ -15,6 +16,7 @@ use super::settings::Settings;
 
 pub(crate) use at_time_zone::AT_TIME_ZONE;
 pub(crate) use decode_cell::DECODE_CELL;
+pub(crate) use shown_as_text::shown_as_text;
 pub(crate) use to_bytes::{TO_BYTES, read_bytes};
 
 /// Registers the functions with a session.
