@@ -72,8 +72,7 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
             self.settle().await;
             return Err(error);
         }
-        // A delete marker hides what is put in its millisecond, and HBase puts what is in a batch in
-        // one.
+        // A delete marker hides what is put in its millisecond, and a batch is of one on HBase.
         let is_hidden = self.deleting.contains(op.row());
         if is_hidden {
             self.send();
