@@ -71,7 +71,8 @@ fn measure(name: &str, cluster: &BlockingCluster) -> Result<()> {
             of_scans.push(read(&scans)?);
         }
         let (gets, scan) = (median(of_gets), median(of_scans));
-        let share = format!("{} %", keys as f64 * 100.0 / ROWS as f64);
+        let share = keys * 100_000 / ROWS;
+        let share = format!("{}.{:03} %", share / 1000, share % 1000);
         let ratio = gets / scan;
         println!("{keys:>8}{share:>10}{gets:>12.1}{scan:>12.1}{ratio:>10.2}");
     }

@@ -280,6 +280,14 @@ fn clients_find_tables_and_their_keys() {
     assert_eq!(rows("SELECT current_setting('application_name')"), ["x"]);
     assert_eq!(rows("SELECT current_setting('none', true)"), ["NULL"]);
     assert_eq!(door.error(&client, "SELECT current_setting('none')"), "42704");
+    // What is looked up by has the names of the statement.
+    rows("CREATE TABLE second (v I64, ROW KEY (x STRING))");
+    let names = "SELECT oid::regclass FROM pg_class WHERE relkind = 'r' ORDER BY 1";
+    assert_eq!(rows(names), ["second", "t"]);
+    let names = "SELECT x.oid::regclass FROM pg_class x WHERE relkind = 'r' ORDER BY 1";
+    assert_eq!(rows(names), ["second", "t"]);
+    let keys = "SELECT pg_get_constraintdef(oid) FROM pg_constraint ORDER BY 1";
+    assert_eq!(rows(keys), ["PRIMARY KEY (n)", "PRIMARY KEY (x)"]);
 }
 
 #[test]

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, GroupByExpr, Ident, LimitClause, ObjectName, Query, Select, SelectItem,
-    SetExpr, Statement, TableAlias, TableFactor, TableWithJoins, UnaryOperator, Value, VisitMut,
-    VisitorMut,
+    FunctionArguments, GroupByExpr, Ident, LimitClause, ObjectName, OrderByExpr, OrderByKind,
+    Query, Select, SelectItem, SetExpr, Statement, TableAlias, TableFactor, TableWithJoins,
+    UnaryOperator, Value, VisitMut, VisitorMut, visit_expressions,
 };
 
 use super::{row_values, time_patterns};
@@ -47,40 +47,66 @@ pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
     }
 }
 
-/// Gives casts of columns in SELECT the names of these, as they are in the tables: ORDER BY means
-/// the cast then, as in PostgreSQL, unless another one has the name too.
+/// Gives casts of columns in SELECT the names of these, as they are in the tables. As in PostgreSQL,
+/// ORDER BY means the cast where a term is the name alone. Where one means the column, or another
+/// one has the name, the cast has one that differs.
 pub(super) fn name_casts(statement: &mut Statement) {
     struct Casts;
 
     impl VisitorMut for Casts {
         type Break = ();
 
-        fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-            let mut names: BTreeMap<String, usize> = BTreeMap::new();
-            for item in &select.projection {
-                let name = match item {
-                    SelectItem::UnnamedExpr(expr) => last_name(expr),
-                    SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.as_str()),
-                    // It may have any.
-                    _ => return ControlFlow::Continue(()),
-                };
-                *names.entry(name.unwrap_or_default().to_owned()).or_default() += 1;
-            }
-            for (at, item) in select.projection.iter_mut().enumerate() {
-                if let SelectItem::UnnamedExpr(expr) = item
-                    && let Some(mut alias) = column_of_cast(expr)
-                {
-                    if names.get(&alias.value) != Some(&1) {
-                        alias.value = format!("{}{AGAIN}{at}", alias.value);
-                    }
-                    *item = SelectItem::ExprWithAlias { expr: take(expr), alias };
-                }
+        fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+            let terms = match query.order_by.as_ref().map(|order| &order.kind) {
+                Some(OrderByKind::Expressions(terms)) => terms.as_slice(),
+                _ => &[],
+            };
+            if let SetExpr::Select(select) = query.body.as_mut() {
+                name_casts_of(select, terms);
             }
             ControlFlow::Continue(())
         }
     }
 
     let _ = VisitMut::visit(statement, &mut Casts);
+}
+
+fn name_casts_of(select: &mut Select, order: &[OrderByExpr]) {
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    for item in &select.projection {
+        let name = match item {
+            SelectItem::UnnamedExpr(expr) => last_name(expr),
+            SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.as_str()),
+            // It may have any.
+            _ => return,
+        };
+        *names.entry(name.unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    let is_meant = |name: &str| {
+        let is_it =
+            |term: &OrderByExpr| matches!(&term.expr, Expr::Identifier(of) if of.value == name);
+        order.iter().all(|term| is_it(term) || !mentions(term, name))
+    };
+    for (at, item) in select.projection.iter_mut().enumerate() {
+        let SelectItem::UnnamedExpr(expr) = item else { continue };
+        let Some(mut alias) = column_of_cast(expr) else { continue };
+        if names.get(&alias.value) != Some(&1) || !is_meant(&alias.value) {
+            alias.value = format!("{}{AGAIN}{at}", alias.value);
+        }
+        *item = SelectItem::ExprWithAlias { expr: take(expr), alias };
+    }
+}
+
+/// Returns `true` if a term has a column of this name.
+fn mentions(term: &OrderByExpr, name: &str) -> bool {
+    let found = visit_expressions(&term.expr, |expr| match expr {
+        Expr::Identifier(of) if of.value == name => ControlFlow::Break(()),
+        Expr::CompoundIdentifier(of) if of.last().is_some_and(|last| last.value == name) => {
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 struct Forms;
@@ -90,10 +116,13 @@ impl VisitorMut for Forms {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
         for item in &mut select.projection {
-            if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
-                && let ControlFlow::Break(error) = VisitMut::visit(expr, &mut Counted)
-            {
-                return ControlFlow::Break(error);
+            if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
+                if let Err(error) = row_values::rewrite_lists(expr) {
+                    return ControlFlow::Break(error);
+                }
+                if let ControlFlow::Break(error) = VisitMut::visit(expr, &mut Counted) {
+                    return ControlFlow::Break(error);
+                }
             }
         }
         name_apart(&mut select.projection);
@@ -132,7 +161,20 @@ impl VisitorMut for Forms {
                     }
                 }
             }
+            Expr::IsNull(inner)
+            | Expr::IsNotNull(inner)
+            | Expr::IsFalse(inner)
+            | Expr::IsNotTrue(inner)
+            | Expr::IsUnknown(inner)
+            | Expr::IsNotUnknown(inner) => {
+                if let Err(error) = row_values::rewrite_lists(inner) {
+                    return ControlFlow::Break(error);
+                }
+            }
             Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => {
+                if let Err(error) = row_values::rewrite_lists(inner) {
+                    return ControlFlow::Break(error);
+                }
                 if let Some(opposite) = opposite(inner) {
                     *expr = opposite;
                 }

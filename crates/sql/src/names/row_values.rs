@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Spanned as _,
-    UnaryOperator, Value, visit_expressions,
+    UnaryOperator, Value, visit_expressions, visit_expressions_mut,
 };
 
 use crate::error::{Result, SqlError, SqlState};
@@ -46,6 +46,30 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<()> {
         *expr = written;
     }
     Ok(())
+}
+
+/// Rewrites long lists too, where null differs from false.
+///
+/// # Errors
+/// As [`rewrite`].
+pub(super) fn rewrite_lists(expr: &mut Expr) -> Result<()> {
+    let flow = visit_expressions_mut(expr, |expr| {
+        let Expr::InList { expr: of, list, negated } = expr else {
+            return ControlFlow::Continue(());
+        };
+        match listed(of, list) {
+            Ok(None) => {}
+            Ok(Some(any)) => {
+                *expr = if *negated { not(nested(any)) } else { nested(any) };
+            }
+            Err(error) => return ControlFlow::Break(error),
+        }
+        ControlFlow::Continue(())
+    });
+    match flow {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
 }
 
 fn listed(of: &Expr, list: &[Expr]) -> Result<Option<Expr>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::compute::kernels::numeric::{add, mul, sub};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
 use datafusion::common::{DFSchema, internal_err};
 use datafusion::error::Result;
 use datafusion::execution::session_state::SessionState;
@@ -23,7 +23,7 @@ use datafusion::physical_expr_common::datum::apply;
 use datafusion::physical_plan::PhysicalExpr;
 use datafusion::scalar::ScalarValue;
 
-use super::correlated::{as_not_exists, named};
+use super::correlated::{as_not_exists, check, named};
 use super::functions::shown_as_text;
 use super::growth::{Budget, bounded};
 use super::in_lists::{Apart, Use, separated};
@@ -55,6 +55,9 @@ pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<Lo
     // The types of both sides are known, and the same, from here on.
     let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
     let budget = Budget::new(state.config().get_extension::<StatementContext>());
+    plan.apply_with_subqueries(|plan| {
+        plan.apply_expressions(|expr| check(expr).map(|()| TreeNodeRecursion::Continue))
+    })?;
     let plan = plan.transform_up_with_subqueries(named)?.data;
     let checked = plan.transform_up_with_subqueries(|plan| {
         let names = NamePreserver::new(&plan);
@@ -96,7 +99,11 @@ pub(crate) fn checked_plan(state: &SessionState, plan: LogicalPlan) -> Result<Lo
 /// # Errors
 /// None in practice.
 pub(crate) fn rounded_expr(expr: Expr, schema: &DFSchema) -> Result<Expr> {
-    Ok(expr.transform_up(|expr| Ok(rounded(expr, schema)))?.data)
+    let as_statements_do = |expr| {
+        let shown = shown_as_text(expr, schema);
+        shown.transform_data(|expr| Ok(rounded(expr, schema)))
+    };
+    Ok(expr.transform_up(as_statements_do)?.data)
 }
 
 /// Returns the text of an expression, with operators where there are functions of theirs.

@@ -20,30 +20,36 @@ const WANTED: &str = "halite_wanted";
 /// Name in them for a second value.
 const SECOND: &str = "halite_second";
 
+/// What is looked up in the rows below, whose columns have names that no client uses: what it asks
+/// by is written beside them, and has to mean its own columns.
+const FOUND: &str = "halite_found.halite_of";
+const BY: &str = "halite_found.halite_by = halite_wanted";
+const BY_BOTH: &str =
+    "halite_found.halite_by = halite_wanted AND halite_found.halite_also = halite_second";
+const BY_EITHER: &str = "halite_wanted IN (halite_found.halite_by, halite_found.halite_also)";
+
 const INDEX_DEFINITION: &str =
-    "SELECT max(x.indexdef) FROM pg_catalog.pg_index AS x WHERE x.indexrelid = halite_wanted";
-const INDEX_COLUMN: &str = "SELECT max(x.attname) FROM pg_catalog.pg_attribute AS x WHERE \
-     x.attrelid = halite_wanted AND x.attnum = halite_second";
+    "SELECT indexdef AS halite_of, indexrelid AS halite_by FROM pg_catalog.pg_index";
+const INDEX_COLUMN: &str = "SELECT attname AS halite_of, attrelid AS halite_by, \
+     attnum AS halite_also FROM pg_catalog.pg_attribute";
 const CONSTRAINT_DEFINITION: &str =
-    "SELECT max(x.consrc) FROM pg_catalog.pg_constraint AS x WHERE x.oid = halite_wanted";
-const VIEW_DEFINITION: &str = "SELECT max(x.definition) FROM pg_catalog.pg_views AS x JOIN \
-     pg_catalog.pg_class AS y ON y.relname = x.viewname WHERE y.oid = halite_wanted AND \
+    "SELECT consrc AS halite_of, oid AS halite_by FROM pg_catalog.pg_constraint";
+const VIEW_DEFINITION: &str = "SELECT x.definition AS halite_of, y.oid AS halite_by FROM \
+     pg_catalog.pg_views AS x JOIN pg_catalog.pg_class AS y ON y.relname = x.viewname WHERE \
      y.relkind = 'v' AND y.relpersistence = 't'";
-const COMMENT: &str = "SELECT max(x.description) FROM pg_catalog.pg_description AS x WHERE \
-     x.objoid = halite_wanted AND x.objsubid = 0";
-const COLUMN_COMMENT: &str = "SELECT max(x.description) FROM pg_catalog.pg_description AS x WHERE \
-     x.objoid = halite_wanted AND x.objsubid = halite_second";
-const TABLE_NAME: &str =
-    "SELECT max(x.relname) FROM pg_catalog.pg_class AS x WHERE x.oid = halite_wanted";
-const TABLE_NUMBER: &str = "SELECT max(x.oid) FROM pg_catalog.pg_class AS x JOIN \
-     pg_catalog.pg_namespace AS y ON y.oid = x.relnamespace WHERE \
-     halite_wanted IN (x.relname, y.nspname || '.' || x.relname)";
-const TYPE_NUMBER: &str =
-    "SELECT max(x.oid) FROM pg_catalog.pg_type AS x WHERE x.typname = halite_wanted";
+const COMMENT: &str = "SELECT description AS halite_of, objoid AS halite_by FROM \
+     pg_catalog.pg_description WHERE objsubid = 0";
+const COLUMN_COMMENT: &str = "SELECT description AS halite_of, objoid AS halite_by, \
+     objsubid AS halite_also FROM pg_catalog.pg_description";
+const TABLE_NAME: &str = "SELECT relname AS halite_of, oid AS halite_by FROM pg_catalog.pg_class";
+const TABLE_NUMBER: &str = "SELECT x.oid AS halite_of, x.relname AS halite_by, \
+     y.nspname || '.' || x.relname AS halite_also FROM pg_catalog.pg_class AS x JOIN \
+     pg_catalog.pg_namespace AS y ON y.oid = x.relnamespace";
+const TYPE_NUMBER: &str = "SELECT oid AS halite_of, typname AS halite_by FROM pg_catalog.pg_type";
 const SCHEMA_NAME: &str =
-    "SELECT max(x.nspname) FROM pg_catalog.pg_namespace AS x WHERE x.oid = halite_wanted";
+    "SELECT nspname AS halite_of, oid AS halite_by FROM pg_catalog.pg_namespace";
 const SCHEMA_NUMBER: &str =
-    "SELECT max(x.oid) FROM pg_catalog.pg_namespace AS x WHERE x.nspname = halite_wanted";
+    "SELECT oid AS halite_of, nspname AS halite_by FROM pg_catalog.pg_namespace";
 const VISIBLE: &str =
     "SELECT x.oid FROM pg_catalog.pg_class AS x WHERE x.relnamespace IN (11, 2200, 13002)";
 
@@ -56,14 +62,14 @@ pub(super) fn change(expr: &mut Expr) {
             match (name.as_str(), arguments.as_mut_slice()) {
                 // Of one column, unless its number is 0.
                 ("pg_get_indexdef", [oid, column, ..]) if column.to_string() != "0" => {
-                    query_of(INDEX_COLUMN, &take(oid), Some(&take(column)))
+                    query_of(INDEX_COLUMN, BY_BOTH, &take(oid), Some(&take(column)))
                 }
                 ("pg_get_indexdef", [oid, ..]) => query(INDEX_DEFINITION, &take(oid)),
                 ("pg_get_constraintdef", [oid, ..]) => query(CONSTRAINT_DEFINITION, &take(oid)),
                 ("pg_get_viewdef", [oid, ..]) => query(VIEW_DEFINITION, &take(oid)),
                 ("obj_description", [oid, ..]) => query(COMMENT, &take(oid)),
                 ("col_description", [oid, column]) => {
-                    query_of(COLUMN_COMMENT, &take(oid), Some(&take(column)))
+                    query_of(COLUMN_COMMENT, BY_BOTH, &take(oid), Some(&take(column)))
                 }
                 ("to_regclass", [name, ..]) => query(TABLE_NUMBER, &take(name)),
                 ("to_regtype", [name, ..]) => query(TYPE_NUMBER, &take(name)),
@@ -146,12 +152,13 @@ fn plain(name: &str) -> &str {
     name.trim_matches('"')
 }
 
-/// Returns a query with what is wanted in it.
-fn query(template: &str, wanted: &Expr) -> Option<Expr> {
-    query_of(template, wanted, None)
+/// Returns the query of what is found in rows by a condition with what is wanted in it.
+fn query(rows: &str, wanted: &Expr) -> Option<Expr> {
+    let by = if rows == TABLE_NUMBER { BY_EITHER } else { BY };
+    query_of(rows, by, wanted, None)
 }
 
-fn query_of(template: &str, wanted: &Expr, second: Option<&Expr>) -> Option<Expr> {
+fn query_of(rows: &str, by: &str, wanted: &Expr, second: Option<&Expr>) -> Option<Expr> {
     struct Fill<'e> {
         wanted: &'e Expr,
         second: Option<&'e Expr>,
@@ -171,7 +178,8 @@ fn query_of(template: &str, wanted: &Expr, second: Option<&Expr>) -> Option<Expr
             ControlFlow::Continue(())
         }
     }
-    let mut query = parsed(template)?;
+    let text = format!("SELECT max({FOUND}) FROM ({rows}) AS halite_found WHERE {by}");
+    let mut query = parsed(&text)?;
     let _ = query.visit(&mut Fill { wanted, second });
     Some(subquery(query))
 }
