@@ -396,9 +396,18 @@ fn name_apart(projection: &mut [SelectItem]) {
     }
 }
 
-/// Returns what DataFusion names a column after: a cast has the name of what is cast.
+/// Returns what DataFusion names a column after: a cast has the name of what is cast, a subquery that
+/// of its column.
 fn name_of(expr: &Expr) -> String {
     match expr {
+        Expr::Subquery(query) => match query.body.as_ref() {
+            SetExpr::Select(select) => match select.projection.first() {
+                Some(SelectItem::UnnamedExpr(item)) => name_of(item),
+                Some(SelectItem::ExprWithAlias { alias, .. }) => alias.value.clone(),
+                _ => expr.to_string(),
+            },
+            _ => expr.to_string(),
+        },
         Expr::Identifier(name) => name.value.clone(),
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => name_of(inner),
         Expr::TypedString(typed) => typed.value.to_string(),
