@@ -47,9 +47,9 @@ pub(super) fn rewrite(statement: &mut Statement) -> Result<()> {
     }
 }
 
-/// Gives casts of columns in SELECT the names of these, as they are in the tables. As in PostgreSQL,
-/// ORDER BY means the cast where a term is the name alone. Where one means the column, or another
-/// one has the name, the cast has one that differs.
+/// Gives casts of columns in SELECT the names of these, as they are in the tables. As in
+/// PostgreSQL, ORDER BY means the cast where a term is the name alone. Where one means the column,
+/// or another one has the name, the cast has one that differs.
 pub(super) fn name_casts(statement: &mut Statement) {
     struct Casts;
 
@@ -396,8 +396,8 @@ fn name_apart(projection: &mut [SelectItem]) {
     }
 }
 
-/// Returns what DataFusion names a column after: a cast has the name of what is cast, a subquery that
-/// of its column.
+/// Returns what DataFusion names a column after: a cast has the name of what is cast, a subquery
+/// that of its column.
 fn name_of(expr: &Expr) -> String {
     match expr {
         Expr::Subquery(query) => match query.body.as_ref() {
