@@ -202,13 +202,13 @@ fn may_be_written_twice(expr: &Expr) -> bool {
 
 /// Returns `true` for a row value of constants without null.
 fn is_constant(row: &Expr) -> bool {
-    let is_value = |field: &&Expr| match field {
+    let is_value = |field: &Expr| match field {
         Expr::Value(value) => !matches!(value.value, Value::Null | Value::Placeholder(_)),
         Expr::UnaryOp { expr, .. } => matches!(&**expr, Expr::Value(_)),
         Expr::TypedString(_) => true,
         _ => false,
     };
-    fields(row).is_some_and(|fields| fields.iter().all(|field| is_value(&field)))
+    fields(row).is_some_and(|fields| fields.into_iter().all(is_value))
 }
 
 fn binary(left: &Expr, op: BinaryOperator, right: &Expr) -> Expr {

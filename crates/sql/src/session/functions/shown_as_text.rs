@@ -56,7 +56,7 @@ impl ScalarUDFImpl for ShownAsText {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let values = args.args[0].to_array(args.number_rows)?;
         let field = args.arg_fields[0].as_ref();
-        let text = |row| Ok(cell_text(field, values.as_ref(), row)?);
+        let text = |row| cell_text(field, values.as_ref(), row);
         let texts = (0..values.len()).map(text).collect::<crate::Result<StringArray>>()?;
         Ok(ColumnarValue::Array(Arc::new(texts) as ArrayRef))
     }
