@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use halite_types::op::{Durability, OpResult, RowOp};
@@ -17,6 +18,8 @@ use crate::session::tally::Does;
 /// Rows and bytes after which a batch is sent.
 const BATCH_ROWS: usize = 1000;
 const BATCH_BYTES: usize = 2 << 20;
+/// Time after which what a server writes has a later time than what it has answered.
+const NEXT_MILLISECOND: Duration = Duration::from_millis(1);
 /// Batches in flight.
 const IN_FLIGHT: usize = 4;
 
@@ -79,6 +82,9 @@ impl<'s, T: Send + 'static> Sink<'s, T> {
         }
         if is_hidden || self.busy.contains(op.row()) {
             self.drain().await?;
+        }
+        if is_hidden {
+            tokio::time::sleep(NEXT_MILLISECOND).await;
         }
         self.pending_bytes += op_bytes(&op);
         if deletes(&op) {
