@@ -6,13 +6,12 @@
 //! acknowledged increments at the end. A call waits for its log, as the store or server is set.
 #![allow(clippy::print_stdout, reason = "it prints its measurements")]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use halite::{
-    BlockingCluster, BlockingTable, FamilyDescriptor, RemoteCluster, Result, ShardedCounters,
-    TableDescriptor, block_on,
+    BlockingCluster, BlockingTable, FamilyDescriptor, Result, ShardedCounters, TableDescriptor,
+    block_on,
 };
 
 const THREADS: u64 = 32;
@@ -27,10 +26,9 @@ const WAYS: [(&str, u8, &str); 3] =
 fn main() -> Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let store = halite::open(directory.path())?;
-    measure("embedded", &BlockingCluster::new(Arc::clone(store.cluster())))?;
+    measure("embedded", &store)?;
     for uri in std::env::args().skip(1) {
-        let cluster: RemoteCluster = block_on(halite::connect(&uri))?;
-        measure(&uri, &BlockingCluster::new(Arc::new(cluster)))?;
+        measure(&uri, &BlockingCluster::connect(&uri)?)?;
     }
     Ok(())
 }

@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 use halite::rowkey::plan::{KeyQuery, Plan, PlanLimits, PlanOptions};
 use halite::rowkey::{KeySchema, Scatter, ScatterOptions, Value};
 use halite::{
-    BlockingCluster, FamilyDescriptor, Put, RemoteCluster, Result, RowOp, Scan, Table,
-    TableDescriptor, block_on,
+    BlockingCluster, FamilyDescriptor, Put, Result, RowOp, Scan, Table, TableDescriptor, block_on,
 };
 
 const ROWS: i64 = 1_000_000;
@@ -23,10 +22,9 @@ const KEYS: [i64; 6] = [250, 1000, 2500, 10_000, 50_000, 200_000];
 fn main() -> Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let store = halite::open(directory.path())?;
-    measure("embedded", &BlockingCluster::new(Arc::clone(store.cluster())))?;
+    measure("embedded", &store)?;
     for uri in std::env::args().skip(1) {
-        let cluster: RemoteCluster = block_on(halite::connect(&uri))?;
-        measure(&uri, &BlockingCluster::new(Arc::new(cluster)))?;
+        measure(&uri, &BlockingCluster::connect(&uri)?)?;
     }
     Ok(())
 }
