@@ -29,6 +29,12 @@ pub(crate) enum Narrowed {
 }
 
 impl Narrowed {
+    fn count(self) -> usize {
+        match self {
+            Self::Gets(count) | Self::Scanned(count) | Self::Ranges(count) => count,
+        }
+    }
+
     /// Returns what is left of both of two parts of a scan.
     fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -36,10 +42,7 @@ impl Narrowed {
             (Self::Gets(one) | Self::Scanned(one), Self::Gets(other) | Self::Scanned(other)) => {
                 Self::Scanned(one + other)
             }
-            (
-                Self::Gets(one) | Self::Scanned(one) | Self::Ranges(one),
-                Self::Gets(other) | Self::Scanned(other) | Self::Ranges(other),
-            ) => Self::Ranges(one + other),
+            (one, other) => Self::Ranges(one.count() + other.count()),
         }
     }
 }
@@ -91,10 +94,12 @@ pub(super) async fn narrowed(
         spec = Arc::new(narrower);
     }
     let ranges = spec.plan.ranges().count();
-    let left = match spec.point_runs() {
-        _ if !spec.plan.is_points() => Narrowed::Ranges(ranges),
-        Some(_) => Narrowed::Scanned(ranges),
-        None => Narrowed::Gets(ranges),
+    let left = if !spec.plan.is_points() {
+        Narrowed::Ranges(ranges)
+    } else if spec.point_runs().is_some() {
+        Narrowed::Scanned(ranges)
+    } else {
+        Narrowed::Gets(ranges)
     };
     figures.add_narrowed(left);
     spec

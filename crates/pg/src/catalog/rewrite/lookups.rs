@@ -20,9 +20,8 @@ const WANTED: &str = "halite_wanted";
 /// Name in them for a second value.
 const SECOND: &str = "halite_second";
 
-/// What is looked up in the rows below, whose columns have names that no client uses: what it asks
-/// by is written beside them, and has to mean its own columns.
-const FOUND: &str = "halite_found.halite_of";
+/// Conditions on the rows below, whose columns have names that no client uses: what a client asks
+/// by is written into the condition, and has to mean its own columns.
 const BY: &str = "halite_found.halite_by = halite_wanted";
 const BY_BOTH: &str =
     "halite_found.halite_by = halite_wanted AND halite_found.halite_also = halite_second";
@@ -71,7 +70,7 @@ pub(super) fn change(expr: &mut Expr) {
                 ("col_description", [oid, column]) => {
                     query_of(COLUMN_COMMENT, BY_BOTH, &take(oid), Some(&take(column)))
                 }
-                ("to_regclass", [name, ..]) => query(TABLE_NUMBER, &take(name)),
+                ("to_regclass", [name, ..]) => table_number(&take(name)),
                 ("to_regtype", [name, ..]) => query(TYPE_NUMBER, &take(name)),
                 ("pg_table_is_visible", [oid, ..]) => {
                     parsed(VISIBLE).map(|visible| Expr::InSubquery {
@@ -94,10 +93,10 @@ pub(super) fn change(expr: &mut Expr) {
                     let known = name.parse().ok().or_else(|| of_catalog(plain(&name)));
                     match known {
                         Some(oid) => Some(number(oid)),
-                        None => query(TABLE_NUMBER, &text(plain(&name))),
+                        None => table_number(&text(plain(&name))),
                     }
                 }
-                ("regclass", None) if is_text(inner) => query(TABLE_NUMBER, &take(inner)),
+                ("regclass", None) if is_text(inner) => table_number(&take(inner)),
                 ("regclass", None) => query(TABLE_NAME, &take(inner)),
                 ("regnamespace", Some(name)) => query(SCHEMA_NUMBER, &text(plain(&name))),
                 ("regnamespace", None) => query(SCHEMA_NAME, &take(inner)),
@@ -152,12 +151,16 @@ fn plain(name: &str) -> &str {
     name.trim_matches('"')
 }
 
-/// Returns the query of what is found in rows by a condition with what is wanted in it.
-fn query(rows: &str, wanted: &Expr) -> Option<Expr> {
-    let by = if rows == TABLE_NUMBER { BY_EITHER } else { BY };
-    query_of(rows, by, wanted, None)
+/// Returns the query of the number of a table, whose name may begin with its schema.
+fn table_number(name: &Expr) -> Option<Expr> {
+    query_of(TABLE_NUMBER, BY_EITHER, name, None)
 }
 
+fn query(rows: &str, wanted: &Expr) -> Option<Expr> {
+    query_of(rows, BY, wanted, None)
+}
+
+/// Returns the query of what is found in rows by a condition with what is wanted in it.
 fn query_of(rows: &str, by: &str, wanted: &Expr, second: Option<&Expr>) -> Option<Expr> {
     struct Fill<'e> {
         wanted: &'e Expr,
@@ -178,7 +181,8 @@ fn query_of(rows: &str, by: &str, wanted: &Expr, second: Option<&Expr>) -> Optio
             ControlFlow::Continue(())
         }
     }
-    let text = format!("SELECT max({FOUND}) FROM ({rows}) AS halite_found WHERE {by}");
+    let text =
+        format!("SELECT max(halite_found.halite_of) FROM ({rows}) AS halite_found WHERE {by}");
     let mut query = parsed(&text)?;
     let _ = query.visit(&mut Fill { wanted, second });
     Some(subquery(query))
@@ -206,7 +210,6 @@ mod tests {
             VIEW_DEFINITION,
             COMMENT,
             TABLE_NAME,
-            TABLE_NUMBER,
             TYPE_NUMBER,
             SCHEMA_NAME,
             SCHEMA_NUMBER,
@@ -214,6 +217,8 @@ mod tests {
             let filled = query(template, &number(5)).expect("a query").to_string();
             assert!(filled.contains('5') && !filled.contains(WANTED), "{filled}");
         }
+        let filled = table_number(&number(5)).expect("a query").to_string();
+        assert!(filled.contains("5 IN (") && !filled.contains(WANTED), "{filled}");
         assert!(matches!(parsed(VISIBLE).map(|query| *query.body), Some(SetExpr::Select(_))));
     }
 }
