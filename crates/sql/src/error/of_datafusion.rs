@@ -226,6 +226,17 @@ fn of_internal(text: &str) -> SqlError {
         let what = format!("a function has no form for this argument: {text}; CAST it");
         return SqlError::new(SqlState::WrongType, what);
     }
+    let function = text
+        .strip_prefix("Function '")
+        .and_then(|rest| rest.split_once("' failed to match any signature"))
+        .map(|(name, _)| name);
+    if let Some(name) = function {
+        let what = format!(
+            "no form of {name} takes this number of arguments of these types; CAST those that are of \
+             another type"
+        );
+        return SqlError::new(SqlState::UndefinedFunction, what);
+    }
     SqlError::new(SqlState::Internal, format!("{text}; please report it"))
 }
 

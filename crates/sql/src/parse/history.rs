@@ -59,7 +59,8 @@ pub(super) fn hinted(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
             }
         };
         query.has_hints |= has_past;
-        if out.get(at).is_some_and(|next| is_word(next, "WITH")) {
+        let begins_list = |next: &[TokenWithSpan]| matches!(next, [with, open, ..] if is_word(with, "WITH") && open.token == Token::LParen);
+        if begins_list(&out[at..]) {
             // The list of hints that the table has.
             out.splice(at + 2..at + 2, listed(hints, true, token));
         } else {
@@ -515,6 +516,9 @@ mod tests {
                 "SELECT a FROM t (c I64) WHERE c = 1 VERSIONS 3",
                 "SELECT a FROM t WITH ( versions ( 3 ) , columns ( '' , 'c' , 'I64' ) ) WHERE c = 1",
             ),
+            // A WITH that begins no list is the parser's to refuse.
+            ("SELECT a FROM t WITH AS OF 7", "SELECT a FROM t WITH ( as_of ( 7 ) ) WITH"),
+            ("SELECT a FROM t WITH u VERSIONS 3", "SELECT a FROM t WITH ( versions ( 3 ) ) WITH u"),
         ];
         for (text, expected) in cases {
             assert_eq!(rewritten(text), expected, "{text}");

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Query, Select, Spanned as _, Statement, Visit, Visitor,
+    Expr, Query, Select, SelectItem, SetExpr, Spanned as _, Statement, TableFactor, Visit, Visitor,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -68,6 +68,26 @@ fn is_subquery(expr: &Expr) -> bool {
     matches!(expr, Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. })
 }
 
+/// Returns `true` for a query that selects nothing, as `SELECT FROM t`, or all of such a query.
+fn has_no_columns(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Select(select) => {
+            let is_all = |item: &SelectItem| {
+                matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+            };
+            let is_empty = |table: &TableFactor| matches!(table, TableFactor::Derived { subquery, .. } if has_no_columns(&subquery.body));
+            let mut tables = select.from.iter().flat_map(|from| {
+                std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
+            });
+            select.projection.iter().all(is_all)
+                && (select.projection.is_empty() || tables.all(is_empty))
+        }
+        SetExpr::Query(query) => has_no_columns(&query.body),
+        SetExpr::SetOperation { left, .. } => has_no_columns(left),
+        _ => false,
+    }
+}
+
 impl Visitor for Check {
     type Break = SqlError;
 
@@ -80,6 +100,14 @@ impl Visitor for Check {
             );
             let error = SqlError::new(SqlState::LimitExceeded, text);
             return ControlFlow::Break(placed(error, expr.span()));
+        }
+        // DataFusion panics when it names the column.
+        if let Expr::Subquery(query) | Expr::InSubquery { subquery: query, .. } = expr
+            && has_no_columns(&query.body)
+        {
+            let text = "a query that is a value, or that IN reads, has one column; this has none";
+            let error = SqlError::new(SqlState::Syntax, text);
+            return ControlFlow::Break(placed(error, query.span()));
         }
         ControlFlow::Continue(())
     }
@@ -159,6 +187,28 @@ mod tests {
         let tables =
             format!("SELECT 1 FROM {}t{}", "(SELECT * FROM ".repeat(30), ") AS t".repeat(30));
         assert!(parse_query(tokens_of(&tables).expect("tokens")).is_ok());
+    }
+
+    #[test]
+    fn queries_as_values_have_a_column() {
+        for text in [
+            "SELECT (SELECT FROM t)",
+            "SELECT 1 WHERE 1 IN (SELECT FROM t UNION SELECT FROM u)",
+            "SELECT a = ANY (SELECT FROM t) FROM u",
+            "SELECT (SELECT s.* FROM (SELECT FROM t) AS s JOIN (SELECT FROM u) AS r ON true)",
+        ] {
+            let error = error(text);
+            assert_eq!(error.state, SqlState::Syntax, "{error}");
+            assert!(error.position.is_some(), "{error}");
+        }
+        for text in [
+            "SELECT FROM t",
+            "SELECT 1 WHERE EXISTS (SELECT FROM t)",
+            "SELECT (SELECT count(*) FROM (SELECT FROM t) AS s)",
+            "SELECT (SELECT * FROM (SELECT FROM t) AS s, u)",
+        ] {
+            assert!(parse_query(tokens_of(text).expect("tokens")).is_ok(), "{text}");
+        }
     }
 
     #[test]
