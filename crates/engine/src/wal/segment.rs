@@ -111,6 +111,13 @@ impl fmt::Display for Damage {
     }
 }
 
+/// Returns `true` if all bytes are zero, as those of preallocated space. There may be megabytes of
+/// them, therefore they are compared in chunks.
+fn are_zeros(bytes: &[u8]) -> bool {
+    let (chunks, rest) = bytes.as_chunks::<32>();
+    chunks.iter().all(|chunk| *chunk == [0; 32]) && rest.iter().all(|&byte| byte == 0)
+}
+
 impl<'a> SegmentBytes<'a> {
     pub(crate) fn new(
         bytes: &'a [u8],
@@ -170,7 +177,7 @@ impl<'a> SegmentBytes<'a> {
     ) -> SegmentEnd {
         let length = self.bytes.len() as u64;
         let was_cut = end.is_none() && (length < durable_length || self.is_sealed);
-        let is_whole = self.bytes.get(at..).unwrap_or_default().iter().all(|&byte| byte == 0);
+        let is_whole = are_zeros(self.bytes.get(at..).unwrap_or_default());
         if is_whole && !was_cut {
             return SegmentEnd::Whole { at, counts_as: end.unwrap_or(at as u64) };
         }

@@ -22,14 +22,49 @@ pub(super) const SECTOR_BYTES: usize = 512;
 pub(super) struct FileData {
     bytes: Vec<u8>,
     shared: usize,
-    cut: Vec<u8>,
-    /// Number of trailing zeros that the next bytes replace.
+    cut: Cut,
+    /// Number of trailing bytes that the next bytes replace, zeros unless the writer went back.
     preallocated: usize,
+    /// `true` if preallocated bytes may be others than zeros.
+    is_rewound: bool,
     /// Durable length, unless the file is truncated: writing into preallocated space does not
     /// release it.
     durable_length: usize,
     /// Bytes of a failed sync: the system treats them as written, but they may not be durable.
     doubtful: Vec<Range<usize>>,
+}
+
+/// Bytes followed by zeros, of which a log has many after each of its records.
+#[derive(Debug, Default)]
+struct Cut {
+    bytes: Vec<u8>,
+    zeros: usize,
+}
+
+impl Cut {
+    fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.zeros == 0
+    }
+
+    fn prepend(&mut self, mut bytes: Vec<u8>) {
+        bytes.append(&mut self.bytes);
+        self.bytes = bytes;
+    }
+
+    fn prepend_zeros(&mut self, zeros: usize) {
+        if self.is_empty() {
+            self.zeros = zeros;
+        } else {
+            self.prepend(vec![0; zeros]);
+        }
+    }
+
+    /// Moves the bytes to the end of others.
+    fn move_to(&mut self, end: &mut Vec<u8>) {
+        let Self { bytes, zeros } = std::mem::take(self);
+        end.extend_from_slice(&bytes);
+        end.resize(end.len() + zeros, 0);
+    }
 }
 
 impl FileData {
@@ -57,10 +92,27 @@ impl FileData {
         }
         let (left, durable_length) =
             (self.preallocated.saturating_sub(bytes.len()), self.durable_length);
-        self.truncate(self.bytes.len() - self.preallocated);
+        let start = self.bytes.len() - self.preallocated;
+        if left > 0 && !self.is_rewound {
+            self.overwrite_zeros(start, bytes);
+            self.preallocated = left;
+            return;
+        }
+        self.truncate(start);
         self.bytes.extend_from_slice(bytes);
         self.preallocate(left);
         self.durable_length = durable_length;
+    }
+
+    /// Writes into preallocated zeros, which has the result of a truncation, an append and a
+    /// preallocation without a copy of the zeros.
+    fn overwrite_zeros(&mut self, start: usize, bytes: &[u8]) {
+        if start < self.shared {
+            self.cut.prepend_zeros(self.shared - start);
+            self.shared = start;
+        }
+        self.forget_doubt_after(start);
+        self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
     }
 
     /// Adds zeros after the written bytes, so that at least `bytes` are preallocated.
@@ -73,18 +125,22 @@ impl FileData {
     /// Moves the write position to `length`. The bytes after it stay until they are overwritten.
     pub(super) fn rewind(&mut self, length: usize) {
         self.preallocated = self.bytes.len() - length;
+        self.is_rewound = true;
     }
 
     pub(super) fn truncate(&mut self, length: usize) {
         self.preallocated = 0;
+        self.is_rewound = false;
         self.durable_length = self.durable_length.min(length);
         if length < self.shared {
-            let mut cut = self.bytes[length..self.shared].to_vec();
-            cut.append(&mut self.cut);
-            self.cut = cut;
+            self.cut.prepend(self.bytes[length..self.shared].to_vec());
             self.shared = length;
         }
         self.bytes.truncate(length);
+        self.forget_doubt_after(length);
+    }
+
+    fn forget_doubt_after(&mut self, length: usize) {
         self.doubtful.retain_mut(|range| {
             range.end = range.end.min(length);
             range.start < range.end
@@ -94,7 +150,7 @@ impl FileData {
     pub(super) fn sync(&mut self) {
         self.shared = self.bytes.len();
         self.durable_length = self.bytes.len();
-        self.cut = Vec::new();
+        self.cut = Cut::default();
     }
 
     /// Records a failed sync. The pages count as clean afterwards, so no later sync writes them.
@@ -107,7 +163,7 @@ impl FileData {
     /// Loses everything that was not synced.
     pub(super) fn drop_unsynced(&mut self) {
         self.bytes.truncate(self.shared);
-        self.bytes.append(&mut self.cut);
+        self.cut.move_to(&mut self.bytes);
         for range in std::mem::take(&mut self.doubtful) {
             let end = range.end.min(self.bytes.len());
             self.bytes[range.start.min(end)..end].fill(0);
@@ -144,7 +200,7 @@ impl FileData {
     /// written since.
     fn undo_cut(&mut self, rng: &SeededRng) {
         let mut old = self.bytes[..self.shared].to_vec();
-        old.append(&mut self.cut);
+        self.cut.move_to(&mut old);
         if rng.one_in(2) {
             let end = (self.shared / SECTOR_BYTES + 1) * SECTOR_BYTES;
             let end = end.min(old.len()).min(self.bytes.len());
