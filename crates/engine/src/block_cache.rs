@@ -14,7 +14,8 @@ use rustc_hash::FxBuildHasher;
 
 use crate::env::{Clock, FileReader};
 use crate::hfile::{
-    Block, BlockHandle, BlockKind, BlockOrPart, BlockSource, PartChoice, Reader, read_bytes,
+    Block, BlockHandle, BlockKind, BlockOrPart, BlockSource, PartChoice, Reader, Validation,
+    read_bytes,
 };
 use crate::options::PartReads;
 use crate::part_failures::{PartFailureLog, PartFailures};
@@ -490,7 +491,10 @@ impl CachedBlockSource {
         if let (Sequence::Scan(ahead), BlockKind::Data) = (&self.sequence, kind) {
             ahead.before_block(reader, pointer);
         }
-        self.read(&read, |read| reader.read_block_by(pointer, kind, read))
+        // A block that is not kept is mostly passed once.
+        let validation =
+            if self.options.fill_cache { Validation::Whole } else { Validation::AsRead };
+        self.read(&read, |read| reader.read_block_by(pointer, kind, validation, read))
     }
 
     fn count_hit(&self, block: &Block, kind: BlockKind, bytes: u32) {

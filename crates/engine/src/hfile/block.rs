@@ -10,9 +10,9 @@ use super::block_header::{
     BlockHandle, BlockHeader, BlockKind, ENCODED_DATA_MAGIC, HEADER_BYTES, MAX_PAYLOAD_BYTES,
 };
 use super::cell_layout::CellLayout;
-use super::cell_map::CellMap;
 use super::codec::Compression;
 use super::damaged;
+use super::data_cells::{DataCells, Validation};
 use super::encoding::{self, DataBlockEncoding, DecodedCells};
 use super::index::NonRootIndex;
 use super::part_index::{Part, PartChoice, PartIndex, PartOrder};
@@ -46,15 +46,21 @@ enum Content {
     Plain,
     Index(NonRootIndex),
     Parts(PartIndex),
-    Cells(CellMap),
+    Cells(DataCells),
 }
 
 impl Block {
-    /// Verifies, decompresses and parses a whole block as read from disk.
+    /// Verifies, decompresses and parses a whole block as read from disk. Cells of a data block may
+    /// be validated later.
     ///
     /// # Errors
     /// `Corrupt`; `Unsupported` for an encoding that HBase does not have.
-    pub(super) fn open(bytes: Vec<u8>, kind: BlockKind, format: BlockFormat) -> Result<Self> {
+    pub(super) fn open(
+        bytes: Vec<u8>,
+        kind: BlockKind,
+        format: BlockFormat,
+        validation: Validation,
+    ) -> Result<Self> {
         let header = BlockHeader::read(&bytes)?;
         let is_encoded = check_magic(header.magic, kind)?;
         if header.on_disk_bytes() != bytes.len() {
@@ -84,9 +90,9 @@ impl Block {
         };
         if kind == BlockKind::Data {
             let cells = if is_encoded {
-                encoding::decode(bytes, &payload, format.cells)
+                encoding::decode(bytes, &payload, format.cells, validation)
             } else {
-                DecodedCells::plain(bytes, payload, format.cells)
+                DecodedCells::plain(bytes, payload, format.cells, validation)
             };
             return cells.map(Self::of_cells);
         }
@@ -116,8 +122,9 @@ impl Block {
         Ok(Self::of_cells(cells))
     }
 
-    fn of_cells(cells: DecodedCells) -> Self {
-        Self::new(BlockKind::Data, cells.bytes, cells.payload, Content::Cells(cells.map))
+    pub(super) fn of_cells(decoded: DecodedCells) -> Self {
+        let DecodedCells { bytes, payload, cells } = decoded;
+        Self::new(BlockKind::Data, bytes, payload, Content::Cells(cells))
     }
 
     fn new(kind: BlockKind, mut bytes: Vec<u8>, payload: Range<usize>, content: Content) -> Self {
@@ -144,21 +151,16 @@ impl Block {
     /// Returns the approximate memory in bytes that it uses.
     pub fn memory_bytes(&self) -> usize {
         let restarts = match &self.content {
-            Content::Cells(map) => map.memory_bytes(self.payload()),
+            Content::Cells(cells) => cells.map().map_or(0, |map| map.memory_bytes(self.payload())),
             Content::Index(_) | Content::Parts(_) | Content::Plain => 0,
         };
         self.bytes.capacity().saturating_add(restarts).saturating_add(size_of::<Self>())
     }
 
-    /// Returns the number of cells in a data block, 0 for other kinds.
-    pub fn cell_count(&self) -> usize {
-        self.cells().map_or(0, CellMap::len)
-    }
-
     #[inline]
-    pub(super) fn cells(&self) -> Option<&CellMap> {
+    pub(super) fn cells(&self) -> Option<&DataCells> {
         match &self.content {
-            Content::Cells(map) => Some(map),
+            Content::Cells(cells) => Some(cells),
             _ => None,
         }
     }

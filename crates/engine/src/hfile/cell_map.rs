@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cell_layout::CellLayout;
-use super::cell_span::{CellSpan, LENGTHS_BYTES, key_at, part};
+use super::cell_span::{CellSpan, LENGTHS_BYTES, begins_with_key, key_at, part};
 use super::damaged;
 use super::vint::ByteReader;
-use halite_types::cell::{KEY_OVERHEAD, RowPrefix, check_key, key_row};
+use halite_types::cell::{RowPrefix, check_key, key_row};
 use halite_types::{Error, Result};
 
 /// Distance in cells between restarts. A data block stores the offset of each restart, and, if it
@@ -18,12 +18,10 @@ const RESTART_CELLS: u32 = 4;
 /// Positions of the cells of a data block in its payload.
 #[derive(Debug)]
 pub(super) struct CellMap {
-    pub(super) layout: CellLayout,
     /// Offsets of the cells 0, 4, 8 and so on.
     pub(super) restarts: Vec<u32>,
     /// Offset of the last cell.
     pub(super) last: u32,
-    count: u32,
     was_searched: AtomicBool,
     search_keys: OnceLock<SearchKeys>,
 }
@@ -47,14 +45,9 @@ impl CellMap {
             (true, true) => cells.add_valid::<true, true>(payload),
         };
         match broken {
-            None => cells.finish(layout),
+            None => cells.finish(),
             Some(at) => Err(cells.broken(at, why_broken(payload, at, layout))),
         }
-    }
-
-    /// Returns the number of cells.
-    pub(super) fn len(&self) -> usize {
-        usize::try_from(self.count).unwrap_or(usize::MAX)
     }
 
     /// Returns the memory in bytes that it uses, or will at most when it is searched. The block
@@ -146,16 +139,14 @@ impl CellMapBuilder {
     ///
     /// # Errors
     /// `Corrupt` if there is none.
-    pub(super) fn finish(mut self, layout: CellLayout) -> Result<CellMap> {
+    pub(super) fn finish(mut self) -> Result<CellMap> {
         if self.count == 0 {
             return Err(damaged("it holds no cell"));
         }
         self.restarts.shrink_to_fit();
         Ok(CellMap {
-            layout,
             restarts: self.restarts,
             last: self.last,
-            count: self.count,
             was_searched: AtomicBool::new(false),
             search_keys: OnceLock::new(),
         })
@@ -170,10 +161,7 @@ fn valid_cell_bytes<const TAGS: bool, const IDS: bool>(payload: &[u8]) -> Option
     let (lengths, body) = payload.split_first_chunk::<8>()?;
     let lengths = u64::from_be_bytes(*lengths);
     let (key_bytes, value_bytes) = ((lengths >> 32) as usize, (lengths & 0xffff_ffff) as usize);
-    let row_bytes = usize::from(u16::from_be_bytes(*body.first_chunk()?));
-    let family_bytes = usize::from(*body.get(row_bytes.wrapping_add(2))?);
-    let least = row_bytes.wrapping_add(family_bytes).wrapping_add(KEY_OVERHEAD);
-    if row_bytes == 0 || key_bytes < least {
+    if !begins_with_key(body, key_bytes) {
         return None;
     }
     let mut bytes = key_bytes.wrapping_add(value_bytes);
@@ -191,7 +179,9 @@ fn valid_cell_bytes<const TAGS: bool, const IDS: bool>(payload: &[u8]) -> Option
 /// [`valid_cell_bytes`] has no length.
 #[cold]
 fn why_broken(payload: &[u8], at: u32, layout: CellLayout) -> &'static str {
-    let Some(span) = CellSpan::read(payload, at, layout) else { return "does not fit the block" };
+    let Some(span) = CellSpan::read(payload, at, layout, true) else {
+        return "does not fit the block";
+    };
     check_flat_key(part(payload, span.key_start(), span.key_bytes))
         .err()
         .unwrap_or("does not fit the block")
@@ -199,11 +189,10 @@ fn why_broken(payload: &[u8], at: u32, layout: CellLayout) -> &'static str {
 
 /// Verifies a key of a cell; the error says what is wrong with the cell.
 #[inline]
-pub(super) fn check_flat_key(key: &[u8]) -> Result<(), &'static str> {
+fn check_flat_key(key: &[u8]) -> Result<(), &'static str> {
     if !check_key(key) {
         return Err("has row and family lengths that do not fit its key");
     }
-    // A scan stores its position as the last row; an empty row would be the start again.
     if key_row(key).is_empty() {
         return Err("has an empty row");
     }
@@ -217,6 +206,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::hfile::block::Block;
+    use crate::hfile::data_cells::Validation;
+    use crate::hfile::encoding::DecodedCells;
     use crate::hfile::vint::write_vlong;
 
     /// Returns the offsets of the cells, read as a cursor reads them.
@@ -224,14 +216,30 @@ mod tests {
         let mut cells = CellMapBuilder::default();
         let mut at = 0;
         while (at as usize) < payload.len() {
-            let span = CellSpan::read(payload, at, layout)
+            let span = CellSpan::read(payload, at, layout, true)
                 .ok_or_else(|| cells.broken(at, "does not fit the block"))?;
             check_flat_key(part(payload, span.key_start(), span.key_bytes))
                 .map_err(|what| cells.broken(at, what))?;
             cells.add(at);
             at = span.end;
         }
-        cells.finish(layout)
+        cells.finish()
+    }
+
+    /// Returns the offsets of the cells, each of which is validated by the step to it.
+    fn validate_as_read(payload: &[u8], layout: CellLayout) -> Result<CellMap> {
+        let (bytes, whole) = (payload.to_vec(), 0..payload.len());
+        let decoded = DecodedCells::plain(bytes, whole, layout, Validation::AsRead)?;
+        let block = Block::of_cells(decoded);
+        let mut cells = CellMapBuilder::default();
+        let (mut next, mut end) = (block.first_cell(), 0);
+        while let Some(cell) = next {
+            cells.add(cell.start);
+            end = cell.end;
+            next = block.cell_after(&cell);
+        }
+        block.check_end(end)?;
+        cells.finish()
     }
 
     fn payload(cells: &[(u8, u8, u16, i64)], layout: CellLayout) -> Vec<u8> {
@@ -253,8 +261,8 @@ mod tests {
         out
     }
 
-    fn outcome(map: Result<CellMap>) -> std::result::Result<(Vec<u32>, u32, u32), String> {
-        let parts = |map: CellMap| (map.restarts, map.last, map.count);
+    fn outcome(map: Result<CellMap>) -> std::result::Result<(Vec<u32>, u32), String> {
+        let parts = |map: CellMap| (map.restarts, map.last);
         map.map(parts).map_err(|error| error.to_string())
     }
 
@@ -284,7 +292,8 @@ mod tests {
             }
             let found = outcome(CellMap::parse(&payload, layout));
             prop_assert!(found.is_ok() || !wanted);
-            prop_assert_eq!(found, outcome(read_one_by_one(&payload, layout)));
+            prop_assert_eq!(&found, &outcome(read_one_by_one(&payload, layout)));
+            prop_assert_eq!(&found, &outcome(validate_as_read(&payload, layout)));
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::cell_layout::CellLayout;
 use super::vint::ByteReader;
+use halite_types::cell::KEY_OVERHEAD;
 
 /// Bytes of the lengths before a key.
 pub(super) const LENGTHS_BYTES: u32 = 8;
@@ -20,14 +21,22 @@ pub(super) struct CellSpan {
 
 impl CellSpan {
     /// Reads the lengths of a cell; `None` if it does not fit the payload, which has less than 2^31
-    /// bytes. A scan calls this for each cell, therefore the lengths are read as one number, added,
-    /// and compared with the payload once.
+    /// bytes, or if its key is invalid, unless that is known. A scan calls this for each cell,
+    /// therefore the lengths are read as one number, added, and compared with the payload once.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "halves of a number; a checked length")]
-    pub(super) fn read(payload: &[u8], start: u32, layout: CellLayout) -> Option<Self> {
+    pub(super) fn read(
+        payload: &[u8],
+        start: u32,
+        layout: CellLayout,
+        has_known_key: bool,
+    ) -> Option<Self> {
         let (lengths, body) = payload.get(start as usize..)?.split_first_chunk::<8>()?;
         let lengths = u64::from_be_bytes(*lengths);
         let (key_bytes, value_bytes) = ((lengths >> 32) as u32, lengths as u32);
+        if !has_known_key && !begins_with_key(body, key_bytes as usize) {
+            return None;
+        }
         let mut length = (key_bytes as usize).wrapping_add(value_bytes as usize);
         let mut tags_bytes = 0;
         if layout.tags {
@@ -66,6 +75,21 @@ impl CellSpan {
     pub(super) fn tags_start(&self) -> u32 {
         self.value_start().wrapping_add(self.value_bytes).wrapping_add(2)
     }
+}
+
+/// Returns `true` if bytes begin with a valid flat key of a length: its row, which is not empty, and
+/// its family fit. The key may end after the bytes.
+#[inline]
+pub(super) fn begins_with_key(bytes: &[u8], key_bytes: usize) -> bool {
+    let lengths = || {
+        let row_bytes = usize::from(u16::from_be_bytes(*bytes.first_chunk()?));
+        Some((row_bytes, usize::from(*bytes.get(row_bytes.wrapping_add(2))?)))
+    };
+    lengths().is_some_and(|(row_bytes, family_bytes)| {
+        let least = row_bytes.wrapping_add(family_bytes).wrapping_add(KEY_OVERHEAD);
+        // A scan stores its position as the last row; an empty row would be the start again.
+        row_bytes > 0 && key_bytes >= least
+    })
 }
 
 /// Returns the flat key of the cell that begins at an offset.

@@ -1,12 +1,12 @@
 //! Iteration over the cells of a file in order, and seeks.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::block::Block;
 use super::block_header::{BlockHandle, BlockKind};
 use super::cell_span::CellSpan;
+use super::cells::ValidatedCells;
 use super::damaged;
 use super::index_path::{IndexPath, memory_share};
 use super::part_index::{Part, PartChoice};
@@ -104,8 +104,9 @@ impl<S: BlockSource> Cursor<S> {
     #[inline]
     pub fn advance(&mut self) -> Result<()> {
         let (Some(loaded), Some(cell)) = (&self.loaded, &self.cell) else { return Ok(()) };
+        let end = cell.end;
         self.cell = loaded.cells.cell_after(cell);
-        if self.cell.is_some() { Ok(()) } else { self.enter_next() }
+        if self.cell.is_some() { Ok(()) } else { self.enter_after(end) }
     }
 
     /// Moves to the first cell of the file.
@@ -116,8 +117,7 @@ impl<S: BlockSource> Cursor<S> {
         self.leave();
         let pointer = self.index_path.first(&self.reader, &self.source)?;
         self.enter(pointer)?;
-        self.cell = self.cells().and_then(|block| block.first_cell());
-        Ok(())
+        self.enter_first_cell()
     }
 
     /// Moves to the last cell of the file.
@@ -128,7 +128,7 @@ impl<S: BlockSource> Cursor<S> {
         self.leave();
         let pointer = self.index_path.last(&self.reader, &self.source)?;
         self.enter(pointer)?;
-        self.cell = self.cells().and_then(|block| block.last_cell());
+        self.cell = self.validated()?.and_then(|cells| cells.last_cell());
         Ok(())
     }
 
@@ -138,7 +138,11 @@ impl<S: BlockSource> Cursor<S> {
     /// # Errors
     /// As [`BlockSource::block`].
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
-        if let Some(cell) = self.seek_in_block(key) {
+        let found = self.seek_in_block(key);
+        if found.is_err() {
+            self.leave();
+        }
+        if let Some(cell) = found? {
             self.cell = Some(cell);
             return Ok(());
         }
@@ -151,8 +155,8 @@ impl<S: BlockSource> Cursor<S> {
             Some(pointer) => {
                 self.enter_for_key(pointer, key)?;
                 self.cell = self
-                    .cells()
-                    .and_then(|block| block.seek_cell(key, self.reader.comparator(), 0));
+                    .validated()?
+                    .and_then(|cells| cells.seek_cell(key, self.reader.comparator(), 0));
                 if self.cell.is_none() {
                     self.enter_next()?;
                 }
@@ -176,10 +180,10 @@ impl<S: BlockSource> Cursor<S> {
             return Ok(());
         };
         self.enter(Some(pointer))?;
-        let Some(block) = self.cells() else { return Ok(()) };
-        self.cell = match block.seek_cell(key, self.reader.comparator(), 0) {
-            Some(cell) => block.cell_before(&cell),
-            None => block.last_cell(),
+        let Some(cells) = self.validated()? else { return Ok(()) };
+        self.cell = match cells.seek_cell(key, self.reader.comparator(), 0) {
+            Some(cell) => cells.cell_before(&cell),
+            None => cells.last_cell(),
         };
         if self.cell.is_none() {
             self.enter_previous()?;
@@ -203,24 +207,24 @@ impl<S: BlockSource> Cursor<S> {
 
     /// Returns the cell that [`Cursor::seek`] searches, if it is certain to be in the current
     /// block.
-    fn seek_in_block(&self, key: &[u8]) -> Option<CellSpan> {
+    fn seek_in_block(&self, key: &[u8]) -> Result<Option<CellSpan>> {
         let comparator = self.reader.comparator();
-        let block = self.cells()?;
-        let cell = self.cell.as_ref()?;
-        match comparator.compare(block.key(cell), key) {
-            Ordering::Less => {
-                let last = block.last_cell()?;
-                if comparator.compare(block.key(&last), key) == Ordering::Less {
-                    None
-                } else {
-                    block.seek_cell(key, comparator, cell.start)
-                }
-            }
-            _ if comparator.compare(block.key(&block.first_cell()?), key) == Ordering::Less => {
-                block.seek_cell(key, comparator, 0)
-            }
-            _ => None,
+        let (Some(block), Some(cell)) = (self.cells(), &self.cell) else { return Ok(None) };
+        let is_before = |cell: Option<CellSpan>| {
+            cell.is_some_and(|cell| comparator.compare(block.key(&cell), key).is_lt())
+        };
+        let is_forward = is_before(Some(*cell));
+        if !is_forward && !is_before(block.first_cell()) {
+            return Ok(None);
         }
+        let Some(cells) = self.validated()? else { return Ok(None) };
+        if !is_forward {
+            return Ok(cells.seek_cell(key, comparator, 0));
+        }
+        if is_before(cells.last_cell()) {
+            return Ok(None);
+        }
+        Ok(cells.seek_cell(key, comparator, cell.start))
     }
 
     /// Returns the position of the current cell: its block and its offset in the block.
@@ -295,6 +299,33 @@ impl<S: BlockSource> Cursor<S> {
         Ok(())
     }
 
+    /// Moves to the first cell after the current block or part, in which the walk from cell to cell
+    /// ended at an offset.
+    #[cold]
+    fn enter_after(&mut self, end: u32) -> Result<()> {
+        self.check_end(end)?;
+        self.enter_next()
+    }
+
+    /// Verifies that a walk over the cells of the current block or part came to the end.
+    fn check_end(&self, end: u32) -> Result<()> {
+        let Some(loaded) = &self.loaded else { return Ok(()) };
+        loaded.cells.check_end(end).map_err(|error| self.of_block(loaded.pointer, error))
+    }
+
+    /// Returns the cells of the current block or part, all of them validated.
+    fn validated(&self) -> Result<Option<ValidatedCells<'_>>> {
+        let Some(loaded) = &self.loaded else { return Ok(None) };
+        let cells = loaded.cells.validated();
+        cells.map(Some).map_err(|error| self.of_block(loaded.pointer, error))
+    }
+
+    /// Returns the error of a data block that was read before, as [`Reader::read_block`] does.
+    #[cold]
+    fn of_block(&self, pointer: BlockHandle, error: Error) -> Error {
+        self.reader.of_block(pointer, BlockKind::Data, error)
+    }
+
     /// Moves to the first cell after the current block or part.
     fn enter_next(&mut self) -> Result<()> {
         let current = self.loaded.as_ref().map(|loaded| (loaded.pointer, loaded.part));
@@ -313,10 +344,9 @@ impl<S: BlockSource> Cursor<S> {
         }
         // The source may have returned the whole block in place of the part.
         let passed = part.end();
-        self.cell = self
-            .loaded
-            .as_ref()
-            .and_then(|loaded| loaded.cells.cell_from(passed.saturating_sub(loaded.start())));
+        let start = self.loaded.as_ref().map_or(0, Loaded::start);
+        self.cell =
+            self.validated()?.and_then(|cells| cells.cell_from(passed.saturating_sub(start)));
         if self.cell.is_some() { Ok(()) } else { self.give_up() }
     }
 
@@ -332,8 +362,13 @@ impl<S: BlockSource> Cursor<S> {
             }
             pointer => self.enter(pointer)?,
         }
+        self.enter_first_cell()
+    }
+
+    /// Moves to the first cell of the current block or part.
+    fn enter_first_cell(&mut self) -> Result<()> {
         self.cell = self.cells().and_then(|block| block.first_cell());
-        Ok(())
+        if self.cell.is_some() { Ok(()) } else { self.check_end(0) }
     }
 
     fn enter_previous(&mut self) -> Result<()> {
@@ -341,7 +376,7 @@ impl<S: BlockSource> Cursor<S> {
         let pointer = self.index_path.previous(&self.reader, &self.source)?;
         self.check_order(pointer.is_some_and(|pointer| Some(pointer.offset) >= from))?;
         self.enter(pointer)?;
-        self.cell = self.cells().and_then(|block| block.last_cell());
+        self.cell = self.validated()?.and_then(|cells| cells.last_cell());
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use super::block::{Block, BlockFormat};
 use super::block_header::{BlockHandle, BlockHeader, BlockKind, HEADER_BYTES};
 use super::bloom::BloomMeta;
 use super::damaged;
+use super::data_cells::Validation;
 use super::file_info::FileInfo;
 use super::index::{MidKey, RootIndex};
 use super::part_index;
@@ -40,7 +41,8 @@ impl LoadOnOpenSection<'_> {
         if count > left {
             return Err(damaged("it ends after the start of the trailer"));
         }
-        let block = Block::open(read_bytes(self.file, *offset, count)?, kind, self.format)?;
+        let bytes = read_bytes(self.file, *offset, count)?;
+        let block = Block::open(bytes, kind, self.format, Validation::Whole)?;
         *offset = offset.saturating_add(count as u64);
         Ok(Some(block))
     }

@@ -7,6 +7,7 @@ use super::block::{Block, BlockFormat, FoundPart};
 use super::block_header::{BlockHandle, BlockKind};
 use super::bloom::BloomMeta;
 use super::cell_layout::CellLayout;
+use super::data_cells::Validation;
 use super::encoding::{DataBlockEncoding, unsupported_encoding};
 use super::file_info::{FileInfo, info_key};
 use super::index::{MidKey, RootIndex};
@@ -66,7 +67,8 @@ pub struct DirectBlocks;
 
 impl BlockSource for DirectBlocks {
     fn block(&self, reader: &Reader, pointer: BlockHandle, kind: BlockKind) -> Result<Arc<Block>> {
-        reader.read_block(pointer, kind).map(Arc::new)
+        // Its caller alone has the block.
+        reader.read_block_by(pointer, kind, Validation::AsRead, read_bytes).map(Arc::new)
     }
 }
 
@@ -196,14 +198,16 @@ impl Reader {
     /// # Errors
     /// `Corrupt`, with file, offset and cause; `Io`.
     pub fn read_block(&self, pointer: BlockHandle, kind: BlockKind) -> Result<Block> {
-        self.read_block_by(pointer, kind, read_bytes)
+        self.read_block_by(pointer, kind, Validation::Whole, read_bytes)
     }
 
-    /// As [`Reader::read_block`]; `read` returns the bytes of the file from an offset, of a length.
+    /// As [`Reader::read_block`]; cells may be validated later, and `read` returns the bytes of the
+    /// file from an offset, of a length.
     pub(crate) fn read_block_by(
         &self,
         pointer: BlockHandle,
         kind: BlockKind,
+        validation: Validation,
         read: impl FnOnce(&dyn FileReader, u64, usize) -> Result<Vec<u8>>,
     ) -> Result<Block> {
         let behind = pointer.offset.checked_add(u64::from(pointer.on_disk_bytes));
@@ -216,11 +220,14 @@ impl Reader {
             )))
         } else {
             read(&*self.file, pointer.offset, pointer.on_disk_bytes as usize)
-                .and_then(|bytes| Block::open(bytes, kind, self.format))
+                .and_then(|bytes| Block::open(bytes, kind, self.format, validation))
         };
-        block.map_err(|error| {
-            self.with_path(error.at(format_args!("{} at {}", kind.name(), pointer.offset)))
-        })
+        block.map_err(|error| self.of_block(pointer, kind, error))
+    }
+
+    /// Returns the error of a block with the block and the file prepended.
+    pub(super) fn of_block(&self, pointer: BlockHandle, kind: BlockKind, error: Error) -> Error {
+        self.with_path(error.at(format_args!("{} at {}", kind.name(), pointer.offset)))
     }
 
     /// Tells the system that blocks of this file are read at random, or by a reader that reads

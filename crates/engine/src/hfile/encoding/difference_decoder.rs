@@ -16,6 +16,7 @@ use crate::env::PADDING_BYTES;
 use crate::hfile::block_header::MAX_PAYLOAD_BYTES;
 use crate::hfile::cell_layout::CellLayout;
 use crate::hfile::damaged;
+use crate::hfile::data_cells::DataCells;
 use crate::hfile::vint::ByteReader;
 
 /// Decodes a block to plain bytes.
@@ -126,7 +127,8 @@ impl<'a, F: DifferenceFormat> Decoder<'a, F> {
             damaged(format_args!("its cells come to {bytes} bytes, and it states {stated}"))
         })?;
         let payload = start..bytes.len();
-        Ok(DecodedCells { bytes, payload, map: map.finish(self.layout)? })
+        let cells = DataCells::validated(map.finish()?, self.layout);
+        Ok(DecodedCells { bytes, payload, cells })
     }
 
     /// Decodes all cells, which have tags or not; `None` if one is damaged.

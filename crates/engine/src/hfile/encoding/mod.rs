@@ -45,8 +45,8 @@ mod tests;
 use std::ops::Range;
 
 use super::cell_layout::CellLayout;
-use super::cell_map::CellMap;
 use super::damaged;
+use super::data_cells::{DataCells, Validation};
 use super::vint::ByteReader;
 pub(super) use block_encoder::{BlockEncoder, PartStart};
 pub(super) use cell_before::CellBefore;
@@ -97,11 +97,11 @@ impl DataBlockEncoding {
         match self {
             Self::None => {
                 let whole = 0..part.len();
-                DecodedCells::plain(part, whole, layout)
+                DecodedCells::plain(part, whole, layout, Validation::Whole)
             }
             Self::RowIndexV1 => {
                 let cells = row_index::part_range(before.is_none(), plain_bytes);
-                DecodedCells::plain(part, cells, layout)
+                DecodedCells::plain(part, cells, layout, Validation::Whole)
             }
             Self::Prefix => {
                 decode_difference_part::<prefix::Prefix>(part, layout, before, plain_bytes)
@@ -114,26 +114,33 @@ impl DataBlockEncoding {
     }
 }
 
-/// Plain cells, all of them validated.
+/// Plain cells.
 pub(super) struct DecodedCells {
     pub(super) bytes: Vec<u8>,
     /// Where they are in the bytes.
     pub(super) payload: Range<usize>,
-    pub(super) map: CellMap,
+    pub(super) cells: DataCells,
 }
 
 impl DecodedCells {
-    /// Validates cells that are stored as in a plain block.
+    /// Returns cells that are stored as in a plain block.
     ///
     /// # Errors
-    /// `Corrupt`
-    pub(super) fn plain(bytes: Vec<u8>, payload: Range<usize>, layout: CellLayout) -> Result<Self> {
-        let map = CellMap::parse(bytes.get(payload.clone()).unwrap_or_default(), layout)?;
-        Ok(Self { bytes, payload, map })
+    /// `Corrupt` if they are to be validated and one is damaged.
+    pub(super) fn plain(
+        bytes: Vec<u8>,
+        payload: Range<usize>,
+        layout: CellLayout,
+        validation: Validation,
+    ) -> Result<Self> {
+        let plain = bytes.get(payload.clone()).unwrap_or_default();
+        let cells = DataCells::new(plain, layout, validation)?;
+        Ok(Self { bytes, payload, cells })
     }
 }
 
-/// Decodes the payload of an encoded block, which is a part of `block`, to the plain block.
+/// Decodes the payload of an encoded block, which is a part of `block`, to the plain block. Cells that
+/// are rebuilt are valid then.
 ///
 /// # Errors
 /// `Corrupt`; `Unsupported` for an encoding that HBase does not have.
@@ -141,6 +148,7 @@ pub(super) fn decode(
     block: Vec<u8>,
     payload: &Range<usize>,
     layout: CellLayout,
+    validation: Validation,
 ) -> Result<DecodedCells> {
     let encoded = block.get(payload.clone()).unwrap_or_default();
     let id = ByteReader::new(encoded).u16();
@@ -157,7 +165,7 @@ pub(super) fn decode(
         Some(DataBlockEncoding::RowIndexV1) => {
             let cells = row_index::block_range(encoded)?;
             let offset = |at: usize| payload.start.saturating_add(at);
-            DecodedCells::plain(block, offset(cells.start)..offset(cells.end), layout)
+            DecodedCells::plain(block, offset(cells.start)..offset(cells.end), layout, validation)
         }
         // A plain block has another magic and no id.
         Some(DataBlockEncoding::None) | None => Err(unsupported_encoding(&format!("number {id}"))),

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 
 use super::block_encoder::BlockSizes;
 use super::*;
+use crate::hfile::cell_map::CellMap;
 
 /// Five cells of the samples `tiny-*`, in PREFIX.
 const PREFIX: &[u8] = b"\x00\x02\x00\x00\x00\xa4\x15\x04\x00\x00\x04row1\x01fcol1\x00\x00\x01\x8b\xcf\xe5\x68\x05\x04AAAA\x07\
@@ -25,10 +26,16 @@ const FAST_DIFF: &[u8] = b"\x00\x04\x00\x00\x00\xa4\x00\x15\x04\x00\x00\x04row1\
 fn decode(payload: &[u8], layout: CellLayout) -> Result<Vec<u8>> {
     let header = [0xa5; 33];
     let block = [&header, payload, b"sum"].concat();
-    let decoded = super::decode(block, &(header.len()..header.len() + payload.len()), layout)?;
+    let decoded = super::decode(
+        block,
+        &(header.len()..header.len() + payload.len()),
+        layout,
+        Validation::Whole,
+    )?;
     let plain = decoded.bytes[decoded.payload].to_vec();
     let again = CellMap::parse(&plain, layout)?;
-    assert_eq!((again.restarts, again.last), (decoded.map.restarts, decoded.map.last));
+    let map = decoded.cells.map().expect("rebuilt cells are validated");
+    assert_eq!((&again.restarts, again.last), (&map.restarts, map.last));
     Ok(plain)
 }
 

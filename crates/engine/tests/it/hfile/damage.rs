@@ -170,6 +170,34 @@ fn correct_checksums(bytes: &mut [u8]) {
     }
 }
 
+/// A walk validates each cell when it comes to it, a search all of the block before.
+#[test]
+fn walk_and_search_name_the_damaged_cell() {
+    let cells: Vec<OwnedCell> =
+        (0..6).map(|i| OwnedCell::put(format!("r{i}").as_bytes(), b"q", 5, b"v")).collect();
+    let mut bytes = write(&WriterOptions::default(), &cells, StoreFileInfo::flushed(3));
+    let row = bytes.windows(2).position(|bytes| bytes == b"r2").unwrap();
+    bytes[row - 2] = 0x7f;
+    correct_checksums(&mut bytes);
+    let reader = open(bytes).unwrap();
+    let mut cursor = Cursor::new(Arc::clone(&reader), DirectBlocks);
+    cursor.seek_to_first().unwrap();
+    cursor.advance().unwrap();
+    assert_eq!(cursor.key(), Some(&cells[1].key[..]));
+    let of_walk = cursor.advance().unwrap_err().to_string();
+    assert!(cursor.key().is_none());
+    cursor.seek_to_first().unwrap();
+    let of_search = cursor.seek(&cells[4].key).unwrap_err().to_string();
+    assert!(cursor.key().is_none());
+    for word in
+        ["store file ", "data block at 0: its cell 2 at byte ", "do not fit its key", "restore it"]
+    {
+        assert!(of_walk.contains(word), "{of_walk}");
+    }
+    assert_eq!(of_walk, of_search);
+    assert_eq!(of_walk, reader.verify().unwrap_err().to_string());
+}
+
 #[test]
 fn damaged_compressed_block_of_hbase_is_an_error_or_other_cells() {
     for name in
