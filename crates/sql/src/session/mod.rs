@@ -29,6 +29,7 @@ mod lint_of;
 pub(crate) mod literals;
 mod load;
 mod local;
+mod memory_pool;
 pub(crate) mod overflow;
 pub(crate) mod parameters;
 pub(crate) mod planner;

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool};
+use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use halite_types::Error;
 
+use super::memory_pool::SharedMemory;
 use crate::error::Result;
 
 /// Temporary files of SQL in the directory of a store.
@@ -49,7 +50,7 @@ impl Resources {
     /// # Errors
     /// An error of the directory.
     pub(super) fn runtime(&self) -> Result<Arc<RuntimeEnv>> {
-        let pool: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(self.memory_bytes));
+        let pool: Arc<dyn MemoryPool> = Arc::new(SharedMemory::new(self.memory_bytes));
         let mode = match &self.directory {
             Some(directory) => {
                 emptied(directory).map_err(|error| {
