@@ -59,8 +59,7 @@ pub(super) fn hinted(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
             }
         };
         query.has_hints |= has_past;
-        let begins_list = |next: &[TokenWithSpan]| matches!(next, [with, open, ..] if is_word(with, "WITH") && open.token == Token::LParen);
-        if begins_list(&out[at..]) {
+        if (Input { tokens: &out, at }).begins_list() {
             // The list of hints that the table has.
             out.splice(at + 2..at + 2, listed(hints, true, token));
         } else {
@@ -257,9 +256,14 @@ impl<'a> Input<'a> {
         }
     }
 
-    fn is_buckets(&self) -> bool {
+    /// Returns `true` if a list of hints begins here.
+    fn begins_list(&self) -> bool {
         self.is_word(0, "WITH")
             && self.tokens.get(self.at + 1).is_some_and(|token| token.token == Token::LParen)
+    }
+
+    fn is_buckets(&self) -> bool {
+        self.begins_list()
             && self.is_word(2, "BUCKETS")
             && self.tokens.get(self.at + 3).is_some_and(|token| token.token == Token::RParen)
     }

@@ -75,7 +75,10 @@ fn has_no_columns(body: &SetExpr) -> bool {
             let is_all = |item: &SelectItem| {
                 matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
             };
-            let is_empty = |table: &TableFactor| matches!(table, TableFactor::Derived { subquery, .. } if has_no_columns(&subquery.body));
+            let is_empty = |table: &TableFactor| {
+                let TableFactor::Derived { subquery, .. } = table else { return false };
+                has_no_columns(&subquery.body)
+            };
             let mut tables = select.from.iter().flat_map(|from| {
                 std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
             });

@@ -63,8 +63,8 @@ impl MemoryPool for SharedMemory {
     fn shrink(&self, reservation: &MemoryReservation, bytes: usize) {
         // The fair pool counts those that cannot spill together, so it does not matter whose bytes
         // the headroom holds.
-        let is_of_headroom = !reservation.consumer().can_spill();
-        let returned = if is_of_headroom { self.give_back(bytes) } else { 0 };
+        let can_spill = reservation.consumer().can_spill();
+        let returned = if can_spill { 0 } else { self.give_back(bytes) };
         self.fair.shrink(reservation, bytes - returned);
     }
 

@@ -22,7 +22,8 @@ const OF_STORE: &str = ".tmp/sql";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resources {
     /// Bytes that sorts, groups, joins and rows on their way into a table may hold. Sorts and
-    /// groups spill to temporary files beyond it, others fail. Default: 1 GiB.
+    /// groups get fifteen sixteenths of it and spill to temporary files beyond them, others fail
+    /// beyond it. Default: 1 GiB.
     pub memory_bytes: usize,
     /// Bytes of the temporary files. Default: 10 GiB.
     pub disk_bytes: u64,
