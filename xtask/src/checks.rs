@@ -1,5 +1,6 @@
 //! Checks that a change must pass, ordered by the cost of detecting a mistake.
 
+use std::collections::HashMap;
 use std::process::Command;
 
 use crate::command::{Background, built, cargo, is_ci, root, run, run_and_watch, target_dir};
@@ -12,6 +13,9 @@ pub(crate) const BUILDS: &str = "builds";
 
 /// Environment variable for tests with a golden file: they rewrite it instead.
 const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
+
+/// Characters of the message of a failed test that the summary has.
+const MAX_MESSAGE: usize = 300;
 
 /// Runs the whole `cargo xtask test`.
 pub(crate) fn run_all() -> Result<()> {
@@ -39,11 +43,13 @@ pub(crate) fn run_all() -> Result<()> {
             "--no-default-features",
         ])))
     });
-    // Many tests wait for the clock or for a server: the compiler uses that time.
+    // Many tests wait for the clock, for a server or for HBase: the compiler uses that time.
     let builds = start_builds();
-    steps.step("tests: cargo test --workspace", || {
+    steps.step("tests: cargo test --workspace, with SQL", || {
         let mut command = cargo(["test", "--workspace", "--no-fail-fast"]);
-        done(run_and_watch(with_more_threads(&mut command), |line| runners.record(line)))
+        let command = with_more_threads(sql::with_sql(&mut command));
+        let ran = run_and_watch(command, |line| runners.record(line));
+        done(runners.name_failures(ran))
     });
     // Without RocksDB, whose library is rarely installed; its source file is small.
     steps.step("the workspace of bench/: clippy and tests", || {
@@ -51,7 +57,8 @@ pub(crate) fn run_all() -> Result<()> {
         run(cargo(["clippy", "--quiet", "--all-targets"])
             .args(bench)
             .args(["--", "--deny", "warnings"]))?;
-        done(run_and_watch(cargo(["test"]).args(bench), |line| runners.record(line)))
+        let ran = run_and_watch(cargo(["test"]).args(bench), |line| runners.record(line));
+        done(runners.name_failures(ran))
     });
     steps.step("documentation, warnings denied", || {
         // Libraries only: the program and the library share the name `halite`, so their pages would
@@ -62,29 +69,23 @@ pub(crate) fn run_all() -> Result<()> {
     // With the features of the tests, whose libraries these programs have: for one package alone,
     // cargo would choose others and compile them again.
     steps.step("the programs of the workspace", || {
-        done(run(&mut cargo(["build", "--quiet", "--workspace", "--bins", "--examples"])))
+        let mut command = cargo(["build", "--quiet", "--workspace", "--bins", "--examples"]);
+        done(run(sql::with_sql(&mut command)))
     });
     steps.step("simulation, short", || done(run(&mut built("halite-sim"))));
     steps.step("simulation of client and server, short", || done(run(&mut built("halite-world"))));
-    steps.step("the programs of the next steps, of which the build began with the tests", || {
-        done(builds?.wait().map(|_| ()))
-    });
-    steps.step("mutants: a few planted bugs must be found", mutants::step);
+    for (title, part) in interop::PARTS {
+        steps.step(title, part);
+    }
     steps.step(
         "threads: the memstore and the read point in every interleaving",
         concurrency::loom_step,
     );
-    steps.step("fuzzing: a minute of damaged frames, packets, declarations and files", fuzz::step);
-    // HBase and its clients leave some processor time to the compiler and to these tests.
-    let sql_tests = sql::start();
-    for (title, part) in interop::PARTS {
-        steps.step(title, part);
-    }
-    steps.step("tests of SQL", || {
-        let output = sql_tests?.wait()?;
-        output.lines().for_each(|line| runners.record(line));
-        done(Ok(()))
+    steps.step("the programs of the next steps, of which the build began with the tests", || {
+        done(builds?.wait().1)
     });
+    steps.step("mutants: a few planted bugs must be found", mutants::step);
+    steps.step("fuzzing: a minute of damaged frames, packets, declarations and files", fuzz::step);
     runners.print();
     steps.finish()
 }
@@ -145,23 +146,61 @@ fn done(result: Result<()>) -> Result<StepOutcome> {
     result.map(|()| StepOutcome::Done)
 }
 
-/// Last line of each test runner, for the end of the log.
+/// Last line of each test runner, and the tests that failed, for the end of the log.
 #[derive(Default)]
 struct Runners {
     current: String,
     results: Vec<(String, String)>,
+    /// Failed tests that are not named yet.
+    failed: Vec<String>,
+    /// Places and messages of panics, by the names of their threads, which are those of the tests.
+    panics: HashMap<String, String>,
+    /// Thread whose message is the next line.
+    panicked: Option<String>,
 }
 
 impl Runners {
     fn record(&mut self, line: &str) {
         let line = line.trim();
+        if let Some(thread) = self.panicked.take() {
+            let message = self.panics.entry(thread).or_default();
+            message.extend(line.chars().take(MAX_MESSAGE));
+        }
         if let Some(name) =
             line.strip_prefix("Running ").or_else(|| line.strip_prefix("Doc-tests "))
         {
             self.current = runner_name(name);
         } else if line.starts_with("test result: ") {
             self.results.push((std::mem::take(&mut self.current), line.to_string()));
+        } else if let Some(name) =
+            line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        {
+            self.failed.push(name.to_string());
+        } else if let Some((name, place)) =
+            line.strip_prefix("thread '").and_then(|rest| rest.split_once("' "))
+            && let Some((_, place)) = place.split_once("panicked at ")
+        {
+            self.panics.insert(name.to_string(), format!("{place} "));
+            self.panicked = Some(name.to_string());
         }
+    }
+
+    /// Adds the tests that failed since the last call to the error of their step, with what they
+    /// said: the end of a long log is what is read.
+    fn name_failures(&mut self, ran: Result<()>) -> Result<()> {
+        let failed = std::mem::take(&mut self.failed);
+        let panics = std::mem::take(&mut self.panics);
+        ran.map_err(|mut message| {
+            for name in failed {
+                message.push_str("\n    ");
+                message.push_str(&name);
+                if let Some(panic) = panics.get(&name) {
+                    message.push_str(": ");
+                    message.push_str(panic.trim_end());
+                }
+            }
+            message
+        })
     }
 
     fn print(&self) {
@@ -203,5 +242,29 @@ mod tests {
         let names: Vec<_> = runners.results.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["halite_engine src/lib.rs", "it tests/it/main.rs", "halite doc-tests"]);
         assert_eq!(runners.results[1].1, "test result: FAILED. 1 passed; 1 failed");
+    }
+
+    #[test]
+    fn failed_tests_are_named_with_their_messages() {
+        let mut runners = Runners::default();
+        for line in [
+            "     Running tests/browser/main.rs (target/debug/deps/browser-77aa)",
+            "test shapes::sweep ... FAILED",
+            "test shapes::even ... ok",
+            "test shapes::odd - should panic ... FAILED",
+            "thread 'shapes::sweep' (19403) panicked at crates/cli/tests/browser/shapes.rs:108:9:",
+            "[0.38, 0.64]",
+            "stack backtrace:",
+            "error: 1 target failed:",
+        ] {
+            runners.record(line);
+        }
+        assert_eq!(
+            runners.name_failures(Err("`cargo test` failed".to_string())),
+            Err("`cargo test` failed\n    shapes::sweep: crates/cli/tests/browser/shapes.rs:108:9: \
+                 [0.38, 0.64]\n    shapes::odd - should panic"
+                .to_string())
+        );
+        assert_eq!(runners.name_failures(Ok(())), Ok(()));
     }
 }

@@ -161,20 +161,18 @@ impl Background {
         Ok(Self { child, name, output: output.to_path_buf() })
     }
 
-    /// Waits until it ends, prints its output and returns it.
-    ///
-    /// # Errors
-    /// Its failure.
-    pub(crate) fn wait(mut self) -> Result<String> {
-        let ended = halite_patience::wait(&mut self.child, MAX_RUN_TIME)
-            .map_err(|error| format!("waiting for `{}`: {error}", self.name))?;
+    /// Waits until it ends and prints its output; returns this and whether the command succeeded.
+    pub(crate) fn wait(mut self) -> (String, Result<()>) {
+        let ended = halite_patience::wait(&mut self.child, MAX_RUN_TIME);
         let output = fs::read(&self.output).unwrap_or_default();
         let output = without_colors(&String::from_utf8_lossy(&output));
         println!("{output}");
-        if ended.is_some_and(|status| status.success()) {
-            return Ok(output);
-        }
-        Err(format!("`{}` failed; its output is above", self.name))
+        let result = match ended {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(_) => Err(format!("`{}` failed; its output is above", self.name)),
+            Err(error) => Err(format!("waiting for `{}`: {error}", self.name)),
+        };
+        (output, result)
     }
 }
 
@@ -257,8 +255,10 @@ mod tests {
         let start = |script: &str| {
             Background::start(Command::new("sh").args(["-c", script]), 10, &output).unwrap()
         };
-        assert_eq!(start("echo one; echo two >&2").wait(), Ok("one\ntwo\n".to_owned()));
-        assert!(start("echo oh; exit 3").wait().unwrap_err().contains("`sh -c echo oh; exit 3`"));
+        assert_eq!(start("echo one; echo two >&2").wait(), ("one\ntwo\n".to_owned(), Ok(())));
+        let (said, failed) = start("echo oh; exit 3").wait();
+        assert_eq!(said, "oh\n");
+        assert!(failed.unwrap_err().contains("`sh -c echo oh; exit 3`"));
         drop(start("sleep 600"));
         fs::remove_file(&output).unwrap();
     }

@@ -1,6 +1,7 @@
 //! `cargo xtask fuzz`: builds the targets of `fuzz/` with coverage and runs them concurrently.
 
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -43,11 +44,17 @@ const LAST_INPUT: Duration = Duration::from_mins(3);
 
 /// Flags with which the compiler counts every branch and reports every comparison to the fuzzer.
 /// The stable compiler supports all of them.
-const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
-                        -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
-                        -Cllvm-args=-sanitizer-coverage-pc-table \
-                        -Cllvm-args=-sanitizer-coverage-trace-compares \
-                        -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
+const COVERAGE: [&str; 6] = [
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Cllvm-args=-simplifycfg-branch-fold-threshold=0",
+];
+
+/// Environment variable with which cargo runs this program in place of the compiler.
+pub(crate) const COMPILER: &str = "HALITE_FUZZ_COMPILER";
 
 /// `cargo xtask fuzz`.
 pub(crate) fn run_named(arguments: &[String]) -> Result<()> {
@@ -100,8 +107,8 @@ pub(crate) fn build() -> Result<PathBuf> {
         .lines()
         .find_map(|line| line.strip_prefix("host: "))
         .ok_or("`rustc -vV` printed no host")?;
-    // Flags of an explicit target do not apply to build scripts and macros, which run without the
-    // fuzzer.
+    let wrapper = std::env::current_exe().map_err(|error| format!("xtask: {error}"))?;
+    // With an explicit target, the arguments of `compile` tell what is not for build scripts.
     let mut command = cargo([
         "build",
         "--quiet",
@@ -111,8 +118,37 @@ pub(crate) fn build() -> Result<PathBuf> {
         "--target",
         host,
     ]);
-    run(command.arg("--target-dir").arg(target_dir().join("fuzz")).env("RUSTFLAGS", COVERAGE))?;
+    command.arg("--target-dir").arg(target_dir().join("fuzz"));
+    run(command.env("RUSTC_WRAPPER", wrapper).env(COMPILER, "1"))?;
     Ok(target_dir().join("fuzz").join(host).join("release"))
+}
+
+/// Replaces this program, which cargo has run as its `RUSTC_WRAPPER`, by the compiler.
+///
+/// Only code that the fuzzer is for counts its branches: in libraries that would take minutes to
+/// compile, and make every input slower.
+pub(crate) fn compile(arguments: &[String]) -> String {
+    let Some((compiler, arguments)) = arguments.split_first() else {
+        return format!("{COMPILER} is set, but there is no compiler to run");
+    };
+    let mut command = Command::new(compiler);
+    command.args(arguments);
+    if is_fuzzed(arguments) {
+        command.args(COVERAGE);
+    }
+    format!("cannot start {compiler}: {}", command.exec())
+}
+
+/// Returns `true` if the compiler's arguments are those of a crate that counts its branches: one of
+/// the repository, or the parser that texts of SQL reach first; not a build script or a macro.
+fn is_fuzzed(arguments: &[String]) -> bool {
+    let after = |name| {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1).map(String::as_str)
+    };
+    let is_named =
+        |name: &str| name.starts_with("halite") || name == "sqlparser" || TARGETS.contains(&name);
+    after("--target").is_some() && after("--crate-name").is_some_and(is_named)
 }
 
 fn start(programs: &Path, target: &str, seconds: u32) -> Result<Child> {
@@ -171,4 +207,22 @@ fn folder(name: &str) -> Result<PathBuf> {
     let folder = target_dir().join("fuzz").join(name);
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_fuzzed_crates_count_their_branches() {
+        let is_fuzzed =
+            |line: &str| is_fuzzed(&line.split(' ').map(str::to_owned).collect::<Vec<String>>());
+        assert!(is_fuzzed("--crate-name halite_engine --edition=2024 --target x86_64"));
+        assert!(is_fuzzed("--crate-name disk src/disk.rs --target x86_64"));
+        assert!(is_fuzzed("--target x86_64 --crate-name sqlparser"));
+        assert!(!is_fuzzed("--crate-name tokio --target x86_64"));
+        assert!(!is_fuzzed("--crate-name build_script_build --target x86_64"));
+        assert!(!is_fuzzed("--crate-name halite_derive --crate-type proc-macro"));
+        assert!(!is_fuzzed("-vV"));
+    }
 }

@@ -64,6 +64,10 @@ C++ compiler, Chromium or TypeScript compiler is a failure.
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if std::env::var_os(fuzz::COMPILER).is_some() {
+        eprintln!("xtask: {}", fuzz::compile(&arguments));
+        return ExitCode::FAILURE;
+    }
     match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {

@@ -15,8 +15,8 @@
 use std::time::{Duration, Instant};
 
 use halite_heat::{
-    BASE_MS, Column, HeatMap, HeatQuery, History, LAYERS, Load, MAX_BUCKETS, MAX_COLUMNS, Metric,
-    Region,
+    BASE_MS, Column, ColumnTime, HeatMap, HeatQuery, History, LAYERS, Load, MAX_BUCKETS,
+    MAX_COLUMNS, Metric, Region,
 };
 
 /// Base columns between two that have load, before the last ten minutes: five weeks of all of them
@@ -43,7 +43,7 @@ fn column(number: i64, regions: u64, random: &mut fastrand::Rng) -> Column {
         Region { start, loads: vec![load; boundaries.len() + 1], boundaries }
     };
     let regions: Vec<Region> = (0..regions).map(region).collect();
-    Column::of_regions(number * BASE_MS, (number + 1) * BASE_MS, &regions)
+    Column::of_regions(ColumnTime::exact(number * BASE_MS, (number + 1) * BASE_MS), &regions)
 }
 
 fn main() {
@@ -61,7 +61,7 @@ fn main() {
             let column = &made[usize::try_from(number).unwrap() % made.len()];
             history.push(&Column { from_ms, to_ms, ..column.clone() });
         }
-        times.push(&Column::of_time(from_ms, to_ms));
+        times.push(&Column::of_time(ColumnTime::exact(from_ms, to_ms)));
     }
     let columns: usize =
         (0..LAYERS.len()).map(|layer| history.columns(layer, i64::MIN, i64::MAX).len()).sum();

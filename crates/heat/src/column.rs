@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use crate::column_time::ColumnTime;
 use crate::metric::{Load, Metric};
 
 /// Buckets of keys: the first row of each, in rising order. The first bucket begins with the empty
@@ -49,7 +50,7 @@ impl Column {
     /// Returns the column of the regions of a table, in key order. Adjacent sub-ranges, and then
     /// adjacent regions, share a bucket if there are more than 1,024.
     #[must_use]
-    pub fn of_regions(from_ms: i64, to_ms: i64, regions: &[Region]) -> Self {
+    pub fn of_regions(time: ColumnTime, regions: &[Region]) -> Self {
         let per_region = (MAX_BUCKETS / regions.len().max(1)).max(1);
         let regions_per_bucket = regions.len().div_ceil(MAX_BUCKETS).max(1);
         let (mut bounds, mut loads) = (Vec::<Box<[u8]>>::new(), Vec::<Load>::new());
@@ -82,22 +83,25 @@ impl Column {
         if bounds.is_empty() {
             (bounds, loads) = (vec![Box::default()], vec![Load::default()]);
         }
-        // A column may be longer after a pause of the process: its peaks stay loads of 10 seconds.
-        let spans = u64::try_from(to_ms.saturating_sub(from_ms) / BASE_MS).unwrap_or(0).max(1);
-        let peaks: Vec<Load> = loads.iter().map(|load| load.part(0, spans)).collect();
+        let ColumnTime { from_ms, to_ms, recorded_ms } = time;
+        // Loads may be those of a longer time, after a pause of the process: the peaks stay loads
+        // of 10 seconds. Moments change nothing, since equal peaks take no bytes.
+        let of_peak = if recorded_ms > BASE_MS + BASE_MS / 50 { recorded_ms } else { BASE_MS };
+        let peak = |load: &Load| load.scaled(BASE_MS.unsigned_abs(), of_peak.unsigned_abs());
+        let peaks: Vec<Load> = loads.iter().map(peak).collect();
         let total = loads.iter().fold(Load::default(), |sum, load| sum + *load);
-        let total_peak = total.part(0, spans);
+        let total_peak = peak(&total);
         Self { from_ms, to_ms, bounds: bounds.into(), loads, peaks, total_peak }
     }
 
     /// Returns the column that says that loads were recorded in a span of time: its reads are the
-    /// span in milliseconds, so that longer columns have the time without gaps.
+    /// recorded milliseconds, so that longer columns have the time without gaps.
     #[must_use]
-    pub fn of_time(from_ms: i64, to_ms: i64) -> Self {
+    pub fn of_time(time: ColumnTime) -> Self {
         let mut load = Load::default();
-        load.add(Metric::Reads, u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or(0));
+        load.add(Metric::Reads, u64::try_from(time.recorded_ms).unwrap_or(0));
         let region = Region { loads: vec![load], ..Region::default() };
-        Self::of_regions(from_ms, to_ms, &[region])
+        Self::of_regions(time, &[region])
     }
 
     /// Returns the number of buckets.
@@ -294,10 +298,10 @@ mod tests {
             loads: reads(counts),
         };
         let regions = [region("", &["b"], &[1, 2]), region("m", &["p", "t"], &[3, 4, 5])];
-        let column = Column::of_regions(0, BASE_MS, &regions);
+        let column = Column::of_regions(ColumnTime::exact(0, BASE_MS), &regions);
         assert_eq!(column.bounds, bounds(",b,m,p,t"));
         assert_eq!(column.loads, reads(&[1, 2, 3, 4, 5]));
-        assert_eq!(Column::of_regions(0, BASE_MS, &[]).buckets(), 1);
+        assert_eq!(Column::of_regions(ColumnTime::exact(0, BASE_MS), &[]).buckets(), 1);
     }
 
     #[test]
@@ -309,7 +313,7 @@ mod tests {
                 loads: reads(&[1, 2]),
             };
             let regions: Vec<Region> = (0..count).map(region).collect();
-            let column = Column::of_regions(0, BASE_MS, &regions);
+            let column = Column::of_regions(ColumnTime::exact(0, BASE_MS), &regions);
             assert!(column.buckets() <= MAX_BUCKETS, "{count}: {}", column.buckets());
             assert!(column.buckets() > MAX_BUCKETS / 4, "{count}: {}", column.buckets());
             assert_eq!(column.total().get(Metric::Reads), u64::from(count) * 3);

@@ -381,6 +381,7 @@ impl Picture {
 mod tests {
     use super::*;
     use crate::column::{Column, Region};
+    use crate::column_time::ColumnTime;
     use crate::metric::Load;
 
     fn key(at: usize) -> Box<[u8]> {
@@ -395,7 +396,7 @@ mod tests {
             boundaries: (1..buckets).map(key).collect(),
             loads: (0..buckets).map(writes).collect(),
         };
-        Column::of_regions(number * BASE_MS, (number + 1) * BASE_MS, &[region])
+        Column::of_regions(ColumnTime::exact(number * BASE_MS, (number + 1) * BASE_MS), &[region])
     }
 
     fn history(columns: impl IntoIterator<Item = i64>, buckets: usize) -> History {
@@ -409,7 +410,7 @@ mod tests {
     fn draw(history: &History, query: &HeatQuery) -> HeatMap {
         let mut times = History::default();
         for column in history.columns(0, i64::MIN, i64::MAX) {
-            times.push(&Column::of_time(column.from_ms, column.to_ms));
+            times.push(&Column::of_time(ColumnTime::exact(column.from_ms, column.to_ms)));
         }
         HeatMap::new(history, &times, query)
     }
@@ -417,7 +418,9 @@ mod tests {
     #[test]
     fn time_without_load_is_not_gap() {
         let mut times = History::default();
-        (0..6).for_each(|at| drop(times.push(&Column::of_time(at * BASE_MS, (at + 1) * BASE_MS))));
+        for at in 0..6 {
+            times.push(&Column::of_time(ColumnTime::exact(at * BASE_MS, (at + 1) * BASE_MS)));
+        }
         let map = HeatMap::new(&history([0, 5], 2), &times, &query(0, 6));
         assert!(map.gaps.is_empty());
         assert_eq!(map.mean[6..], [1.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
@@ -478,7 +481,7 @@ mod tests {
     fn old_column_of_fewer_buckets_is_estimated() {
         let mut history = history(0..1, 1);
         let region = Region { loads: vec![Load::new([0, 80, 0, 0, 0, 0])], ..Region::default() };
-        history.push(&Column::of_regions(BASE_MS, 2 * BASE_MS, &[region]));
+        history.push(&Column::of_regions(ColumnTime::exact(BASE_MS, 2 * BASE_MS), &[region]));
         history.push(&column(2, 4));
         let map = draw(&history, &query(0, 3));
         assert_eq!(map.mean.iter().skip(1).step_by(3).copied().collect::<Vec<_>>(), [2.0; 4]);
@@ -494,8 +497,8 @@ mod tests {
             let loads = vec![Load::new([0, amount, 0, 0, 0, 0])];
             let (from_ms, to_ms) = (number * BASE_MS, (number + 1) * BASE_MS);
             let region = Region { loads, ..Region::default() };
-            history.push(&Column::of_regions(from_ms, to_ms, &[region]));
-            times.push(&Column::of_time(from_ms, to_ms));
+            history.push(&Column::of_regions(ColumnTime::exact(from_ms, to_ms), &[region]));
+            times.push(&Column::of_time(ColumnTime::exact(from_ms, to_ms)));
         }
         let map = HeatMap::new(&history, &times, &query(0, last));
         assert!(map.columns <= 256 && map.layer == 5, "{} {}", map.columns, map.layer);

@@ -201,12 +201,13 @@ impl Ring {
 mod tests {
     use super::*;
     use crate::column::Region;
+    use crate::column_time::ColumnTime;
     use crate::metric::{Load, Metric};
 
     fn base(number: i64, reads: u64) -> Column {
         let loads = vec![Load::new([reads, 0, 0, 0, 0, 0])];
         let region = Region { loads, ..Region::default() };
-        Column::of_regions(number * BASE_MS, (number + 1) * BASE_MS, &[region])
+        Column::of_regions(ColumnTime::exact(number * BASE_MS, (number + 1) * BASE_MS), &[region])
     }
 
     fn reads(columns: &[PackedColumn]) -> u64 {
@@ -255,7 +256,10 @@ mod tests {
             let mut loads = vec![load(&[])];
             loads.extend(boundaries.iter().map(|at| load(at)));
             let region = Region { start: Box::default(), boundaries, loads };
-            history.push(&Column::of_regions(number * BASE_MS, (number + 1) * BASE_MS, &[region]));
+            history.push(&Column::of_regions(
+                ColumnTime::exact(number * BASE_MS, (number + 1) * BASE_MS),
+                &[region],
+            ));
         }
         for (at, layer) in LAYERS.iter().enumerate().skip(1) {
             for column in history.columns(at, 0, i64::MAX) {

@@ -7,6 +7,7 @@
 //! space_saving.rs  most frequent rows              heat_map.rs  part of a history as a picture
 //! prefixes.rs      most frequent beginnings        durations.rs durations of the last minute
 //! key_sample.rs    sample of keys, in their order of arrival
+//! column_time.rs   when columns end, and which time their loads are of
 //! refine.rs        where in a part of a region its load is
 //! recorder.rs      all of them for one region
 //! activity.rs      frequent rows, prefixes and sampled keys of the last ten minutes
@@ -29,6 +30,7 @@ mod busy_regions;
 mod closed_region;
 mod codec;
 mod column;
+mod column_time;
 mod diagnosis;
 mod durations;
 mod heat_map;
@@ -50,6 +52,7 @@ pub use busy_regions::BusyRegion;
 pub use closed_region::{ClosedRegion, add_closed};
 pub use codec::{NotAColumn, PackedColumn};
 pub use column::{BASE_MS, Bounds, Column, MAX_BUCKETS, Region};
+pub use column_time::{ColumnClock, ColumnEnd, ColumnTime};
 pub use diagnosis::{Finding, ORDERED, Salt, Shape, ShapeWords, UNEVEN, diagnose};
 pub use durations::{Durations, ReadsAndWrites};
 pub use heat_map::{HeatMap, HeatQuery, MAX_COLUMNS, RowShares};

@@ -114,6 +114,18 @@ impl Load {
     pub fn part(self, index: u64, parts: u64) -> Self {
         Self(self.0.map(|amount| amount / parts + u64::from(index < amount % parts)))
     }
+
+    /// Returns `numerator / denominator` of each amount, rounded up.
+    ///
+    /// # Panics
+    /// If `denominator` is 0.
+    #[must_use]
+    pub fn scaled(self, numerator: u64, denominator: u64) -> Self {
+        Self(self.0.map(|amount| {
+            let scaled = u128::from(amount) * u128::from(numerator);
+            u64::try_from(scaled.div_ceil(u128::from(denominator))).unwrap_or(u64::MAX)
+        }))
+    }
 }
 
 impl AddAssign for Load {

@@ -209,6 +209,7 @@ fn distribute(amount: u64, weights: &[u128], mut set: impl FnMut(usize, u64)) {
 mod tests {
     use super::*;
     use crate::column::{BASE_MS, Column, Region};
+    use crate::column_time::ColumnTime;
     use crate::heat_map::{HeatMap, HeatQuery};
     use crate::history::History;
     use crate::recorder::{OperationKind, RegionRecorder, TablePart};
@@ -263,8 +264,8 @@ mod tests {
             }
             let (from, to) = (self.now_ms, self.now_ms + BASE_MS);
             self.now_ms = to;
-            self.history.push(&Column::of_regions(from, to, &regions));
-            self.times.push(&Column::of_time(from, to));
+            self.history.push(&Column::of_regions(ColumnTime::exact(from, to), &regions));
+            self.times.push(&Column::of_time(ColumnTime::exact(from, to)));
         }
 
         /// Draws all columns: for each, the ranges with their writes.

@@ -22,7 +22,7 @@ mod tab;
 use std::sync::Arc;
 
 use halite::{Result, TableName};
-use halite_heat::{BASE_MS, Column, HeatMap, HeatQuery, History, Load, Region};
+use halite_heat::{BASE_MS, Column, ColumnTime, HeatMap, HeatQuery, History, Load, Region};
 use halite_web::{Extension, WebConfig, WebSources, router};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -90,9 +90,12 @@ impl Recorded {
                     Region { start, boundaries: Vec::new(), loads }
                 };
                 let regions: Vec<Region> = (0..regions).map(region).collect();
-                history.push(&Column::of_regions(from_ms, from_ms + BASE_MS, &regions));
+                history.push(&Column::of_regions(
+                    ColumnTime::exact(from_ms, from_ms + BASE_MS),
+                    &regions,
+                ));
             }
-            times.push(&Column::of_time(from_ms, from_ms + BASE_MS));
+            times.push(&Column::of_time(ColumnTime::exact(from_ms, from_ms + BASE_MS)));
         }
         Self { history, times }
     }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use halite::heat::{Finding, HeatMap, HeatQuery, Metric};
 use halite_engine::heat::{
-    Activity, ActivityColumn, BASE_MS, Column, ColumnLimits, History, Load, RegionActivity,
-    diagnose,
+    Activity, ActivityColumn, BASE_MS, Column, ColumnClock, ColumnEnd, ColumnLimits, History, Load,
+    RegionActivity, diagnose,
 };
 use halite_types::{Error, ErrorKind, RegionLoad, Result, TableName};
 
@@ -24,9 +24,8 @@ pub(super) struct RegionHeat(Mutex<Recorded>);
 
 #[derive(Default)]
 struct Recorded {
-    /// End of the last column, in milliseconds since 1970; `None` before the first look.
-    last_ms: Option<i64>,
-    /// Requests of each region at that time, by encoded name.
+    clock: ColumnClock,
+    /// Requests of each region at the end of the last column, by encoded name.
     totals: HashMap<String, Requests>,
     tables: HashMap<TableName, TableHeat>,
     /// Column for every time of which the requests are known.
@@ -53,16 +52,19 @@ impl RegionHeat {
 
     /// Adds the statistics of all regions as of now, in milliseconds since 1970.
     pub(super) fn add(&self, now_ms: i64, loads: &[RegionLoad]) {
-        let end = now_ms - now_ms.rem_euclid(BASE_MS);
         let mut recorded = self.lock();
-        let last = recorded.last_ms;
+        let end = recorded.clock.close(now_ms);
+        if end == ColumnEnd::TooEarly {
+            return;
+        }
         let totals = loads.iter().map(|load| (load.region.encoded_name.clone(), requests(load)));
         let before = std::mem::replace(&mut recorded.totals, totals.collect());
-        recorded.last_ms = Some(end);
-        let Some(start) = last.filter(|start| (1..=MAX_COLUMN_MS).contains(&(end - start))) else {
+        let ColumnEnd::Closed(time) = end else { return };
+        let (start, end) = (time.from_ms, time.to_ms);
+        if end - start > MAX_COLUMN_MS {
             return;
-        };
-        recorded.times.push(&Column::of_time(start, end));
+        }
+        recorded.times.push(&Column::of_time(time));
         let loaded = loads_by_table(loads, &before, start);
         let limits = ColumnLimits::of_tables(loaded.len());
         for (name, mut regions) in loaded {
@@ -70,7 +72,7 @@ impl RegionHeat {
             let regions: Vec<_> = regions.iter_mut().map(RegionActivity::take_region).collect();
             let heat = recorded.tables.entry(name).or_default();
             heat.activity.push(activity);
-            heat.history.push(&Column::of_regions(start, end, &regions));
+            heat.history.push(&Column::of_regions(time, &regions));
         }
         recorded.limit_memory();
     }
@@ -213,7 +215,7 @@ mod tests {
         look(12_000, &[load("", 1, 0, 1000), load("m", 1, 5, 70)]);
         // Opened again; a new region of a split; an old one that was moved.
         let id = u64::try_from(START).unwrap() + 15_000;
-        look(21_000, &[load("", 1, 0, 20), load("m", id, 0, 50), load("x", 1, 9, 9000)]);
+        look(22_000, &[load("", 1, 0, 20), load("m", id, 0, 50), load("x", 1, 9, 9000)]);
         let shown = writes(&heat);
         assert_eq!(shown[0][..2], [Some(10), Some(2)]);
         assert_eq!(shown.iter().map(|row| row[1].unwrap()).collect::<Vec<_>>(), [2, 5, 0]);
@@ -227,6 +229,16 @@ mod tests {
         }
         let shown = writes(&heat);
         assert_eq!(shown, [[Some(10), None, None, None, None, Some(10)]]);
+    }
+
+    /// A look shortly after another one loses nothing, and a late one has the rate of its time.
+    #[test]
+    fn looks_need_no_equal_intervals() {
+        let heat = RegionHeat::default();
+        for (at, total) in [(0, 0), (10_000, 100), (12_000, 120), (24_000, 240), (30_000, 300)] {
+            heat.add(START + at, &[load("", 1, 0, total)]);
+        }
+        assert_eq!(writes(&heat), [[Some(10), Some(10), Some(10), None, None, None]]);
     }
 
     #[test]

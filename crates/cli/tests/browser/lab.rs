@@ -7,13 +7,14 @@ use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
 use crate::chromium::{Browser, browser};
 use crate::guarded::Guarded;
+use crate::heat_answer::{steady_columns, table_of};
 use crate::program::{LIMIT, halite, output_of};
 use crate::tab::Tab;
 
@@ -26,6 +27,10 @@ const RATE: &str = "150";
 const OPERATION_LOG_RATE: &str = "10";
 /// A third of the batch job's period is busy: the columns alternate.
 const PERIOD: &str = "30s";
+/// Columns of a span that a test needs, at least.
+const MIN_STEADY_COLUMNS: usize = 4;
+/// Runs of the traffic of a shape, at most.
+const MAX_RUNS: usize = 6;
 const SHAPES: [&str; 9] = [
     "even",
     "frontier",
@@ -49,7 +54,7 @@ pub(crate) struct Lab {
     _server: Guarded,
     http: SocketAddr,
     master: SocketAddr,
-    traffic: Vec<Traffic>,
+    traffic: Vec<Mutex<Traffic>>,
 }
 
 /// Traffic of one shape.
@@ -80,7 +85,7 @@ impl Lab {
     fn start() -> Self {
         let arguments = ["--ephemeral", "--operation-log-rate", OPERATION_LOG_RATE];
         let mut lab = Self::serve(&arguments, &folder("server"));
-        lab.traffic = SHAPES.iter().map(|shape| lab.send(shape)).collect();
+        lab.traffic = SHAPES.iter().map(|shape| Mutex::new(lab.send(shape))).collect();
         lab.shell(&tables());
         lab
     }
@@ -157,17 +162,26 @@ impl Lab {
     }
 
     /// Waits for the end of the traffic of a shape; returns from when to when it filled columns,
-    /// in milliseconds since the epoch.
+    /// in milliseconds since the epoch. Traffic that a machine interrupted too often is sent again.
     #[track_caller]
     pub(crate) fn span_of(&self, shape: &str) -> (i64, i64) {
         let at = SHAPES.iter().position(|name| *name == shape).unwrap();
-        let end = &self.traffic[at].end;
-        let end = halite_patience::poll_until(LIMIT, || end.get().cloned());
-        let end = end.unwrap().unwrap_or_else(|output| panic!("traffic of {shape}: {output}"));
-        let start = end - i64::try_from(TRAFFIC.as_millis()).unwrap();
-        // Threads are late by moments at both ends.
-        let first = (start + 2000) / COLUMN_MS + 1;
-        (first * COLUMN_MS, (end - 1000) / COLUMN_MS * COLUMN_MS)
+        let mut traffic = self.traffic[at].lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..MAX_RUNS {
+            let span = traffic.await_span(shape);
+            if self.steady_columns(shape, span).len() >= MIN_STEADY_COLUMNS {
+                return span;
+            }
+            *traffic = self.send(shape);
+        }
+        panic!("the traffic of {shape} was interrupted in each of {MAX_RUNS} runs");
+    }
+
+    /// Returns the numbers of the columns of a span of [`Lab::span_of`] in which the traffic had its
+    /// rate: all of traffic that pauses.
+    pub(crate) fn steady_columns(&self, shape: &str, span: (i64, i64)) -> Vec<u64> {
+        let (steady, columns) = steady_columns(|path| self.json(path), &table_of(shape), span);
+        if shape == "periodic" { (0..columns as u64).collect() } else { steady }
     }
 
     /// Returns the body of an answer of the server.
@@ -188,6 +202,19 @@ impl Lab {
     #[track_caller]
     pub(crate) fn json(&self, path: &str) -> Value {
         serde_json::from_str(&self.get(path)).unwrap()
+    }
+}
+
+impl Traffic {
+    /// Waits for its end; returns from when to when it filled columns.
+    #[track_caller]
+    fn await_span(&self, shape: &str) -> (i64, i64) {
+        let end = halite_patience::poll_until(LIMIT, || self.end.get().cloned());
+        let end = end.unwrap().unwrap_or_else(|output| panic!("traffic of {shape}: {output}"));
+        let start = end - i64::try_from(TRAFFIC.as_millis()).unwrap();
+        // Threads are late by moments at both ends.
+        let first = (start + 2000) / COLUMN_MS + 1;
+        (first * COLUMN_MS, (end - 1000) / COLUMN_MS * COLUMN_MS)
     }
 }
 

@@ -26,6 +26,8 @@ mod chromium;
 mod drawing;
 mod guarded;
 mod heat;
+#[path = "../it/heat_answer.rs"]
+mod heat_answer;
 mod hostile;
 mod lab;
 mod lists;

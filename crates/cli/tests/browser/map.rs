@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+pub(crate) use crate::heat_answer::{column_sums, means};
 use crate::lab::Lab;
 use crate::tab::Tab;
 
@@ -32,19 +33,6 @@ pub(crate) fn heat_request(tab: &Tab) -> String {
 /// Returns the answer to that request, with keys as the shell prints them.
 pub(crate) fn heat_of(lab: &Lab, tab: &Tab) -> Value {
     lab.json(&format!("{}&keys=escaped", heat_request(tab)))
-}
-
-/// Returns the sum of each column of an answer.
-pub(crate) fn column_sums(heat: &Value) -> Vec<f64> {
-    let means = means(heat);
-    (0..means[0].len()).map(|column| means.iter().map(|row| row[column]).sum()).collect()
-}
-
-/// Returns the values of an answer, by row and column.
-pub(crate) fn means(heat: &Value) -> Vec<Vec<f64>> {
-    let rows = heat["mean"].as_array().unwrap().iter();
-    rows.map(|row| row.as_array().unwrap().iter().map(|it| it.as_f64().unwrap_or(0.0)).collect())
-        .collect()
 }
 
 /// Returns left, top, width and height of the cells in the window.
@@ -88,6 +76,12 @@ impl Picture {
             steps.iter().filter(|step| **step >= 0).count() * 2 > steps.len()
         };
         Self { columns: (0..columns).zip(steps).filter(is_recorded).collect() }
+    }
+
+    /// Returns the picture with these columns only, as far as they were recorded.
+    pub(crate) fn with_columns(mut self, numbers: &[u64]) -> Self {
+        self.columns.retain(|(number, _)| numbers.contains(number));
+        self
     }
 
     /// Pixels of a column, from the top.

@@ -17,6 +17,10 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// Time between two questions about something that is waited for.
 const INTERVAL: Duration = Duration::from_millis(40);
 
+/// Status of an answer that a busy server did not have in time. It is no problem: the page counts
+/// down and asks again, and a test that waits for what it shows fails if it does not.
+const BUSY: u64 = 503;
+
 /// Noted in every page before its own scripts: violations of the content security policy.
 const WATCH: &str = "window.violations = []; addEventListener('securitypolicyviolation', event => \
                      window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));";
@@ -33,6 +37,7 @@ pub(crate) struct Tab {
     requests: Vec<String>,
     console: Vec<String>,
     problems: Vec<String>,
+    has_busy_answer: bool,
 }
 
 impl Tab {
@@ -52,6 +57,7 @@ impl Tab {
             requests: Vec::new(),
             console: Vec::new(),
             problems: Vec::new(),
+            has_busy_answer: false,
         };
         // Gone with the connection, the tab with it.
         let context = tab.call("Target.createBrowserContext", json!({"disposeOnDetach": true}));
@@ -254,6 +260,11 @@ impl Tab {
         std::mem::take(&mut self.problems)
     }
 
+    /// Returns `true` if an answer since the last call was that the server is busy.
+    pub(crate) fn take_busy(&mut self) -> bool {
+        std::mem::take(&mut self.has_busy_answer)
+    }
+
     /// Panics with what was expected, where the page was, and what it said.
     #[track_caller]
     pub(crate) fn fail(&mut self, what: &str) -> ! {
@@ -329,7 +340,9 @@ impl Tab {
             "Log.entryAdded" if of["entry"]["level"] == "error" => {
                 let entry = &of["entry"];
                 let (what, url) = (text(&entry["text"]), text(&entry["url"]));
-                self.problems.push(format!("log: {what} {url}"));
+                if !what.contains(&format!("status of {BUSY}")) {
+                    self.problems.push(format!("log: {what} {url}"));
+                }
             }
             "Network.requestWillBeSent" => {
                 let url = text(&of["request"]["url"]);
@@ -337,7 +350,9 @@ impl Tab {
             }
             "Network.responseReceived" => {
                 let (status, url) = (&of["response"]["status"], &of["response"]["url"]);
-                if status.as_u64().is_some_and(|status| status >= 400) {
+                if *status == BUSY {
+                    self.has_busy_answer = true;
+                } else if status.as_u64().is_some_and(|status| status >= 400) {
                     self.problems.push(format!("answer {status} of {url}"));
                 }
             }

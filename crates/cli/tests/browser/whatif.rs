@@ -49,6 +49,7 @@ fn assert_figures(tab: &mut Tab, answer: &Value) {
 fn frontier_is_spread_by_other_keys() {
     let Some((lab, mut tab)) = tab() else { return };
     let (from, to) = lab.span_of("frontier");
+    let steady = lab.steady_columns("frontier", (from, to));
     let columns = u64::try_from((to - from) / COLUMN_MS).unwrap();
     // High enough for the last one of 256 ranges to have pixels that are not at a border.
     tab.resize(1366, 2000);
@@ -65,10 +66,10 @@ fn frontier_is_spread_by_other_keys() {
     await_key(&mut tab, keys[0]);
     let answer = shown_answer(lab, &tab);
     assert_figures(&mut tab, &answer);
-    let now = Picture::of_map(&mut tab, columns, 0);
+    let now = Picture::of_map(&mut tab, columns, 0).with_columns(&steady);
     let dark: Vec<f64> = now.dark(9).iter().map(|places| mean(places)).collect();
     assert!(dark.iter().all(|center| *center > 0.8), "it is at the end: {dark:?}");
-    let then = Picture::of_map(&mut tab, columns, 1);
+    let then = Picture::of_map(&mut tab, columns, 1).with_columns(&steady);
     let bands = then.band_means(8);
     assert!(bands.iter().all(|step| *step > 0.0) && variation(&bands) < 0.5, "{bands:?}");
     tab.screenshot("what-if-mouse");

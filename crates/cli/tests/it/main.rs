@@ -11,6 +11,7 @@ mod diagnosis;
 mod directory;
 mod explain;
 mod export;
+mod heat_answer;
 mod import;
 mod key;
 mod killed_exchange;

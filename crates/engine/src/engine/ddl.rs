@@ -18,6 +18,13 @@ use crate::catalog::{RegionEntry, TableEntry, layout};
 use crate::events::{EventKind, NewEvent};
 use crate::region::Region;
 
+/// Table to be created, whose descriptor and splits have been checked.
+struct CheckedTable {
+    descriptor: Arc<TableDescriptor>,
+    /// First rows of its regions.
+    starts: Vec<Bytes>,
+}
+
 impl Engine {
     /// Creates a table whose regions start at the empty key and at each split key. Split keys may
     /// be in any order.
@@ -26,23 +33,47 @@ impl Engine {
     /// `TableExists`, `NoSuchNamespace`, `InvalidRequest` (descriptor, empty or repeated split
     /// key), `DiskFull`.
     pub fn create_table(&self, descriptor: TableDescriptor, splits: Vec<Bytes>) -> Result<()> {
+        let table = self.check_new_table(descriptor, splits)?;
+        let _ddl = self.lock_ddl()?;
+        self.create_checked(table)
+    }
+
+    /// As [`Engine::create_table`] without splits, but returns `false` at once while tables are
+    /// changed: the creation of a table with thousands of regions takes seconds.
+    #[cfg(feature = "heat")]
+    pub(super) fn try_create_table(&self, descriptor: TableDescriptor) -> Result<bool> {
+        let table = self.check_new_table(descriptor, Vec::new())?;
+        let Some(_ddl) = self.try_lock_ddl()? else { return Ok(false) };
+        self.create_checked(table).map(|()| true)
+    }
+
+    /// Checks what needs no lock.
+    fn check_new_table(
+        &self,
+        descriptor: TableDescriptor,
+        splits: Vec<Bytes>,
+    ) -> Result<CheckedTable> {
         descriptor.check()?;
         check_descriptor_bytes(&descriptor)?;
         self.shared.options.check_table(&descriptor)?;
-        let name = descriptor.name().clone();
         check_family_directories(&descriptor)?;
         check_promises(&descriptor, None)?;
-        check_region_count(&self.shared.options, &name, splits.len() + 1)?;
-        let starts = region_starts(&name, splits)?;
-        let _ddl = self.lock_ddl()?;
-        check_is_new(&self.shared.manifest.current(), &name)?;
+        check_region_count(&self.shared.options, descriptor.name(), splits.len() + 1)?;
+        let starts = region_starts(descriptor.name(), splits)?;
+        Ok(CheckedTable { descriptor: Arc::new(descriptor), starts })
+    }
+
+    /// Creates a table; the caller has the right to change tables.
+    fn create_checked(&self, table: CheckedTable) -> Result<()> {
+        let CheckedTable { descriptor, starts } = table;
+        let name = descriptor.name();
+        check_is_new(&self.shared.manifest.current(), name)?;
         check_served_families(&descriptor)?;
         self.shared.disk.admit()?;
-        let descriptor = Arc::new(descriptor);
         let regions = starts.len();
         self.install_table(&descriptor, starts, 1)?;
         let plural = if regions == 1 { "" } else { "s" };
-        self.record_schema(&name, format!("table created with {regions} region{plural}"));
+        self.record_schema(name, format!("table created with {regions} region{plural}"));
         Ok(())
     }
 

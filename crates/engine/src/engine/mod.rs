@@ -91,11 +91,23 @@ impl Engine {
     /// Acquires the right to change the set of tables and regions; fails if the engine is closing.
     fn lock_ddl(&self) -> Result<RankedGuard<'_, ()>> {
         let ddl = self.ddl.lock();
+        self.check_ddl()?;
+        Ok(ddl)
+    }
+
+    /// As [`Engine::lock_ddl`], or `None` if another thread has the right.
+    #[cfg(feature = "heat")]
+    fn try_lock_ddl(&self) -> Result<Option<RankedGuard<'_, ()>>> {
+        let ddl = self.ddl.try_lock();
+        self.check_ddl()?;
+        Ok(ddl)
+    }
+
+    fn check_ddl(&self) -> Result<()> {
         if self.shared.scheduler.is_closing() {
             return Err(closing());
         }
-        self.shared.lock.check()?;
-        Ok(ddl)
+        self.shared.lock.check()
     }
 
     /// Returns the options that the engine was opened with.

@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use halite_heat::{
-    Activity, ActivityColumn, BASE_MS, Column, ColumnLimits, Finding, History, Load, ORDERED,
-    OperationKind, RegionActivity, RegionRecorder, Salt, Shape, TablePart, diagnose,
+    Activity, ActivityColumn, BASE_MS, Column, ColumnLimits, ColumnTime, Finding, History, Load,
+    ORDERED, OperationKind, RegionActivity, RegionRecorder, Salt, Shape, TablePart, diagnose,
 };
 use halite_rowkey::schema::{KeySchema, SegmentKind};
 use halite_rowkey::split::region_for_key;
@@ -64,7 +64,7 @@ pub fn diagnose_operations(
         let limits = ColumnLimits::of_tables(1);
         activity.push(ActivityColumn::new(span.0, span.1, &regions, limits));
         let regions: Vec<_> = regions.iter_mut().map(RegionActivity::take_region).collect();
-        let closed = history.push(&Column::of_regions(span.0, span.1, &regions));
+        let closed = history.push(&Column::of_regions(ColumnTime::exact(span.0, span.1), &regions));
         packed.extend(closed.into_iter().find(|(layer, _)| *layer == 0).map(|(_, column)| column));
     }
     let length = |row: &[u8]| Some(schema.split_segments(row).ok()?.first()?.len());

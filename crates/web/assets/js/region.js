@@ -39,38 +39,41 @@ export async function openRegion(page, encoded, schema, host, changed) {
   );
   host.append(drawer);
   drawer.focus({ preventScroll: true });
-  try {
-    const path = ofTable(page.table, `/regions/${encodeURIComponent(encoded)}`);
-    /** @type {[RegionAnswer, ClusterAnswer]} */
-    const [region, cluster] = await Promise.all([
-      get(path, {}, page.signal),
-      page.cluster() || get('/api/cluster', {}, page.signal),
-    ]);
-    title.textContent = region.encoded_name.slice(0, 12);
-    region.badges.forEach(badge => title.after(chip(badge.replaceAll('_', ' '), 'bad')));
-    fill(body, details(region, schema));
-    fill(acts, actions(page.table, region, otherServers(cluster, region), changed));
-  } catch (error) {
-    if (isAbort(error)) return;
-    const gone = problemOf(error).status === 404;
-    fill(
-      body,
-      failure(error),
-      gone &&
-        h(
-          'p',
-          { class: 'center' },
+  const load = async () => {
+    try {
+      const path = ofTable(page.table, `/regions/${encodeURIComponent(encoded)}`);
+      /** @type {[RegionAnswer, ClusterAnswer]} */
+      const [region, cluster] = await Promise.all([
+        get(path, {}, page.signal),
+        page.cluster() || get('/api/cluster', {}, page.signal),
+      ]);
+      title.textContent = region.encoded_name.slice(0, 12);
+      region.badges.forEach(badge => title.after(chip(badge.replaceAll('_', ' '), 'bad')));
+      fill(body, details(region, schema));
+      fill(acts, actions(page.table, region, otherServers(cluster, region), changed));
+    } catch (error) {
+      if (isAbort(error)) return;
+      const gone = problemOf(error).status === 404;
+      fill(
+        body,
+        failure(error, gone ? undefined : () => load()),
+        gone &&
           h(
-            'a',
-            {
-              class: 'link',
-              href: tableHref(page.table, 'regions'),
-            },
-            'All regions of the table',
+            'p',
+            { class: 'center' },
+            h(
+              'a',
+              {
+                class: 'link',
+                href: tableHref(page.table, 'regions'),
+              },
+              'All regions of the table',
+            ),
           ),
-        ),
-    );
-  }
+      );
+    }
+  };
+  await load();
 }
 
 /** @param {string} name @param {...Children} value */

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::http::{StatusCode, header};
 use halite_heat::{
-    BASE_MS, Column, Finding, HeatMap, HeatQuery, History, HotRow, Load, PrefixLevel, Region,
-    SampledKey, Shape, WeightedKey,
+    BASE_MS, Column, ColumnTime, Finding, HeatMap, HeatQuery, History, HotRow, Load, PrefixLevel,
+    Region, SampledKey, Shape, WeightedKey,
 };
 use halite_types::{Put, RegionInfo, Result, TableName};
 
@@ -28,8 +28,8 @@ impl Recorded {
         };
         for at in 0..60 {
             let from = NOW_MS - (60 - at) * BASE_MS;
-            history.push(&Column::of_regions(from, from + BASE_MS, &[region()]));
-            times.push(&Column::of_time(from, from + BASE_MS));
+            history.push(&Column::of_regions(ColumnTime::exact(from, from + BASE_MS), &[region()]));
+            times.push(&Column::of_time(ColumnTime::exact(from, from + BASE_MS)));
         }
         (history, times)
     }

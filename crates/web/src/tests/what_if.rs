@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use halite::rowkey::KeySchema;
 use halite_heat::operations::{Call, CallKind, Client, LoggedCalls};
-use halite_heat::{BASE_MS, Column, HeatMap, HeatQuery, History, Load, Region};
+use halite_heat::{BASE_MS, Column, ColumnTime, HeatMap, HeatQuery, History, Load, Region};
 use halite_types::{Result, TableName};
 
 use super::{Answer, Web};
@@ -77,8 +77,8 @@ impl Extension for Recorded {
             let from = NOW_MS - (60 - at) * BASE_MS;
             let loads = vec![Load::new([0, 100, 0, 0, 0, 0])];
             let region = Region { loads, ..Region::default() };
-            history.push(&Column::of_regions(from, from + BASE_MS, &[region]));
-            times.push(&Column::of_time(from, from + BASE_MS));
+            history.push(&Column::of_regions(ColumnTime::exact(from, from + BASE_MS), &[region]));
+            times.push(&Column::of_time(ColumnTime::exact(from, from + BASE_MS)));
         }
         Ok(queries.iter().map(|query| HeatMap::new(&history, &times, query)).collect())
     }

@@ -18,8 +18,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use halite_heat::{
-    ActivityColumn, BASE_MS, Column, ColumnLimits, Finding, HeatMap, HeatQuery, History, HotRow,
-    PrefixLevel, RegionActivity, Salt, TablePart, WeightedKey, add_closed, diagnose,
+    ActivityColumn, BASE_MS, Column, ColumnEnd, ColumnLimits, ColumnTime, Finding, HeatMap,
+    HeatQuery, History, HotRow, PrefixLevel, RegionActivity, Salt, TablePart, WeightedKey,
+    add_closed, diagnose,
 };
 use halite_types::{Error, ErrorKind, KeyParts, Result, TableDescriptor, TableName};
 
@@ -28,8 +29,6 @@ use super::{Engine, Table};
 use crate::catalog::layout;
 use crate::options::HeatLevel;
 
-/// Columns shorter than this are not closed: the next one takes their load.
-const MIN_COLUMN_MS: i64 = BASE_MS / 2;
 /// Time between two writes of a log of all operations.
 const LOG_PERIOD_MS: u64 = 500;
 
@@ -87,30 +86,33 @@ impl Engine {
         self.store_new_events();
     }
 
-    /// Stores columns, and notes a failure. Dropped tables are tried again with the next ones.
+    /// Stores columns after those that wait, and notes a failure. Dropped tables are tried again
+    /// with the next ones.
     fn store_closed(&self, closed: ClosedColumns) {
-        let stored = self.store_columns(&closed, self.shared.env.clock.now_ms());
+        let table = match self.heat_table() {
+            Ok(None) => return self.heat.recorded.lock().keep_unstored(closed),
+            Ok(Some(table)) => Ok(table),
+            Err(error) => Err(error),
+        };
+        let mut waiting = std::mem::take(&mut self.heat.recorded.lock().unstored);
+        waiting.push_back(closed);
+        let now = self.shared.env.clock.now_ms();
+        let stored = table.and_then(|table| {
+            while let Some(closed) = waiting.front() {
+                store::store_columns(&table, closed, now)?;
+                waiting.pop_front();
+            }
+            Ok(())
+        });
         let mut recorded = self.heat.recorded.lock();
-        if stored.is_err() {
-            recorded.dropped.extend(closed.dropped);
-        }
+        recorded.dropped.extend(waiting.into_iter().flat_map(|closed| closed.dropped));
         recorded.failures.1 = stored.err();
     }
 
     fn close_columns(&self, now: i64) -> ClosedColumns {
-        let end = now - now.rem_euclid(BASE_MS);
-        let mut recorded = self.heat.recorded.lock();
-        let start = recorded.last_ms;
-        let is_first = start == 0;
-        // Before the first column, and after the clock was set back.
-        if is_first || now < start - MIN_COLUMN_MS {
-            recorded.last_ms = end;
-        }
-        if is_first || end - start < MIN_COLUMN_MS {
+        let ColumnEnd::Closed(time) = self.heat.recorded.lock().clock.close(now) else {
             return ClosedColumns::default();
-        }
-        recorded.last_ms = end;
-        drop(recorded);
+        };
         let mut loaded = Vec::new();
         let tables = self.tables.load();
         for (name, table) in tables.iter().filter(|(name, _)| !layout::is_hidden(name)) {
@@ -133,14 +135,14 @@ impl Engine {
         let columns: Vec<TableColumn> = loaded
             .into_iter()
             .map(|(name, table, mut regions)| {
-                let activity = ActivityColumn::new(start, end, &regions, limits);
+                let activity = ActivityColumn::new(time.from_ms, time.to_ms, &regions, limits);
                 let regions: Vec<halite_heat::Region> =
                     regions.iter_mut().map(RegionActivity::take_region).collect();
-                let column = Column::of_regions(start, end, &regions);
+                let column = Column::of_regions(time, &regions);
                 TableColumn { name: name.clone(), table: Arc::clone(table), column, activity }
             })
             .collect();
-        self.add_columns((start, end), columns)
+        self.add_columns(time, columns)
     }
 
     /// Returns the declared parts of the keys of a table, read again only after a change of the
@@ -164,7 +166,7 @@ impl Engine {
 
     /// Adds the columns of one time to the histories. Open columns of long layers are stored when a
     /// minute ends, so that a process that is killed loses no more than that.
-    fn add_columns(&self, (start, end): (i64, i64), columns: Vec<TableColumn>) -> ClosedColumns {
+    fn add_columns(&self, time: ColumnTime, columns: Vec<TableColumn>) -> ClosedColumns {
         let mut recorded = self.heat.recorded.lock();
         let tables = self.tables.load();
         let dropped = std::mem::take(&mut recorded.dropped);
@@ -174,7 +176,7 @@ impl Engine {
                 .extend(history.open_columns().into_iter().filter(|(at, _)| is_minute || *at == 1));
             closed
         };
-        let closed = recorded.times.push(&Column::of_time(start, end));
+        let closed = recorded.times.push(&Column::of_time(time));
         let mut all = vec![(store::times_name(), with_open(closed, &recorded.times))];
         for TableColumn { name, table, column, activity } in columns {
             // The lock of what is recorded orders this before or after a drop of the table.
@@ -340,6 +342,8 @@ impl Engine {
     fn restore_heat(&self) {
         let tables = self.tables.load();
         let mut recorded = Recorded { is_restored: true, ..Recorded::default() };
+        // The store is in use meanwhile, and the first column has that load.
+        recorded.clock.close(self.shared.env.clock.now_ms());
         let mut unknown = BTreeSet::new();
         let restored = self.stored_columns(|name, layer, column| {
             if *name == store::times_name() {

@@ -1,15 +1,18 @@
 //! Recorded load of all tables.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 
-use halite_heat::{Activity, ClosedRegion, History, PackedColumn};
+use halite_heat::{Activity, ClosedRegion, ColumnClock, History, PackedColumn};
 use halite_types::{Error, KeyParts, TableDescriptor, TableName};
 
 use crate::ranked_lock::RankedMutex;
 
 /// Memory of all histories.
 const MAX_MEMORY_BYTES: usize = 256 << 20;
+
+/// Times whose columns wait for the hidden table, at most: ten minutes.
+const MAX_UNSTORED: usize = 60;
 
 /// Recorded load of all tables.
 #[derive(Default)]
@@ -27,8 +30,9 @@ pub(super) struct Recorded {
     pub(super) dropped: BTreeSet<TableName>,
     /// Column for every time at which the load was recorded.
     pub(super) times: History,
-    /// End of the last column, in milliseconds since 1970; 0 before the first.
-    pub(super) last_ms: i64,
+    pub(super) clock: ColumnClock,
+    /// Columns that wait for the hidden table, oldest first.
+    pub(super) unstored: VecDeque<ClosedColumns>,
     /// Number of the newest event in the hidden table.
     pub(super) stored_event: u64,
     /// `true` if the histories of earlier processes are here.
@@ -39,6 +43,17 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
+    /// Keeps columns until the hidden table is there, and loses the oldest ones if that takes long.
+    pub(super) fn keep_unstored(&mut self, closed: ClosedColumns) {
+        self.unstored.push_back(closed);
+        if self.unstored.len() > MAX_UNSTORED
+            && let Some(lost) = self.unstored.pop_front()
+            && let Some(next) = self.unstored.front_mut()
+        {
+            next.dropped.extend(lost.dropped);
+        }
+    }
+
     /// Forgets the histories of tables without load for the longest time while all take too much
     /// memory. They return from the store at the next open.
     pub(super) fn limit_memory(&mut self) {

@@ -36,45 +36,20 @@ pub(super) fn times_name() -> TableName {
 }
 
 impl Engine {
-    /// Stores columns. A failure loses them from the next process's picture, and nothing else.
-    ///
-    /// # Errors
-    /// As a write.
-    pub(super) fn store_columns(&self, closed: &ClosedColumns, now: i64) -> Result<()> {
-        let table = self.heat_table()?;
-        closed.dropped.iter().try_for_each(|name| delete_columns(&table, name))?;
-        let (mut puts, mut bytes) = (Vec::new(), 0);
-        for (name, columns) in &closed.columns {
-            for (layer, column) in columns {
-                let age = u64::try_from(now.saturating_sub(column.from_ms)).unwrap_or(0);
-                let span = u64::try_from(LAYERS[*layer].span_ms()).unwrap_or(u64::MAX);
-                let value = column.encode();
-                bytes += value.len();
-                let put = Put::new(row_of(name, *layer, column.from_ms))
-                    .add(FAMILY, QUALIFIER, value)
-                    .durability(Durability::AsyncWal)
-                    .ttl_ms(span.saturating_sub(age).max(1));
-                puts.push(RowOp::Put(put));
-            }
-            if bytes >= MAX_BATCH_BYTES {
-                apply(&table, std::mem::take(&mut puts))?;
-                bytes = 0;
-            }
-        }
-        apply(&table, puts)
-    }
-
-    pub(super) fn heat_table(&self) -> Result<Arc<Table>> {
+    /// Returns the hidden table, and creates it if it is missing; `None` while other tables are
+    /// changed, for which the recorder does not wait.
+    pub(super) fn heat_table(&self) -> Result<Option<Arc<Table>>> {
         match self.find_table(&layout::heat_table()) {
             Err(error) if error.kind() == ErrorKind::NoSuchTable => {
                 let table = TableDescriptor::new(layout::heat_table())
                     .family(FamilyDescriptor::new(FAMILY).set("COMPRESSION", "ZSTD"));
-                match self.create_table(table, Vec::new()) {
+                match self.try_create_table(table) {
+                    Ok(false) => Ok(None),
                     Err(error) if error.kind() != ErrorKind::TableExists => Err(error),
-                    _ => self.find_table(&layout::heat_table()),
+                    _ => self.find_table(&layout::heat_table()).map(Some),
                 }
             }
-            found => found,
+            found => found.map(Some),
         }
     }
 
@@ -103,6 +78,33 @@ impl Engine {
             }
         }
     }
+}
+
+/// Stores columns. A failure loses them from the next process's picture, and nothing else.
+///
+/// # Errors
+/// As a write.
+pub(super) fn store_columns(table: &Arc<Table>, closed: &ClosedColumns, now: i64) -> Result<()> {
+    closed.dropped.iter().try_for_each(|name| delete_columns(table, name))?;
+    let (mut puts, mut bytes) = (Vec::new(), 0);
+    for (name, columns) in &closed.columns {
+        for (layer, column) in columns {
+            let age = u64::try_from(now.saturating_sub(column.from_ms)).unwrap_or(0);
+            let span = u64::try_from(LAYERS[*layer].span_ms()).unwrap_or(u64::MAX);
+            let value = column.encode();
+            bytes += value.len();
+            let put = Put::new(row_of(name, *layer, column.from_ms))
+                .add(FAMILY, QUALIFIER, value)
+                .durability(Durability::AsyncWal)
+                .ttl_ms(span.saturating_sub(age).max(1));
+            puts.push(RowOp::Put(put));
+        }
+        if bytes >= MAX_BATCH_BYTES {
+            apply(table, std::mem::take(&mut puts))?;
+            bytes = 0;
+        }
+    }
+    apply(table, puts)
 }
 
 /// Deletes the stored columns of a table.

@@ -378,6 +378,63 @@ fn level_region_has_exact_load_of_regions() {
     assert_eq!(total(&engine, Metric::Writes), 100);
 }
 
+/// The recorder was late by almost a column: none of the two is shown without load.
+#[test]
+fn late_column_takes_the_time_of_its_load() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    let second = |engine: &Engine| {
+        put(engine, "a");
+        sim.clock.advance_ms(1000);
+    };
+    (0..10).for_each(|_| second(&engine));
+    engine.record_heat();
+    (0..19).for_each(|_| second(&engine));
+    engine.record_heat();
+    second(&engine);
+    engine.record_heat();
+    (0..10).for_each(|_| second(&engine));
+    engine.record_heat();
+    let query = HeatQuery {
+        from_ms: START_MS,
+        to_ms: START_MS + 40_000,
+        metric: Metric::Writes,
+        start: Box::default(),
+        end: None,
+        max_rows: 1,
+        max_columns: 4,
+    };
+    let map = engine.heat_map(&name(), &query).unwrap();
+    assert_eq!(map.mean, [1.0, 1.0, 0.0, 1.0]);
+    assert_eq!(map.gaps, std::slice::from_ref(&(2..3)));
+    assert_eq!(map.max, [1.0, 1.0, 0.0, 1.0]);
+}
+
+/// Tables of thousands of regions take seconds to create, and the recorder needs a table, too.
+#[test]
+fn recorder_does_not_wait_for_changes_of_tables() {
+    let sim = SimEnv::new(1);
+    let engine = engine_with_table(&sim, HeatLevel::Sub);
+    let change = engine.lock_ddl().unwrap();
+    std::thread::scope(|scope| {
+        let ticks = scope.spawn(|| {
+            for row in ["a", "b"] {
+                put(&engine, row);
+                tick(&sim, &engine);
+            }
+        });
+        ticks.join().unwrap();
+    });
+    assert_eq!(total(&engine, Metric::Writes), 2);
+    drop(change);
+    put(&engine, "c");
+    tick(&sim, &engine);
+    engine.close().unwrap();
+    let engine = open(&sim, HeatLevel::Sub);
+    engine.record_heat();
+    assert_eq!(total(&engine, Metric::Writes), 3);
+}
+
 #[test]
 fn clock_set_back_keeps_recording() {
     let sim = SimEnv::new(1);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::activity::{ColumnLimits, RegionActivity};
 use crate::column::{BASE_MS, Column, Region};
+use crate::column_time::ColumnTime;
 use crate::history::History;
 use crate::metric::Load;
 use crate::recorder::{OperationKind, RegionRecorder, TablePart};
@@ -94,7 +95,7 @@ impl World {
                 loads: region.column.loads.clone(),
             })
             .collect();
-        self.history.push(&Column::of_regions(from, to, &columns));
+        self.history.push(&Column::of_regions(ColumnTime::exact(from, to), &columns));
         self.activity.push(ActivityColumn::new(from, to, &regions, ColumnLimits::of_tables(1)));
     }
 

@@ -229,7 +229,7 @@ fn without_keys(loads: &[u64]) -> Finding {
         let (from, to) = (column * BASE_MS, (column + 1) * BASE_MS);
         activity.push(ActivityColumn::new(from, to, &regions, ColumnLimits::of_tables(1)));
         let regions: Vec<_> = regions.iter_mut().map(RegionActivity::take_region).collect();
-        history.push(&Column::of_regions(from, to, &regions));
+        history.push(&Column::of_regions(ColumnTime::exact(from, to), &regions));
     }
     let packed = history.columns(0, 0, 6 * BASE_MS);
     diagnose(&activity, &packed, (0, 6 * BASE_MS), None)
