@@ -17,9 +17,9 @@ const HEAP: &str = "1g";
 const REGION_SERVERS: usize = 3;
 /// Concurrent pages of the lab: each waits for tables most of the time.
 const PAGES_AT_ONCE: &str = "8";
-/// Duration of the load on the cluster, and the time at which a server is lost. HBase needs some
-/// ten seconds to detect it and as many to open the regions elsewhere.
-const LOAD_SECONDS: u64 = 35;
+/// Duration of the load on the cluster, and the time at which a server is lost. HBase needs half a
+/// minute to detect it, its session timeout, and some ten seconds to open the regions elsewhere.
+const LOAD_SECONDS: u64 = 75;
 const LOST_AFTER: Duration = Duration::from_secs(8);
 
 /// Programs built from this repository.

@@ -9,6 +9,7 @@ pub mod arguments;
 
 use std::io::{self, Read, Write as _};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -19,9 +20,12 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
 /// Interval at which the exit of a program is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
+/// Interval at which a process looks whether it was stopped.
+const WATCH_INTERVAL: Duration = Duration::from_millis(20);
+
 /// Time for which output is read after the end of a program. Its own child processes may hold it
 /// open.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 30 });
 
 /// Maximum output in an error message, in bytes.
 const TAIL_BYTES: usize = 4000;
@@ -42,6 +46,56 @@ pub fn poll_until<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -> Opt
             None if Instant::now() < end => sleep(POLL_INTERVAL),
             answer => return answer,
         }
+    }
+}
+
+/// Calls `work` again, at most `times` in all, while it fails and all threads of this process were
+/// stopped for longer than `gap` meanwhile, as a busy machine does: for work that depends on the
+/// real time.
+///
+/// # Errors
+/// The last failure.
+pub fn unless_stopped<T, E>(
+    times: u32,
+    gap: Duration,
+    mut work: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let (result, longest) = with_longest_stop(&mut work);
+        if result.is_ok() || tries >= times || longest <= gap {
+            return result;
+        }
+    }
+}
+
+/// Calls `work`, and returns the longest time that a thread beside it slept for moments.
+fn with_longest_stop<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let has_ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let (mut longest, mut last) = (Duration::ZERO, Instant::now());
+            while !has_ended.load(Ordering::Relaxed) {
+                sleep(WATCH_INTERVAL);
+                longest = longest.max(last.elapsed());
+                last = Instant::now();
+            }
+            longest.max(last.elapsed())
+        });
+        let end = SetOnDrop(&has_ended);
+        let result = work();
+        drop(end);
+        (result, watch.join().unwrap_or_default())
+    })
+}
+
+/// Sets a flag when it is dropped, by a panic too.
+struct SetOnDrop<'f>(&'f AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -288,7 +342,7 @@ mod tests {
 
     #[test]
     fn output_held_open_by_other_process_does_not_block() {
-        let output = output(&mut shell("sleep 30 & echo $!"), DEFAULT_TIMEOUT).unwrap();
+        let output = output(&mut shell("sleep 300 & echo $!"), DEFAULT_TIMEOUT).unwrap();
         let other: i32 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
         assert!(output.status.success());
         assert!(shell(&format!("kill {other}")).status().unwrap().success());
@@ -303,5 +357,22 @@ mod tests {
         );
         assert_eq!(program.stdout().text(), "one\n");
         assert!(program.wait(DEFAULT_TIMEOUT).unwrap().status.success());
+    }
+
+    #[test]
+    fn failed_work_is_repeated_only_after_a_stop() {
+        let mut calls = 0;
+        let mut fail = |gap| {
+            calls = 0;
+            let work = || {
+                calls += 1;
+                Err::<(), _>(calls)
+            };
+            unless_stopped(3, gap, work)
+        };
+        assert_eq!(fail(Duration::from_hours(1)), Err(1));
+        // Every sleep is longer than nothing.
+        assert_eq!(fail(Duration::ZERO), Err(3));
+        assert_eq!(unless_stopped(3, Duration::ZERO, || Ok::<_, ()>(7)), Ok(7));
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn run_all() -> Result<()> {
         concurrency::loom_step,
     );
     steps.step("the programs of the next steps, of which the build began with the tests", || {
-        done(builds?.wait().1)
+        done(builds?.wait())
     });
     steps.step("mutants: a few planted bugs must be found", mutants::step);
     steps.step("fuzzing: a minute of damaged frames, packets, declarations and files", fuzz::step);
@@ -100,7 +100,7 @@ pub(crate) fn builds() -> Result<()> {
 fn start_builds() -> Result<Background> {
     let program = std::env::current_exe().map_err(|error| format!("xtask: {error}"))?;
     // The threads of the web page have a niceness, too, and its tests wait for their answers.
-    Background::start(Command::new(program).arg(BUILDS), 19, &target_dir().join("builds.txt"))
+    Background::start(Command::new(program).arg(BUILDS), &target_dir().join("builds.txt"))
 }
 
 /// `cargo xtask sim`; the arguments are passed to the simulation.
@@ -122,7 +122,8 @@ pub(crate) fn world(arguments: &[String]) -> Result<()> {
 
 /// `cargo xtask golden --update`.
 pub(crate) fn update_golden() -> Result<()> {
-    run(cargo(["test", "--workspace", "--quiet"]).env(UPDATE_GOLDEN, "1"))?;
+    let mut command = cargo(["test", "--workspace", "--quiet"]);
+    run(sql::with_sql(&mut command).env(UPDATE_GOLDEN, "1"))?;
     println!("golden files are rewritten; review `git diff` before committing it");
     Ok(())
 }
@@ -151,55 +152,73 @@ fn done(result: Result<()>) -> Result<StepOutcome> {
 struct Runners {
     current: String,
     results: Vec<(String, String)>,
-    /// Failed tests that are not named yet.
+    /// Failed tests of the current runner.
     failed: Vec<String>,
-    /// Places and messages of panics, by the names of their threads, which are those of the tests.
+    /// Places and messages of panics in it, by the names of their threads, which are those of the
+    /// tests.
     panics: HashMap<String, String>,
-    /// Thread whose message is the next line.
+    /// Thread whose message are the next lines.
     panicked: Option<String>,
+    /// Failed tests of all runners, with what they said.
+    failures: Vec<String>,
 }
 
 impl Runners {
     fn record(&mut self, line: &str) {
         let line = line.trim();
-        if let Some(thread) = self.panicked.take() {
-            let message = self.panics.entry(thread).or_default();
-            message.extend(line.chars().take(MAX_MESSAGE));
-        }
+        self.record_message(line);
         if let Some(name) =
             line.strip_prefix("Running ").or_else(|| line.strip_prefix("Doc-tests "))
         {
             self.current = runner_name(name);
         } else if line.starts_with("test result: ") {
-            self.results.push((std::mem::take(&mut self.current), line.to_string()));
+            let name = std::mem::take(&mut self.current);
+            self.end_runner(&name);
+            self.results.push((name, line.to_string()));
         } else if let Some(name) =
             line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
         {
             self.failed.push(name.to_string());
-        } else if let Some((name, place)) =
+        } else if let Some((name, rest)) =
             line.strip_prefix("thread '").and_then(|rest| rest.split_once("' "))
-            && let Some((_, place)) = place.split_once("panicked at ")
+            && let Some((_, place)) = rest.split_once("panicked at ")
         {
-            self.panics.insert(name.to_string(), format!("{place} "));
+            self.panics.insert(name.to_string(), place.to_string());
             self.panicked = Some(name.to_string());
+        }
+    }
+
+    /// Adds a line to the message of the last panic, up to its end.
+    fn record_message(&mut self, line: &str) {
+        let Some(message) = self.panicked.as_ref().and_then(|name| self.panics.get_mut(name))
+        else {
+            return;
+        };
+        let ends = ["stack backtrace:", "note: ", "----"].iter().any(|end| line.starts_with(end));
+        if ends || line.is_empty() || message.len() > MAX_MESSAGE {
+            self.panicked = None;
+            return;
+        }
+        message.push(' ');
+        message.extend(line.chars().take(MAX_MESSAGE));
+    }
+
+    fn end_runner(&mut self, runner: &str) {
+        let (failed, panics) = (std::mem::take(&mut self.failed), std::mem::take(&mut self.panics));
+        for name in failed {
+            let message = panics.get(&name).map_or("", String::as_str);
+            self.failures.push(format!("{runner}: {name}: {message}"));
         }
     }
 
     /// Adds the tests that failed since the last call to the error of their step, with what they
     /// said: the end of a long log is what is read.
     fn name_failures(&mut self, ran: Result<()>) -> Result<()> {
-        let failed = std::mem::take(&mut self.failed);
-        let panics = std::mem::take(&mut self.panics);
-        ran.map_err(|mut message| {
-            for name in failed {
-                message.push_str("\n    ");
-                message.push_str(&name);
-                if let Some(panic) = panics.get(&name) {
-                    message.push_str(": ");
-                    message.push_str(panic.trim_end());
-                }
-            }
-            message
+        self.end_runner("a runner that did not end");
+        let failures = std::mem::take(&mut self.failures);
+        ran.map_err(|message| {
+            let lines = failures.iter().map(|failure| format!("\n    {failure}"));
+            message + &lines.collect::<String>()
         })
     }
 
@@ -254,16 +273,24 @@ mod tests {
             "test shapes::odd - should panic ... FAILED",
             "thread 'shapes::sweep' (19403) panicked at crates/cli/tests/browser/shapes.rs:108:9:",
             "[0.38, 0.64]",
+            "of three",
             "stack backtrace:",
+            "test result: FAILED. 1 passed; 2 failed",
+            "test shapes::cut ... FAILED",
             "error: 1 target failed:",
         ] {
             runners.record(line);
         }
+        let error = runners.name_failures(Err("`cargo test` failed".to_string())).unwrap_err();
         assert_eq!(
-            runners.name_failures(Err("`cargo test` failed".to_string())),
-            Err("`cargo test` failed\n    shapes::sweep: crates/cli/tests/browser/shapes.rs:108:9: \
-                 [0.38, 0.64]\n    shapes::odd - should panic"
-                .to_string())
+            error.lines().map(str::trim).collect::<Vec<_>>(),
+            [
+                "`cargo test` failed",
+                "browser tests/browser/main.rs: shapes::sweep: \
+                 crates/cli/tests/browser/shapes.rs:108:9: [0.38, 0.64] of three",
+                "browser tests/browser/main.rs: shapes::odd - should panic:",
+                "a runner that did not end: shapes::cut:",
+            ]
         );
         assert_eq!(runners.name_failures(Ok(())), Ok(()));
     }

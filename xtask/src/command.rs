@@ -143,15 +143,14 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Starts a command with a niceness: 10 for work that may be late, 19 for work that nothing
-    /// else may wait for. Its output goes to a file, which is replaced.
-    pub(crate) fn start(command: &Command, niceness: u8, output: &Path) -> Result<Self> {
+    /// Starts a command that nothing else waits for. Its output goes to a file, which is replaced.
+    pub(crate) fn start(command: &Command, output: &Path) -> Result<Self> {
         let name = format_command(command);
         let failed = |error: std::io::Error| format!("`{name}`: {}: {error}", output.display());
         let file = File::create(output).map_err(failed)?;
         let errors = file.try_clone().map_err(failed)?;
         let mut nice = Command::new("nice");
-        nice.args(["-n", &niceness.to_string()])
+        nice.args(["-n", "19"])
             .arg(command.get_program())
             .args(command.get_args())
             .current_dir(root());
@@ -161,18 +160,19 @@ impl Background {
         Ok(Self { child, name, output: output.to_path_buf() })
     }
 
-    /// Waits until it ends and prints its output; returns this and whether the command succeeded.
-    pub(crate) fn wait(mut self) -> (String, Result<()>) {
-        let ended = halite_patience::wait(&mut self.child, MAX_RUN_TIME);
+    /// Waits until it ends, and prints its output.
+    ///
+    /// # Errors
+    /// Its failure.
+    pub(crate) fn wait(mut self) -> Result<()> {
+        let ended = halite_patience::wait(&mut self.child, MAX_RUN_TIME)
+            .map_err(|error| format!("waiting for `{}`: {error}", self.name))?;
         let output = fs::read(&self.output).unwrap_or_default();
-        let output = without_colors(&String::from_utf8_lossy(&output));
-        println!("{output}");
-        let result = match ended {
-            Ok(Some(status)) if status.success() => Ok(()),
-            Ok(_) => Err(format!("`{}` failed; its output is above", self.name)),
-            Err(error) => Err(format!("waiting for `{}`: {error}", self.name)),
-        };
-        (output, result)
+        println!("{}", without_colors(&String::from_utf8_lossy(&output)));
+        if ended.is_some_and(|status| status.success()) {
+            return Ok(());
+        }
+        Err(format!("`{}` failed; its output is above", self.name))
     }
 }
 
@@ -253,12 +253,11 @@ mod tests {
     fn background_command_reports_failure_and_dies_when_dropped() {
         let output = std::env::temp_dir().join(format!("halite-xtask-{}", std::process::id()));
         let start = |script: &str| {
-            Background::start(Command::new("sh").args(["-c", script]), 10, &output).unwrap()
+            Background::start(Command::new("sh").args(["-c", script]), &output).unwrap()
         };
-        assert_eq!(start("echo one; echo two >&2").wait(), ("one\ntwo\n".to_owned(), Ok(())));
-        let (said, failed) = start("echo oh; exit 3").wait();
-        assert_eq!(said, "oh\n");
-        assert!(failed.unwrap_err().contains("`sh -c echo oh; exit 3`"));
+        assert_eq!(start("echo one; echo two >&2").wait(), Ok(()));
+        assert_eq!(fs::read_to_string(&output).unwrap(), "one\ntwo\n");
+        assert!(start("echo oh; exit 3").wait().unwrap_err().contains("`sh -c echo oh; exit 3`"));
         drop(start("sleep 600"));
         fs::remove_file(&output).unwrap();
     }

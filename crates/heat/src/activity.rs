@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::busy_regions::{BusyRegion, busiest};
 use crate::column::Region;
+use crate::column_time::ColumnTime;
 use crate::hot_rows::{HotRow, Listed, RegionPrefixes, hot_rows, table_prefixes};
 use crate::key_sample::SampledKey;
 use crate::metric::{Load, Metric};
@@ -121,6 +122,8 @@ pub struct ActivityColumn {
     pub from_ms: i64,
     /// End, in milliseconds since 1970, exclusive.
     pub to_ms: i64,
+    /// Milliseconds in which the load was recorded.
+    pub recorded_ms: i64,
     /// Load of all regions.
     pub load: Load,
     /// Distribution of reads over regions.
@@ -143,7 +146,7 @@ impl ActivityColumn {
     /// Returns the column of all regions of a table.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "weights of a sample")]
-    pub fn new(from_ms: i64, to_ms: i64, regions: &[RegionActivity], limits: ColumnLimits) -> Self {
+    pub fn new(time: ColumnTime, regions: &[RegionActivity], limits: ColumnLimits) -> Self {
         use crate::metric::Metric::{Reads, Writes};
         let skew = |metric| Skew::of(regions.iter().map(|region| region.load.get(metric)));
         let mut rows: Vec<FrequentRow> = Vec::new();
@@ -173,8 +176,9 @@ impl ActivityColumn {
             })
             .collect();
         Self {
-            from_ms,
-            to_ms,
+            from_ms: time.from_ms,
+            to_ms: time.to_ms,
+            recorded_ms: time.recorded_ms,
             load,
             reads: skew(Reads),
             writes: skew(Writes),
@@ -379,7 +383,11 @@ mod tests {
         let mut activity = Activity::default();
         for at in 0..3 {
             let regions = [region("", 1000, &[("a", 400, 10), ("b", 50, 0)])];
-            activity.push(ActivityColumn::new(at * 10, at * 10 + 10, &regions, LIMITS));
+            activity.push(ActivityColumn::new(
+                ColumnTime::exact(at * 10, at * 10 + 10),
+                &regions,
+                LIMITS,
+            ));
         }
         let (rows, total) = activity.hot_rows(0, 100, 1);
         assert_eq!(total, 3000);
@@ -393,7 +401,7 @@ mod tests {
         let regions: Vec<RegionActivity> = (0..40)
             .map(|at| region(&format!("{at:02}"), if at == 7 { 90_000 } else { 10 }, &[]))
             .collect();
-        let column = ActivityColumn::new(0, 10, &regions, LIMITS);
+        let column = ActivityColumn::new(ColumnTime::exact(0, 10), &regions, LIMITS);
         assert!(column.keys.len() <= MAX_COLUMN_KEYS);
         let of_hot: f64 =
             column.keys.iter().filter(|key| key.region == 7).map(|key| key.weight).sum();
@@ -407,11 +415,11 @@ mod tests {
         for at in 0..20 {
             let loads = if at == 3 { [10, 0] } else { [400, 200] };
             let regions = loads.map(|load| region("", load, &[]));
-            activity.push(ActivityColumn::new(at, at + 1, &regions, LIMITS));
+            activity.push(ActivityColumn::new(ColumnTime::exact(at, at + 1), &regions, LIMITS));
         }
         assert_eq!(activity.window_skew(i64::MIN, i64::MAX), Some(4.0 / 3.0));
         let uneven = [region("", 90, &[]), region("m", 10, &[])];
-        activity.push(ActivityColumn::new(20, 21, &uneven, LIMITS));
+        activity.push(ActivityColumn::new(ColumnTime::exact(20, 21), &uneven, LIMITS));
         assert_eq!(activity.window_skew(i64::MIN, i64::MAX), Some(1.8));
         assert_eq!(activity.window_skew(3, 4), None);
     }
@@ -420,7 +428,7 @@ mod tests {
     fn activity_is_bounded() {
         let mut activity = Activity::default();
         for at in 0..1000 {
-            activity.push(ActivityColumn::new(at, at + 1, &[], LIMITS));
+            activity.push(ActivityColumn::new(ColumnTime::exact(at, at + 1), &[], LIMITS));
         }
         assert_eq!(activity.columns(i64::MIN, i64::MAX).count(), KEPT_COLUMNS);
     }

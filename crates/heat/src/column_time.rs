@@ -2,6 +2,9 @@
 
 use crate::column::BASE_MS;
 
+/// Shortest time of the loads of a column that a caller closes a little before its end.
+const EARLIEST_MS: i64 = BASE_MS - BASE_MS / 50;
+
 /// Span of time of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnTime {
@@ -25,8 +28,7 @@ impl ColumnTime {
 /// What [`ColumnClock::close`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnEnd {
-    /// A column begins now, and the loads before it are of no column: this was the first call, or
-    /// the clock was set back.
+    /// The first column begins now: this was the first call, or the clock was set back.
     Begins,
     /// The column is not over.
     TooEarly,
@@ -36,8 +38,8 @@ pub enum ColumnEnd {
 
 /// Divides time into base columns.
 ///
-/// Columns begin and end at multiples of [`BASE_MS`], the ones nearest to when their loads are
-/// taken. So a column with the load of two is as long as two, and none has almost no load because
+/// Columns begin and end at multiples of [`BASE_MS`], and are as long as the time of their loads,
+/// rounded. So a column with the load of two is as long as two, and none has almost no load because
 /// the one before it was closed late.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ColumnClock {
@@ -48,17 +50,22 @@ pub struct ColumnClock {
 impl ColumnClock {
     /// Closes the current column if it is over.
     pub fn close(&mut self, now_ms: i64) -> ColumnEnd {
-        let to_ms = now_ms.saturating_add(BASE_MS / 2).div_euclid(BASE_MS).saturating_mul(BASE_MS);
+        let whole = |ms: i64| ms.div_euclid(BASE_MS).saturating_mul(BASE_MS);
+        let nearest = whole(now_ms.saturating_add(BASE_MS / 2));
         let Some((from_ms, taken_ms)) = self.last.filter(|(_, taken_ms)| now_ms >= *taken_ms)
         else {
-            self.last = Some((to_ms, now_ms));
+            self.last = Some((nearest, now_ms));
             return ColumnEnd::Begins;
         };
-        if to_ms <= from_ms {
+        let recorded_ms = now_ms.saturating_sub(taken_ms);
+        let to_ms = from_ms
+            .saturating_add(whole(recorded_ms.saturating_add(BASE_MS / 2)))
+            .clamp(whole(now_ms), nearest);
+        let is_over = now_ms >= from_ms.saturating_add(BASE_MS) || recorded_ms >= EARLIEST_MS;
+        if to_ms <= from_ms || !is_over {
             return ColumnEnd::TooEarly;
         }
         self.last = Some((to_ms, now_ms));
-        let recorded_ms = now_ms.saturating_sub(taken_ms);
         ColumnEnd::Closed(ColumnTime { from_ms, to_ms, recorded_ms })
     }
 }
@@ -67,9 +74,9 @@ impl ColumnClock {
 mod tests {
     use super::*;
 
-    fn columns(times: &[i64]) -> Vec<(i64, i64, i64)> {
+    fn columns(times: impl IntoIterator<Item = i64>) -> Vec<(i64, i64, i64)> {
         let mut clock = ColumnClock::default();
-        let closed = times.iter().filter_map(|time| match clock.close(*time) {
+        let closed = times.into_iter().filter_map(|time| match clock.close(time) {
             ColumnEnd::Closed(time) => Some((time.from_ms, time.to_ms, time.recorded_ms)),
             ColumnEnd::Begins | ColumnEnd::TooEarly => None,
         });
@@ -78,30 +85,36 @@ mod tests {
 
     #[test]
     fn columns_of_late_loads_have_the_time_of_these() {
-        assert_eq!(
-            columns(&[10_001, 20_001, 30_000]),
-            [(10_000, 20_000, 10_000), (20_000, 30_000, 9999)]
-        );
-        assert_eq!(
-            columns(&[10_000, 24_000, 30_000]),
-            [(10_000, 20_000, 14_000), (20_000, 30_000, 6000)]
-        );
+        let late = columns([10_000, 24_000, 30_000]);
+        assert_eq!(late, [(10_000, 20_000, 14_000), (20_000, 30_000, 6000)]);
         // As late as this, it has most of the next one's load and takes its time.
-        assert_eq!(
-            columns(&[10_000, 29_900, 30_000, 40_000]),
-            [(10_000, 30_000, 19_900), (30_000, 40_000, 10_100)]
-        );
-        assert_eq!(columns(&[10_000, 310_000]), [(10_000, 310_000, 300_000)]);
+        let later = columns([10_000, 29_900, 30_000, 40_000]);
+        assert_eq!(later, [(10_000, 30_000, 19_900), (30_000, 40_000, 10_100)]);
+        assert_eq!(columns([10_000, 310_000]), [(10_000, 310_000, 300_000)]);
+    }
+
+    #[test]
+    fn columns_of_regular_calls_are_of_one_length() {
+        // Every column is closed when it is over, however often the caller asks.
+        let often = columns((0..80).map(|call| 10_300 + call * 500));
+        assert_eq!(often[0], (10_000, 20_000, 10_000));
+        for phase in (0..BASE_MS).step_by(700) {
+            let jitter = |call: i64| 60 * (call % 3 - 1);
+            let times = (1..50).map(|call| call * BASE_MS + phase + jitter(call));
+            let columns = columns(times);
+            assert_eq!(columns.len(), 48, "{phase}");
+            assert!(columns.iter().all(|(from, to, _)| to - from == BASE_MS), "{columns:?}");
+        }
     }
 
     #[test]
     fn early_calls_and_clocks_that_are_set_back_close_nothing() {
-        assert_eq!(columns(&[10_000, 12_000, 14_999]), []);
-        assert_eq!(columns(&[50_000, 20_000, 30_000]), [(20_000, 30_000, 10_000)]);
+        assert_eq!(columns([10_000, 12_000, 14_999, 15_001, 19_000]), []);
+        assert_eq!(columns([50_000, 20_000, 30_000]), [(20_000, 30_000, 10_000)]);
     }
 
     #[test]
     fn extreme_times_close_columns() {
-        assert_eq!(columns(&[i64::MIN, i64::MAX]).len(), 1);
+        assert_eq!(columns([i64::MIN, i64::MAX]).len(), 1);
     }
 }

@@ -8,6 +8,9 @@ use crate::column::{BASE_MS, Bounds, MAX_BUCKETS, MAX_TIME_MS, parts, thinned};
 use crate::history::{History, LAYERS};
 use crate::metric::Metric;
 
+/// Longest column of 10 seconds that was closed late and is in several columns of a picture.
+const MAX_LATE_MS: i64 = 3 * BASE_MS;
+
 /// Maximum number of columns of a picture.
 pub const MAX_COLUMNS: usize = 1024;
 
@@ -54,8 +57,9 @@ pub struct HeatMap {
     pub estimated: Vec<bool>,
     /// Columns of which nothing is recorded.
     pub gaps: Vec<Range<usize>>,
-    /// Recorded time of each column, in seconds, over which its amounts are means: less than the
-    /// length of a column that began before the recording, or that is not over.
+    /// Time of the loads of each column, in seconds, over which its amounts are means: less than
+    /// the length of a column that began before the recording, or that is not over; and some
+    /// seconds more, and less in the next column, where the recorder was late.
     pub seconds: Vec<f32>,
 }
 
@@ -88,24 +92,21 @@ impl HeatMap {
             estimated: Vec::new(),
             seconds: vec![0.0; columns],
         };
-        let place = |column: &PackedColumn| {
-            let at = (column.from_ms.max(from_ms) - from_ms) / column_ms;
-            usize::try_from(at).ok().filter(|at| *at < columns)
-        };
+        let cells = |column: &PackedColumn| cells_of(column, from_ms, column_ms, columns);
         for column in recorded.columns(layer, from_ms, to_ms) {
-            if let Some(at) = place(&column) {
-                // Its load is the time that was recorded, in milliseconds.
-                picture.add_time(at, column.values(Metric::Reads).0.iter().sum());
-            }
+            // Its load is the time that was recorded, in milliseconds.
+            let recorded_ms = column.values(Metric::Reads).0.iter().sum();
+            cells(&column).for_each(|(at, share)| picture.add_time(at, recorded_ms, share));
         }
         let mut known: Option<(Bounds, Vec<Range<usize>>)> = None;
         for column in &packed {
-            let Some(at) = place(column) else { continue };
             if !known.as_ref().is_some_and(|(bounds, _)| Arc::ptr_eq(bounds, &column.bounds)) {
                 known = Some((Arc::clone(&column.bounds), parts(&column.bounds, &outer.bounds)));
             }
             let Some((_, parts)) = &known else { continue };
-            picture.add(column, query.metric, at, parts, outer.first);
+            for (at, share) in cells(column) {
+                picture.add(column, query.metric, (at, share), parts, outer.first);
+            }
         }
         picture.finish(from_ms, column_ms, layer, bounds)
     }
@@ -243,6 +244,31 @@ fn grid(layer: usize, from_ms: i64, to_ms: i64, max_columns: usize) -> (i64, i64
     (first, unit.saturating_mul(factor), usize::try_from(columns).unwrap_or(1))
 }
 
+/// Returns the columns of a picture that a recorded column is in, with its share in each.
+///
+/// A column of 10 seconds that was closed late may be longer, and is in several. After a longer
+/// time it is unknown when in that time its operations were.
+#[expect(clippy::cast_precision_loss, reason = "shares of some seconds")]
+fn cells_of(
+    column: &PackedColumn,
+    from_ms: i64,
+    column_ms: i64,
+    columns: usize,
+) -> impl Iterator<Item = (usize, f32)> + use<> {
+    let span = column.to_ms.saturating_sub(column.from_ms);
+    let is_late = (BASE_MS + 1..=MAX_LATE_MS).contains(&span) && column_ms < span;
+    let place = |time_ms: i64| (time_ms.max(from_ms) - from_ms) / column_ms;
+    let first = place(column.from_ms);
+    let last = if is_late { place(column.to_ms - 1) } else { first };
+    let (begin, end) = (column.from_ms, column.to_ms);
+    (first..=last).filter_map(move |at| {
+        let start = from_ms + at * column_ms;
+        let part = (start + column_ms).min(end) - start.max(begin);
+        let share = if is_late { part as f32 / span as f32 } else { 1.0 };
+        Some((usize::try_from(at).ok().filter(|at| *at < columns)?, share))
+    })
+}
+
 /// Bounds that include the keys outside of a picture.
 struct OuterBounds {
     bounds: Vec<Box<[u8]>>,
@@ -295,18 +321,18 @@ struct Picture {
 
 impl Picture {
     #[expect(clippy::cast_precision_loss, reason = "seconds of a picture")]
-    fn add_time(&mut self, at: usize, recorded_ms: u64) {
-        self.seconds[at] += recorded_ms as f32 / 1000.0;
+    fn add_time(&mut self, at: usize, recorded_ms: u64, share: f32) {
+        self.seconds[at] += recorded_ms as f32 / 1000.0 * share;
     }
 
-    /// Adds a recorded column to column `at`; `parts` are the ranges of each bucket, of which the
-    /// picture has those from `first` on.
+    /// Adds a share of a recorded column to a column of the picture; `parts` are the ranges of each
+    /// bucket, of which the picture has those from `first` on.
     #[expect(clippy::cast_precision_loss, reason = "amounts of a picture")]
     fn add(
         &mut self,
         column: &PackedColumn,
         metric: Metric,
-        at: usize,
+        (at, share): (usize, f32),
         parts: &[Range<usize>],
         first: usize,
     ) {
@@ -328,7 +354,7 @@ impl Picture {
                     continue;
                 };
                 let cell = row * self.columns + at;
-                self.mean[cell] += load;
+                self.mean[cell] += load * share;
                 if is_estimated {
                     self.estimated.resize(self.mean.len(), false);
                     self.estimated[cell] = true;

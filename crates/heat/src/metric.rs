@@ -120,7 +120,7 @@ impl Load {
     /// # Panics
     /// If `denominator` is 0.
     #[must_use]
-    pub fn scaled(self, numerator: u64, denominator: u64) -> Self {
+    pub(crate) fn scaled(self, numerator: u64, denominator: u64) -> Self {
         Self(self.0.map(|amount| {
             let scaled = u128::from(amount) * u128::from(numerator);
             u64::try_from(scaled.div_ceil(u128::from(denominator))).unwrap_or(u64::MAX)

@@ -55,6 +55,8 @@ pub struct Limits {
     /// Time in which a message that has begun has to come, and a client has to take what it asked
     /// for.
     pub stall: Duration,
+    /// Time in which statements end after the stop was requested.
+    pub stop: Duration,
     /// Default of `statement_timeout`.
     pub statement_timeout: Duration,
     /// Default of `halite.max_rows_examined`.
@@ -77,6 +79,7 @@ impl Default for Limits {
             max_buffered_bytes: 64 << 20,
             login: Duration::from_secs(30),
             stall: Duration::from_mins(1),
+            stop: Duration::from_secs(5),
             statement_timeout: Duration::from_mins(5),
             max_rows_examined: 50_000_000,
             max_statements: 1000,

@@ -17,8 +17,6 @@ use crate::connection::{Shared, listener};
 
 /// How much less the threads of statements get than others of the process, as `nice` counts.
 const NICE: i32 = 5;
-/// Time in which statements end after the stop was requested.
-const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Entry point for starting the port.
 pub struct Server;
@@ -30,6 +28,7 @@ pub struct ServerHandle {
     address: SocketAddr,
     stop: watch::Sender<bool>,
     connections: Option<JoinHandle<()>>,
+    stop_timeout: Duration,
 }
 
 impl Server {
@@ -70,7 +69,13 @@ impl Server {
         let listener = runtime.block_on(TcpListener::bind(config.address)).map_err(busy)?;
         let address = listener.local_addr().map_err(busy)?;
         let connections = runtime.spawn(listener::serve(listener, Arc::new(shared)));
-        Ok(ServerHandle { runtime: Some(runtime), address, stop, connections: Some(connections) })
+        Ok(ServerHandle {
+            runtime: Some(runtime),
+            address,
+            stop,
+            connections: Some(connections),
+            stop_timeout: config.limits.stop,
+        })
     }
 }
 
@@ -81,19 +86,20 @@ impl ServerHandle {
     }
 
     /// Ends the running statements, tells the clients, and returns when no statement reads the
-    /// cluster any more, or after five seconds. Blocks; not to be called on a thread of a runtime.
+    /// cluster any more, or after [`Limits::stop`](crate::Limits::stop). Blocks; not to be called
+    /// on a thread of a runtime.
     pub fn shutdown(mut self) {
         self.stop.send_replace(true);
         let (Some(runtime), Some(connections)) = (self.runtime.take(), self.connections.take())
         else {
             return;
         };
-        let ended =
-            runtime.block_on(async { tokio::time::timeout(STOP_TIMEOUT, connections).await });
+        let limit = self.stop_timeout;
+        let ended = runtime.block_on(async { tokio::time::timeout(limit, connections).await });
         if ended.is_err() {
-            tracing::warn!("some statements did not end within {} s", STOP_TIMEOUT.as_secs());
+            tracing::warn!("some statements did not end within {} s", limit.as_secs());
         }
-        runtime.shutdown_timeout(STOP_TIMEOUT);
+        runtime.shutdown_timeout(limit);
     }
 }
 

@@ -176,6 +176,9 @@ pub struct Limits {
     pub receive_timeout_ms: u64,
     /// Time that a client may take for the handshake, in milliseconds. Default: 30,000.
     pub handshake_timeout_ms: u64,
+    /// Time that a call may wait for network buffers, after which the client receives a retryable
+    /// error, in milliseconds. Default: 10,000.
+    pub buffer_wait_timeout_ms: u64,
     /// Time for which the outcome of an operation with a nonce is retained
     /// (`hbase.server.hashNonce.gracePeriod`), in milliseconds. Default: 30 minutes.
     pub nonce_grace_period_ms: u64,
@@ -237,6 +240,7 @@ impl Default for Limits {
             send_timeout_ms: 60_000,
             receive_timeout_ms: 60_000,
             handshake_timeout_ms: 30_000,
+            buffer_wait_timeout_ms: 10_000,
             nonce_grace_period_ms: 30 * 60_000,
         }
     }
@@ -385,6 +389,7 @@ impl Limits {
             ("send_timeout_ms", self.send_timeout_ms),
             ("receive_timeout_ms", self.receive_timeout_ms),
             ("handshake_timeout_ms", self.handshake_timeout_ms),
+            ("buffer_wait_timeout_ms", self.buffer_wait_timeout_ms),
             ("nonce_grace_period_ms", self.nonce_grace_period_ms),
         ];
         times.into_iter().try_for_each(|(name, time)| check_time(name, time))

@@ -29,9 +29,6 @@ use crate::config::DispatchMode;
 use crate::outside::Instant;
 use crate::services::Services;
 
-/// Maximum wait of a call for network buffers, after which the client receives a retryable error.
-const ROOM_WAIT: Duration = Duration::from_secs(10);
-
 /// Response on its way to the connection.
 pub(crate) struct CallResponse {
     pub(crate) call: Arc<Call>,
@@ -283,7 +280,8 @@ impl QueuedCall {
 
     /// Returns the maximum wait for network buffers.
     fn room_wait(&self) -> Duration {
-        let left = ROOM_WAIT.saturating_sub(self.since.elapsed());
+        let limit = Duration::from_millis(self.context.config.limits.buffer_wait_timeout_ms);
+        let left = limit.saturating_sub(self.since.elapsed());
         self.call
             .deadline()
             .map_or(left, |deadline| left.min(deadline.saturating_duration_since(Instant::now())))

@@ -90,8 +90,9 @@ impl ClusterDir {
         properties.extend([
             ("hbase.cluster.distributed", "true".to_string()),
             ("hbase.zookeeper.quorum", "localhost".to_string()),
-            // Time after which the loss of a server is detected.
-            ("zookeeper.session.timeout", "6000".to_string()),
+            // Time after which the loss of a server is detected, and longer than a busy machine
+            // stops a server that is not lost.
+            ("zookeeper.session.timeout", "30000".to_string()),
         ]);
         write(&configuration.join("hbase-site.xml"), &site(&properties))?;
         write(&configuration.join("log4j2.properties"), LOG_SETTINGS)?;

@@ -207,6 +207,9 @@ pub(crate) fn hbase_site(
         ("hbase.regionserver.hostname", "localhost".to_string()),
         ("hbase.unsafe.stream.capability.enforce", "false".to_string()),
         ("hbase.wal.provider", "filesystem".to_string()),
+        // HBase in one process ends when it has been stopped for longer than this; the default of
+        // 10 s is less than a busy machine may stop it. It is the most that its ZooKeeper grants.
+        ("zookeeper.session.timeout.localHBaseCluster", "40000".to_string()),
         // Disables activity that no client requested.
         ("hbase.balancer.period", "86400000".to_string()),
         ("hbase.coprocessor.user.region.classes", endpoints.to_string()),

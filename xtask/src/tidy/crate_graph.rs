@@ -82,7 +82,11 @@ const ALLOWED: &[Edges] = &[
         ],
         &[],
     ),
-    edges("halite-lab", &["halite", "halite-rowkey-tools"], &["halite-engine", "halite-server"]),
+    edges(
+        "halite-lab",
+        &["halite", "halite-rowkey-tools"],
+        &["halite-engine", "halite-patience", "halite-server"],
+    ),
     // What users copy to begin with: the library is enough for it.
     edges("halite-example-analytics", &["halite"], &[]),
     edges("halite-example-features", &["halite"], &[]),

@@ -1,5 +1,7 @@
 //! Runs of each shape on an embedded store.
 
+use std::io::Write;
+
 use halite::{Builder, Options, WalSync};
 
 use super::*;
@@ -22,15 +24,47 @@ fn config(shape: Shape) -> TrafficConfig {
 
 /// Runs the traffic; the printed text and whether it succeeded.
 fn run(backend: &Backend, config: &TrafficConfig) -> anyhow::Result<(String, bool)> {
-    let stop = StopRequest::default();
-    let mut printed = Vec::new();
-    let mut report = TrafficReport::new(&mut printed);
+    run_until(None, backend, config)
+}
+
+/// As [`run`], up to a printed text.
+fn run_until(
+    last: Option<&'static str>,
+    backend: &Backend,
+    config: &TrafficConfig,
+) -> anyhow::Result<(String, bool)> {
+    let (stop, mut printed) = (StopRequest::default(), Vec::new());
+    let stop_at = StopAt { last, stop: stop.clone(), printed: &mut printed };
+    let mut report = TrafficReport::new(stop_at);
     let table = TrafficTable::open(backend, config)?;
     report.begin(config, "here", &table)?;
     table.load(backend, &stop)?;
     report.headings()?;
     let succeeded = TrafficRun::start(config, table, &stop)?.finish(&mut report)?;
+    drop(report);
     Ok((String::from_utf8(printed)?, succeeded))
+}
+
+/// Output that requests a stop once it has a text.
+struct StopAt<'p> {
+    last: Option<&'static str>,
+    stop: StopRequest,
+    printed: &'p mut Vec<u8>,
+}
+
+impl Write for StopAt<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.printed.extend_from_slice(bytes);
+        let printed = String::from_utf8_lossy(self.printed);
+        if self.last.is_some_and(|last| printed.contains(last)) {
+            self.stop.request();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 fn store() -> (tempfile::TempDir, Backend) {
@@ -90,14 +124,16 @@ fn interrupted_load_is_completed() {
 #[test]
 fn failed_operations_are_counted_and_first_is_printed() {
     let (_folder, backend) = store();
-    let config = config(Shape::Even);
+    let config = TrafficConfig { duration: None, ..config(Shape::Even) };
     let stop = StopRequest::default();
     let table = TrafficTable::open(&backend, &config).unwrap();
     drop_table(&backend, &config.table).unwrap();
     let mut printed = Vec::new();
-    let mut report = TrafficReport::new(&mut printed);
+    let last = Some("first error: ");
+    let mut report = TrafficReport::new(StopAt { last, stop: stop.clone(), printed: &mut printed });
     let run = TrafficRun::start(&config, table, &stop).unwrap();
     assert!(!run.finish(&mut report).unwrap());
+    drop(report);
     let printed = String::from_utf8(printed).unwrap();
     assert_eq!(printed.matches("first error: ").count(), 1, "{printed}");
     assert!(!printed.contains(" 0 errors"), "{printed}");
@@ -107,14 +143,11 @@ fn failed_operations_are_counted_and_first_is_printed() {
 #[test]
 fn store_that_is_too_slow_is_reported() {
     let (_folder, backend) = store();
-    let config = TrafficConfig {
-        rate: 1_000_000,
-        threads: 1,
-        duration: Some(Duration::from_millis(1200)),
-        ..config(Shape::Even)
-    };
-    let (printed, succeeded) = run(&backend, &config).unwrap();
+    let config =
+        TrafficConfig { rate: 1_000_000, threads: 1, duration: None, ..config(Shape::Even) };
     let late = "the store does not keep up with 1,000,000 operations per second";
+    let (printed, succeeded) = run_until(Some(late), &backend, &config).unwrap();
+    // A line and the summary.
     assert!(succeeded && printed.matches(late).count() >= 2, "{printed}");
     backend.close().unwrap();
 }

@@ -60,15 +60,14 @@ impl RegionHeat {
         let totals = loads.iter().map(|load| (load.region.encoded_name.clone(), requests(load)));
         let before = std::mem::replace(&mut recorded.totals, totals.collect());
         let ColumnEnd::Closed(time) = end else { return };
-        let (start, end) = (time.from_ms, time.to_ms);
-        if end - start > MAX_COLUMN_MS {
+        if time.recorded_ms > MAX_COLUMN_MS {
             return;
         }
         recorded.times.push(&Column::of_time(time));
-        let loaded = loads_by_table(loads, &before, start);
+        let loaded = loads_by_table(loads, &before, now_ms - time.recorded_ms);
         let limits = ColumnLimits::of_tables(loaded.len());
         for (name, mut regions) in loaded {
-            let activity = ActivityColumn::new(start, end, &regions, limits);
+            let activity = ActivityColumn::new(time, &regions, limits);
             let regions: Vec<_> = regions.iter_mut().map(RegionActivity::take_region).collect();
             let heat = recorded.tables.entry(name).or_default();
             heat.activity.push(activity);
@@ -127,11 +126,12 @@ fn requests(load: &RegionLoad) -> Requests {
     Requests { reads: load.read_requests, writes: load.write_requests }
 }
 
-/// Returns the requests since `before` of the regions of each table with any, in key order.
+/// Returns the requests since `before`, at a time, of the regions of each table with any, in key
+/// order.
 fn loads_by_table(
     loads: &[RegionLoad],
     before: &HashMap<String, Requests>,
-    start_ms: i64,
+    since_ms: i64,
 ) -> HashMap<TableName, Vec<RegionActivity>> {
     let mut tables: HashMap<TableName, Vec<RegionActivity>> = HashMap::new();
     for load in loads {
@@ -142,7 +142,7 @@ fn loads_by_table(
         };
         regions.push(RegionActivity {
             start: load.region.start.as_ref().into(),
-            load: increase(load, known, start_ms),
+            load: increase(load, known, since_ms),
             ..RegionActivity::default()
         });
     }
@@ -154,9 +154,9 @@ fn loads_by_table(
 /// Returns the requests of a region since the last look. Lower totals than before are those of a
 /// region that was opened again and counts from zero. One that was not there before counts if it is
 /// a new region; else its requests may be those of days.
-fn increase(load: &RegionLoad, known: Option<Requests>, start_ms: i64) -> Load {
+fn increase(load: &RegionLoad, known: Option<Requests>, since_ms: i64) -> Load {
     let now = requests(load);
-    let is_new = || i64::try_from(load.region.region_id).unwrap_or(i64::MAX) >= start_ms;
+    let is_new = || i64::try_from(load.region.region_id).unwrap_or(i64::MAX) >= since_ms;
     let before = known.unwrap_or_else(|| if is_new() { Requests::default() } else { now });
     let mut increase = Load::default();
     increase.add(Metric::Reads, now.reads.checked_sub(before.reads).unwrap_or(now.reads));

@@ -1,9 +1,8 @@
 //! The heat map by mouse and by keyboard.
 
+use crate::heat_answer::{column_sums, means};
 use crate::lab::tab;
-use crate::map::{
-    await_map, column_sums, heat_of, heat_request, means, open_map, place, value_text,
-};
+use crate::map::{await_map, heat_of, heat_request, open_map, place, value_text};
 
 const TABLE: &str = "traffic_hot_row";
 
@@ -193,7 +192,9 @@ fn difference_of_period_with_itself_is_neutral() {
            const {{ css, steps }} = await import('/js/ramp.js');
            const url = new URL('{path}', location.origin);
            const params = Object.fromEntries(url.searchParams);
-           const heat = await data.loadHeat('{TABLE}', params, new AbortController().signal);
+           const ask = () => data.loadHeat('{TABLE}', params, new AbortController().signal)
+             .catch(error => error.status === 503 ? ask() : Promise.reject(error));
+           const heat = await ask();
            const look = {{ scale: 'region', unit: 's', brightness: 0, lock: null, before: heat }};
            const view = new HeatView(document.querySelector('.map'), {{ names: () => '' }});
            view.show(new data.HeatModel(heat, look));

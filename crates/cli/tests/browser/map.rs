@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-pub(crate) use crate::heat_answer::{column_sums, means};
 use crate::lab::Lab;
 use crate::tab::Tab;
 

@@ -29,6 +29,7 @@ fn picture_in(height: u32, shape: &str, metric: &str) -> Option<Picture> {
 fn even_load_is_pale() {
     let Some(picture) = picture_in(440, "even", "reads") else { return };
     let bands = picture.band_means(16);
+    // Somewhat below 128 where all columns are steady; others make the scale another.
     assert!(bands.iter().all(|step| *step < 150.0), "{bands:?}");
     assert!(variation(&bands) < 0.3, "{bands:?}");
 }

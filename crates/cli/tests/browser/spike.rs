@@ -8,8 +8,9 @@ use halite_engine::env::Env;
 use halite_engine::env::sim::SimEnv;
 
 use crate::chromium::browser;
+use crate::heat_answer::column_sums;
 use crate::lab::{COLUMN_MS, Lab, folder};
-use crate::map::{Picture, await_map, column_sums, heat_of};
+use crate::map::{Picture, await_map, heat_of};
 use crate::program::LIMIT;
 use crate::tab::Tab;
 

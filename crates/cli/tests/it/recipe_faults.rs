@@ -39,7 +39,8 @@ fn start(target: &[&str], arguments: &[&str]) -> Program {
     Program::start(halite().args(["recipe", RECIPE]).args(arguments).args(target)).unwrap()
 }
 
-/// Server on a store, and a client configuration that gives up after seconds.
+/// Server on a store, and a client configuration with few retries: a killed server refuses its
+/// connections at once, and one on a busy machine answers late.
 struct Site {
     server: TestServer,
     file: PathBuf,
@@ -54,8 +55,8 @@ impl Site {
         let properties = [
             ("hbase.zookeeper.quorum", zookeeper.ip().to_string()),
             ("hbase.zookeeper.property.clientPort", zookeeper.port().to_string()),
-            ("hbase.client.operation.timeout", "3000".to_owned()),
-            ("hbase.rpc.timeout", "1500".to_owned()),
+            ("hbase.client.operation.timeout", "60000".to_owned()),
+            ("hbase.rpc.timeout", "30000".to_owned()),
             ("hbase.client.retries.number", "3".to_owned()),
         ];
         let property = |(name, value): &(&str, String)| {

@@ -15,7 +15,7 @@ use crate::program::{LIMIT, await_that, halite, output};
 const CTRL_C: &str = "\x03";
 
 /// Time for a statement to end before it is interrupted again.
-const PAUSE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_secs(30);
 
 /// The program on a terminal.
 struct Terminal {

@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 
+use halite_patience::poll_until;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -34,7 +35,12 @@ fn ask(
 
 #[track_caller]
 pub(crate) fn json(address: SocketAddr, path: &str) -> Value {
-    let (head, body) = ask(address, "GET", path, "", "");
+    // A server that is busy with other tests says so, and a page asks again.
+    let (head, body) = poll_until(LIMIT, || {
+        let (head, body) = ask(address, "GET", path, "", "");
+        (!head.starts_with("HTTP/1.1 503 ")).then_some((head, body))
+    })
+    .unwrap();
     assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}");
     serde_json::from_str(&body).unwrap()
 }

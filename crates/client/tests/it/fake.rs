@@ -113,10 +113,12 @@ impl Fake {
         Self { address, runtime, calls, lookups }
     }
 
-    /// Returns a client with short deadlines.
+    /// Returns a client with short pauses, and with deadlines that a test reaches only if it sets
+    /// others.
     pub(crate) fn connect(&self, change: impl FnOnce(&mut Config)) -> RemoteCluster {
         let mut config = Config::new(RegistryKind::Rpc { servers: vec![self.address.to_string()] });
-        (config.rpc_timeout_ms, config.operation_timeout_ms, config.pause_ms) = (2_000, 20_000, 1);
+        (config.rpc_timeout_ms, config.operation_timeout_ms, config.pause_ms) =
+            (60_000, 600_000, 1);
         change(&mut config);
         self.runtime.block_on(connect_with(config)).unwrap()
     }

@@ -97,6 +97,8 @@ impl Server {
     /// Returns a client whose settings are changed from the defaults.
     pub(crate) fn connect_with(&self, change: impl FnOnce(&mut Config)) -> RemoteCluster {
         let mut config = Config::new(self.registry());
+        // Longer than the machine may stop a test.
+        config.connect_timeout_ms = 120_000;
         change(&mut config);
         self.run(connect_with(config)).unwrap()
     }

@@ -336,5 +336,5 @@ fn search_of_many_beginnings_is_quick() {
     let began = std::time::Instant::now();
     let (_, end) = read_all(&log);
     assert!(matches!(end, Ok(WalEnd::Incomplete { further_entry: None, .. }) | Err(_)), "{end:?}");
-    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+    assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
 }

@@ -83,9 +83,12 @@ fn series(columns: &[&ActivityColumn], to_ms: i64) -> Vec<f64> {
     };
     let mut series = Vec::new();
     for column in columns {
-        let slot = slot(column.from_ms).min(MAX_SERIES - 1);
-        series.resize(series.len().max(slot + 1), 0.0);
-        series[slot] += column.load.requests() as f64;
+        let from = slot(column.from_ms).min(MAX_SERIES - 1);
+        let to = slot(column.to_ms).clamp(from + 1, MAX_SERIES);
+        series.resize(series.len().max(to), 0.0);
+        // Of a column that was closed late, each slot has the mean.
+        let rate = column.load.requests() as f64 / column.recorded_ms.max(1) as f64;
+        series[from..to].iter_mut().for_each(|sum| *sum += rate * BASE_MS as f64);
     }
     // A pause at the end says that the load does not go on.
     let until = slot(to_ms).min(MAX_SERIES);

@@ -104,6 +104,7 @@ mod tests {
         for (at, (reads, writes)) in (0..).zip(loads) {
             activity.push(ActivityColumn {
                 from_ms: at * BASE_MS,
+                recorded_ms: BASE_MS,
                 to_ms: (at + 1) * BASE_MS,
                 load: Load::new([*reads, *writes, 0, 0, 0, 0]),
                 ..ActivityColumn::default()

@@ -66,7 +66,7 @@ fn server_creates_rolling_regions_automatically() {
     let cluster = &crate::backends::served().cluster;
     create(cluster, "rolling");
     let table = cluster.table("rolling").unwrap();
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_mins(2);
     // Of two salts, today and the next two days.
     while table.regions().unwrap().len() < 7 {
         assert!(Instant::now() < until, "{} regions", table.regions().unwrap().len());

@@ -167,7 +167,7 @@ public class Pgjdbc {
         Properties properties = new Properties();
         properties.setProperty("user", "ann");
         try (Connection connection = DriverManager.getConnection(url, properties)) {
-            check(connection.isValid(5), "a connection");
+            check(connection.isValid(60), "a connection");
             try (Statement statement = connection.createStatement()) {
                 statement.execute("CREATE TABLE readings (v DOUBLE, n I64, d DECIMAL, "
                     + "ROW KEY (device STRING, ts TIMESTAMP))");

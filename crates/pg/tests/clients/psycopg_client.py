@@ -136,7 +136,7 @@ def cancel(connection):
     refused("57014", lambda: connection.execute(heavy))
     connection.execute("SET statement_timeout = '300ms'")
     refused("57014", lambda: connection.execute(heavy))
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 120
     connection.execute("RESET statement_timeout")
 
 

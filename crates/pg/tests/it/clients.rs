@@ -134,7 +134,7 @@ fn psql_cancels_by_an_interrupt() {
                    query LIKE 'SELECT count(*) FROM t AS a%'";
     let started = Instant::now();
     while door.rows(&client, running).is_empty() {
-        assert!(started.elapsed() < Duration::from_secs(20), "it does not begin");
+        assert!(started.elapsed() < Duration::from_mins(2), "it does not begin");
         std::thread::sleep(Duration::from_millis(20));
     }
     let pid = Pid::from_child(&child);

@@ -181,10 +181,12 @@ fn copy_is_given_up_and_cancelled() {
     );
     // What the client sends meanwhile belongs to no statement.
     raw.send(&[message(b'd', b"1,a,1\n"), message(b'c', b"")].concat());
-    raw.send(&message(b'Q', b"SET statement_timeout = 200\0"));
+    raw.send(&message(b'Q', b"SET statement_timeout = 2000\0"));
     raw.until(b'Z');
     begin(&mut raw, "COPY t FROM STDIN csv");
     assert!(outcome(&raw.until(b'Z')).starts_with("57014: "));
+    raw.send(&message(b'Q', b"SET statement_timeout = 0\0"));
+    raw.until(b'Z');
     // Another message ends the session.
     begin(&mut raw, "COPY t FROM STDIN csv");
     raw.send(&message(b'Q', b"SELECT 1\0"));

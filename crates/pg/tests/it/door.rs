@@ -1,11 +1,15 @@
 //! Embedded store with the port, for one test.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use halite::Store;
 use halite_pg::{Config, Limits, Server, ServerHandle};
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+
+/// Time that a stop may take, so long that a pause of the machine is no reason to reach it.
+pub(crate) const PATIENT_STOP: Duration = Duration::from_mins(2);
 
 /// Store in a temporary directory, with the port.
 pub(crate) struct Door {
@@ -46,6 +50,23 @@ impl Door {
         let door = Self::new();
         door.add_rows(rows);
         door
+    }
+
+    /// Like the preceding function, with a server that waits long for statements when it stops: one
+    /// that takes longer than [`Self::stop_in_time`] allows has waited in vain.
+    pub(crate) fn with_rows_and_patient_stop(rows: i64) -> Self {
+        let door = Self::with_limits(Limits { stop: PATIENT_STOP, ..Limits::default() });
+        door.add_rows(rows);
+        door
+    }
+
+    /// Stops a server that waits for [`PATIENT_STOP`], and checks that nothing was left that it
+    /// had to wait for.
+    pub(crate) fn stop_in_time(&mut self) {
+        let server = self.server.take().expect("a server");
+        let started = Instant::now();
+        server.shutdown();
+        assert!(started.elapsed() < PATIENT_STOP / 2, "{:?}", started.elapsed());
     }
 
     pub(crate) fn add_rows(&self, rows: i64) {

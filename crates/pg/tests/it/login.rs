@@ -115,7 +115,7 @@ fn admin_and_cancel_come_through_when_all_places_are_taken() {
     assert_eq!(ended, ["t"]);
     let started = std::time::Instant::now();
     while client("wil").is_err() {
-        assert!(started.elapsed() < std::time::Duration::from_secs(10), "the place stays taken");
+        assert!(started.elapsed() < std::time::Duration::from_mins(2), "the place stays taken");
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use halite_pg::{Access, Config, Users};
+use tokio_postgres::SimpleQueryMessage;
 
 use crate::door::{Door, code};
 use crate::raw::{Raw, code_of, message};
@@ -22,7 +23,7 @@ fn wait_for(door: &Door, query: &str, state: &str, examined: u64) -> String {
         if let Some(pid) = door.rows(&client, &text).pop() {
             return pid;
         }
-        assert!(started.elapsed() < Duration::from_secs(20), "no {state} statement {query}");
+        assert!(started.elapsed() < Duration::from_mins(2), "no {state} statement {query}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -58,7 +59,7 @@ fn running_statement_is_listed_and_cancelled_by_its_number() {
     assert_eq!(door.rows(&other, &format!("SELECT pg_cancel_backend({pid})")), ["t"]);
     let ended = door.runtime.block_on(running).expect("a task");
     assert_eq!(code(&ended.expect_err("a cancelled statement")), "57014");
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_mins(2), "{:?}", started.elapsed());
     wait_for(&door, "SELECT count(*) FROM t AS a", "stopped", 0);
     assert_eq!(door.rows(&other, "SELECT pg_cancel_backend(2000000000)"), ["f"]);
     assert_eq!(door.rows(&other, "SELECT pg_cancel_backend(NULL)"), ["NULL"]);
@@ -109,7 +110,7 @@ fn sessions_are_ended_by_their_user_and_by_admins() {
     assert_eq!(door.rows(&eve, &format!("SELECT pg_terminate_backend({pid})")), ["t"]);
     let started = Instant::now();
     while !ann.is_closed() {
-        assert!(started.elapsed() < Duration::from_secs(10), "the session is still there");
+        assert!(started.elapsed() < Duration::from_mins(2), "the session is still there");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -178,10 +179,34 @@ fn timeout_begins_anew_with_each_part_of_the_rows() {
     let door = Door::with_rows(20_000);
     let client = door.client();
     door.rows(&client, "SET statement_timeout = '1s'");
-    door.rows(&client, "BEGIN");
-    door.rows(&client, "DECLARE c CURSOR FOR SELECT n FROM t");
-    for _ in 0..3 {
-        assert_eq!(door.rows(&client, "FETCH 9000 FROM c").len().min(2000), 2000);
-        std::thread::sleep(Duration::from_millis(600));
-    }
+    // The number of rows; `None` if the time is up.
+    let rows = |text: &str| match door.runtime.block_on(client.simple_query(text)) {
+        Ok(messages) => {
+            let is_row =
+                |message: &&SimpleQueryMessage| matches!(message, SimpleQueryMessage::Row(_));
+            Some(messages.iter().filter(is_row).count())
+        }
+        Err(error) => {
+            assert_eq!(code(&error), "57014", "{text}");
+            None
+        }
+    };
+    let read = || {
+        rows("BEGIN")?;
+        rows("DECLARE c CURSOR FOR SELECT n FROM t")?;
+        for _ in 0..3 {
+            assert_eq!(rows("FETCH 9000 FROM c")?.min(2000), 2000);
+            std::thread::sleep(Duration::from_millis(600));
+        }
+        Some(())
+    };
+    // One part takes longer than the timeout if the machine stops it; then all begin again.
+    let is_read = (0..5).any(|_| {
+        let all = read();
+        if all.is_none() {
+            rows("ROLLBACK");
+        }
+        all.is_some()
+    });
+    assert!(is_read, "the time is up though each part took less");
 }

@@ -17,7 +17,7 @@ pub(crate) type Answer = (u8, Vec<u8>);
 impl Raw {
     pub(crate) fn connect(door: &Door) -> Self {
         let socket = TcpStream::connect(door.address).expect("a connection");
-        socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+        socket.set_read_timeout(Some(Duration::from_mins(2))).expect("a timeout");
         Self { socket }
     }
 

@@ -1,8 +1,6 @@
 //! Messages of the extended protocol in the order in which drivers send them, which need not end in
 //! Sync.
 
-use std::time::Duration;
-
 use crate::door::Door;
 use crate::raw::{Answer, Raw, code_of, message};
 
@@ -35,7 +33,6 @@ fn code(answers: &[Answer]) -> String {
 fn error_is_sent_before_the_sync() {
     let door = Door::with_rows(3);
     let mut raw = Raw::session(&door);
-    raw.socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
     // As asyncpg prepares a statement.
     let describe = message(b'D', b"Sa\0");
     raw.send(&[parse("a", "SELECT nope FROM t"), describe, flush()].concat());
@@ -61,7 +58,6 @@ fn error_is_sent_before_the_sync() {
 fn bad_line_of_a_copy_is_told_while_the_client_sends() {
     let door = Door::with_rows(0);
     let mut raw = Raw::session(&door);
-    raw.socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
     let begun = [parse("", "COPY t FROM STDIN csv"), bind("", ""), execute("", 0)];
     raw.send(&begun.concat());
     raw.until(b'G');
@@ -81,6 +77,7 @@ fn failed_cursor_is_not_at_its_end() {
     let text = format!("SET statement_timeout = 2000; DECLARE c CURSOR WITH HOLD FOR {heavy}");
     door.rows(&client, &text);
     assert_eq!(door.error(&client, "FETCH 1 FROM c"), "57014");
+    door.rows(&client, "SET statement_timeout = 0");
     for text in ["FETCH ALL FROM c", "FETCH 1 FROM c", "MOVE ALL IN c"] {
         assert_eq!(door.error(&client, text), "55000", "{text}");
     }

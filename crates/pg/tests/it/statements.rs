@@ -178,7 +178,7 @@ fn cancel_ends_the_scan() {
             token.cancel_query(NoTls).await.expect("a request to cancel");
         });
         assert_eq!(code(&done.expect_err("a cancelled statement")), "57014");
-        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_mins(2), "{:?}", started.elapsed());
         // A cancel that comes late ends nothing.
         token.cancel_query(NoTls).await.expect("a request to cancel");
         // It is sent, and not yet received.
@@ -195,7 +195,8 @@ fn statement_timeout_ends_the_statement() {
     let heavy = "SELECT count(*) FROM t AS a, t AS b, t AS c WHERE a.v + b.v + c.v < 0";
     let started = Instant::now();
     assert_eq!(door.error(&client, heavy), "57014");
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_mins(2), "{:?}", started.elapsed());
+    door.rows(&client, "SET statement_timeout = 0");
     assert_eq!(door.rows(&client, "SELECT 1"), ["1"]);
 }
 

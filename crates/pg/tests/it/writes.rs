@@ -124,7 +124,7 @@ fn only_writers_write() {
 const HEAVY: &str = "INSERT INTO u (n) SELECT a.n FROM t a, t b, t c WHERE a.v + b.v + c.v < 0";
 
 fn door_of_two() -> Door {
-    let door = Door::with_rows(2000);
+    let door = Door::with_rows_and_patient_stop(2000);
     door.rows(&door.client(), "CREATE TABLE u (v I64, ROW KEY (n I64))");
     door
 }
@@ -145,7 +145,7 @@ fn timeout_and_cancel_end_the_query_of_a_write() {
         });
         assert_eq!(code(&done.expect_err("a cancelled statement")), "57014");
     });
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_mins(2), "{:?}", started.elapsed());
     // The session, and its next query, run on.
     assert_eq!(count(&door, &client, "INSERT INTO u (n) SELECT n FROM t WHERE n < 5"), 5);
 }
@@ -159,7 +159,5 @@ fn client_that_leaves_ends_the_query_of_its_write() {
     drop(raw);
     std::thread::sleep(Duration::from_millis(500));
     // Nothing is left that has to be waited for.
-    let started = Instant::now();
-    door.server.take().expect("a server").shutdown();
-    assert!(started.elapsed() < Duration::from_millis(4_500), "{:?}", started.elapsed());
+    door.stop_in_time();
 }

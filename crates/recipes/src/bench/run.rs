@@ -127,8 +127,13 @@ impl OpenLoop {
     /// progress. Returns the silence that stopped it.
     fn watch(&self, ended: &Receiver<()>, on_silence: &mut dyn FnMut(Silence)) -> Option<Silence> {
         let mut watch = SilenceWatch::new(self.config.max_silence);
+        // Time in which this thread ran: a machine that is stopped for seconds is no silence.
+        let (mut watched, mut looked) = (Duration::ZERO, self.start.elapsed());
         loop {
             let is_ended = ended.recv_timeout(TICK) == Err(RecvTimeoutError::Disconnected);
+            let now = self.start.elapsed();
+            watched += now.saturating_sub(looked).min(4 * TICK);
+            looked = now;
             let observed = Observed {
                 succeeded: self.succeeded.load(Ordering::Relaxed),
                 waiting: self.waiting.load(Ordering::Relaxed),
@@ -137,7 +142,7 @@ impl OpenLoop {
             if is_ended || (self.is_stopped() && observed.waiting == 0) {
                 return None;
             }
-            match watch.observe(self.start.elapsed(), observed) {
+            match watch.observe(watched, observed) {
                 Some(Alarm::Report(silence)) => on_silence(silence),
                 Some(Alarm::Stop(silence)) => {
                     self.is_stopped.store(true, Ordering::Relaxed);

@@ -351,7 +351,7 @@ fn load_ends_while_its_operations_do_not() {
         duration: Duration::from_hours(1),
         threads: 4,
         writes: Some(100),
-        max_silence: Duration::from_millis(600),
+        max_silence: Duration::from_secs(3),
     };
     let mut silences = Vec::new();
     let report = run_bench(recipe, &application, config, &mut |silence| {

@@ -62,7 +62,7 @@ pub fn diagnose_operations(
         let span = (from_ms, from_ms + BASE_MS);
         let mut regions = drained(&recorders, &loads, boundaries, &files);
         let limits = ColumnLimits::of_tables(1);
-        activity.push(ActivityColumn::new(span.0, span.1, &regions, limits));
+        activity.push(ActivityColumn::new(ColumnTime::exact(span.0, span.1), &regions, limits));
         let regions: Vec<_> = regions.iter_mut().map(RegionActivity::take_region).collect();
         let closed = history.push(&Column::of_regions(ColumnTime::exact(span.0, span.1), &regions));
         packed.extend(closed.into_iter().find(|(layer, _)| *layer == 0).map(|(_, column)| column));

@@ -186,7 +186,7 @@ fn write_to_locked_row_does_not_block_connection_task() {
         }
     });
     let steps: Vec<_> =
-        (0..4).map_while(|_| tried.recv_timeout(Duration::from_secs(30)).ok()).collect();
+        (0..4).map_while(|_| tried.recv_timeout(Duration::from_mins(2)).ok()).collect();
     gate.passed.wait();
     holder.join().unwrap().unwrap();
     tries.join().unwrap();

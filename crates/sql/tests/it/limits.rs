@@ -91,7 +91,7 @@ fn long_statements_are_planned_in_little_time() {
         let started = Instant::now();
         let error = store.run(&text).expect_err("over the limit");
         assert_eq!(error.state, SqlState::LimitExceeded, "{}: {error}", &text[..60]);
-        assert!(started.elapsed() < Duration::from_secs(30), "{}", &text[..60]);
+        assert!(started.elapsed() < Duration::from_mins(2), "{}", &text[..60]);
     }
 }
 

@@ -238,7 +238,7 @@ fn random_texts_are_answered_or_refused() {
             _ => {}
         }
         let time = started.elapsed();
-        assert!(time < Duration::from_secs(20), "seed {seed}: {text:?} took {time:?}");
+        assert!(time < Duration::from_mins(2), "seed {seed}: {text:?} took {time:?}");
     }
     assert!(faults.is_empty(), "seed {seed}: {}", faults.join("\n"));
 }

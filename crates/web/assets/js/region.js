@@ -17,6 +17,7 @@ export async function openRegion(page, encoded, schema, host, changed) {
   const body = h('div', { class: 'body' }, loading(8));
   const acts = h('div', { class: 'acts' });
   const title = h('h2', { class: 'mono' }, encoded.slice(0, 12));
+  const badges = h('span');
   const close = () => {
     drawer.remove();
     page.set({ region: null });
@@ -33,7 +34,7 @@ export async function openRegion(page, encoded, schema, host, changed) {
         if (event.key === 'Escape') close();
       },
     },
-    h('header', null, title, iconButton('close', 'Close', close)),
+    h('header', null, title, badges, iconButton('close', 'Close', close)),
     body,
     acts,
   );
@@ -48,7 +49,10 @@ export async function openRegion(page, encoded, schema, host, changed) {
         page.cluster() || get('/api/cluster', {}, page.signal),
       ]);
       title.textContent = region.encoded_name.slice(0, 12);
-      region.badges.forEach(badge => title.after(chip(badge.replaceAll('_', ' '), 'bad')));
+      fill(
+        badges,
+        region.badges.map(badge => chip(badge.replaceAll('_', ' '), 'bad')),
+      );
       fill(body, details(region, schema));
       fill(acts, actions(page.table, region, otherServers(cluster, region), changed));
     } catch (error) {
@@ -56,7 +60,7 @@ export async function openRegion(page, encoded, schema, host, changed) {
       const gone = problemOf(error).status === 404;
       fill(
         body,
-        failure(error, gone ? undefined : () => load()),
+        failure(error, gone ? undefined : load),
         gone &&
           h(
             'p',

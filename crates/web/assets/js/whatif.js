@@ -352,7 +352,10 @@ class WhatIfPage {
     } catch (error) {
       if (isAbort(error)) return;
       this.asked = problemOf(error).kind === 'missing_source';
-      fill(this.body, failure(error, undefined, 'Operations are not sampled here'));
+      const again = this.asked ? undefined : () => this.loadCandidates();
+      const why = failure(error, again, 'Operations are not sampled here');
+      if (this.asked) fill(this.body, why);
+      else fill(this.figures, h('div', { class: 'panel' }, why));
     }
   }
 

@@ -99,7 +99,7 @@ async fn heat_of_large_table_is_drawn() {
 
 #[test]
 fn waiting_requests_share_the_failure_of_a_cluster_that_is_away() {
-    let cluster = Arc::new(Fake::away(Duration::from_millis(500)));
+    let cluster = Arc::new(Fake::away(Duration::from_secs(3)));
     let sources = WebSources { cluster: Arc::clone(&cluster) as _, extension: Arc::new(Recorded) };
     let history = StatusHistory::new(sources, Duration::from_secs(1));
     let start = Barrier::new(8);

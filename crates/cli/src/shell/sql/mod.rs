@@ -6,7 +6,8 @@
 
 #[cfg(feature = "sql")]
 mod built_in;
-#[cfg(not(feature = "sql"))]
+#[cfg(any(not(feature = "sql"), test))]
+#[cfg_attr(feature = "sql", allow(dead_code, reason = "its tests run in every build"))]
 mod missing;
 
 #[cfg(feature = "sql")]

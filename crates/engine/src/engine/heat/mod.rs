@@ -65,8 +65,9 @@ impl Engine {
         if self.shared.operation_log.is_busy() { left.min(LOG_PERIOD_MS) } else { left }
     }
 
-    /// Stores the columns that are not complete yet, before the store is closed. A failure loses
-    /// them from the next process's picture, and nothing else.
+    /// Stores the columns that are not complete yet, before the store is closed. A failure, and a
+    /// close before the hidden table exists, lose them and those that wait from the next process's
+    /// picture, and nothing else.
     pub(super) fn store_open_heat(&self) {
         if self.shared.options.heat_level == HeatLevel::Off {
             return;
@@ -86,26 +87,21 @@ impl Engine {
         self.store_new_events();
     }
 
-    /// Stores columns after those that wait, and notes a failure. Dropped tables are tried again
-    /// with the next ones.
+    /// Stores columns after those that wait, and notes a failure, after which they wait for the
+    /// next ones.
     fn store_closed(&self, closed: ClosedColumns) {
-        let table = match self.heat_table() {
-            Ok(None) => return self.heat.recorded.lock().keep_unstored(closed),
-            Ok(Some(table)) => Ok(table),
-            Err(error) => Err(error),
-        };
         let mut waiting = std::mem::take(&mut self.heat.recorded.lock().unstored);
         waiting.push_back(closed);
         let now = self.shared.env.clock.now_ms();
-        let stored = table.and_then(|table| {
-            while let Some(closed) = waiting.front() {
-                store::store_columns(&table, closed, now)?;
+        let stored = self.heat_table().and_then(|table| {
+            while let (Some(table), Some(closed)) = (&table, waiting.front()) {
+                store::store_columns(table, closed, now)?;
                 waiting.pop_front();
             }
             Ok(())
         });
         let mut recorded = self.heat.recorded.lock();
-        recorded.dropped.extend(waiting.into_iter().flat_map(|closed| closed.dropped));
+        recorded.keep_unstored(waiting);
         recorded.failures.1 = stored.err();
     }
 
@@ -135,7 +131,7 @@ impl Engine {
         let columns: Vec<TableColumn> = loaded
             .into_iter()
             .map(|(name, table, mut regions)| {
-                let activity = ActivityColumn::new(time.from_ms, time.to_ms, &regions, limits);
+                let activity = ActivityColumn::new(time, &regions, limits);
                 let regions: Vec<halite_heat::Region> =
                     regions.iter_mut().map(RegionActivity::take_region).collect();
                 let column = Column::of_regions(time, &regions);

@@ -11,8 +11,8 @@ use crate::ranked_lock::RankedMutex;
 /// Memory of all histories.
 const MAX_MEMORY_BYTES: usize = 256 << 20;
 
-/// Times whose columns wait for the hidden table, at most: ten minutes.
-const MAX_UNSTORED: usize = 60;
+/// Times whose columns wait for the hidden table, at most: two minutes.
+const MAX_UNSTORED: usize = 12;
 
 /// Recorded load of all tables.
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub(super) struct Recorded {
     /// Column for every time at which the load was recorded.
     pub(super) times: History,
     pub(super) clock: ColumnClock,
-    /// Columns that wait for the hidden table, oldest first.
+    /// Columns that could not be stored yet, oldest first.
     pub(super) unstored: VecDeque<ClosedColumns>,
     /// Number of the newest event in the hidden table.
     pub(super) stored_event: u64,
@@ -43,15 +43,15 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// Keeps columns until the hidden table is there, and loses the oldest ones if that takes long.
-    pub(super) fn keep_unstored(&mut self, closed: ClosedColumns) {
-        self.unstored.push_back(closed);
-        if self.unstored.len() > MAX_UNSTORED
-            && let Some(lost) = self.unstored.pop_front()
-            && let Some(next) = self.unstored.front_mut()
-        {
-            next.dropped.extend(lost.dropped);
+    /// Keeps columns until they can be stored, and loses the oldest ones if that takes long.
+    pub(super) fn keep_unstored(&mut self, mut waiting: VecDeque<ClosedColumns>) {
+        while waiting.len() > MAX_UNSTORED {
+            let lost = waiting.pop_front().unwrap_or_default();
+            if let Some(next) = waiting.front_mut() {
+                next.dropped.extend(lost.dropped);
+            }
         }
+        self.unstored = waiting;
     }
 
     /// Forgets the histories of tables without load for the longest time while all take too much

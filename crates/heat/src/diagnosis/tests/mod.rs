@@ -96,7 +96,11 @@ impl World {
             })
             .collect();
         self.history.push(&Column::of_regions(ColumnTime::exact(from, to), &columns));
-        self.activity.push(ActivityColumn::new(from, to, &regions, ColumnLimits::of_tables(1)));
+        self.activity.push(ActivityColumn::new(
+            ColumnTime::exact(from, to),
+            &regions,
+            ColumnLimits::of_tables(1),
+        ));
     }
 
     fn diagnose(&self, columns: i64, salt: Option<Salt<'_>>) -> Finding {

@@ -227,7 +227,11 @@ fn without_keys(loads: &[u64]) -> Finding {
         };
         let mut regions: Vec<_> = loads.iter().enumerate().map(region).collect();
         let (from, to) = (column * BASE_MS, (column + 1) * BASE_MS);
-        activity.push(ActivityColumn::new(from, to, &regions, ColumnLimits::of_tables(1)));
+        activity.push(ActivityColumn::new(
+            ColumnTime::exact(from, to),
+            &regions,
+            ColumnLimits::of_tables(1),
+        ));
         let regions: Vec<_> = regions.iter_mut().map(RegionActivity::take_region).collect();
         history.push(&Column::of_regions(ColumnTime::exact(from, to), &regions));
     }

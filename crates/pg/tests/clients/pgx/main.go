@@ -98,7 +98,7 @@ func refused(ctx context.Context, conn *pgx.Conn) {
 	heavy := "SELECT count(*) FROM p AS a, p AS b, p AS c WHERE a.n + b.n + c.n < -1"
 	began := time.Now()
 	_, err := conn.Exec(short, heavy)
-	check(err != nil && time.Since(began) < 10*time.Second, err)
+	check(err != nil && time.Since(began) < 2*time.Minute, err)
 }
 
 func main() {

@@ -167,8 +167,13 @@ fn known_seconds(grid: &HeatMap, (since, to): (i64, i64)) -> Vec<f32> {
     let known = |column: usize| {
         let (start, end) = (time(grid, column), time(grid, column + 1));
         let known_ms = end.min(to).saturating_sub(start.max(since)).max(0);
-        let recorded = grid.seconds.get(column).copied().unwrap_or_default();
-        recorded.min(known_ms as f32 / 1000.0)
+        let seconds = |column: usize| grid.seconds.get(column).copied().unwrap_or_default();
+        // What a late recorder took into the column before is known of this one's operations.
+        let length = grid.column_ms as f32 / 1000.0;
+        let taken = column.checked_sub(1).map_or(0.0, |before| (seconds(before) - length).max(0.0));
+        let recorded = seconds(column);
+        let known = known_ms as f32 / 1000.0;
+        if recorded > 0.0 { (recorded + taken).min(length).min(known) } else { 0.0 }
     };
     (0..grid.columns).map(known).collect()
 }
