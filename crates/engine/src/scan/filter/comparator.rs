@@ -234,6 +234,6 @@ mod tests {
         let clock = OsClock::default();
         assert!(!substring.occurs_in(&vec![b'A'; 600_000]));
         let taken = Duration::from_nanos(clock.monotonic_ns());
-        assert!(taken < Duration::from_secs(60), "{taken:?}");
+        assert!(taken < Duration::from_mins(1), "{taken:?}");
     }
 }
