@@ -55,7 +55,7 @@ fn nonces_survive_flush_and_clean_close_until_expiry() {
     sim.clock.advance_ms(50_000);
     let store = open(&sim).unwrap();
     assert_eq!(known_nonces(&store), [3, 2, 1], "newest first");
-    assert_eq!(known_nonces(&store), [], "once");
+    assert_eq!(known_nonces(&store), [0_u64; 0], "once");
     (4..=5).for_each(|number| increment(&store, number).unwrap());
     store.flush(name()).unwrap();
     store.close().unwrap();
@@ -68,7 +68,7 @@ fn nonces_survive_flush_and_clean_close_until_expiry() {
     assert_eq!(files(&sim), ["halite/wal/0000000000000002.nonces"]);
     sim.fs.kill();
     sim.clock.advance_ms(50_000);
-    assert_eq!(known_nonces(&open(&sim).unwrap()), []);
+    assert_eq!(known_nonces(&open(&sim).unwrap()), [0_u64; 0]);
     assert_eq!(files(&sim), [""; 0]);
 }
 
