@@ -32,8 +32,8 @@ pub(crate) struct Tab {
     /// Scheme, host and port of the server.
     origin: String,
     last_id: u64,
-    /// Requests without an answer yet, with their addresses.
-    waiting: HashMap<String, String>,
+    /// Requests without an answer yet, with their addresses and the loads of their documents.
+    waiting: HashMap<String, (String, String)>,
     requests: Vec<String>,
     console: Vec<String>,
     problems: Vec<String>,
@@ -94,6 +94,10 @@ impl Tab {
         if let Some(error) = navigation["errorText"].as_str() {
             self.fail(&format!("{url} did not load: {error}"));
         }
+        // Of the requests of the document before it, the end is not always told.
+        if let Some(load) = navigation["loaderId"].as_str() {
+            self.waiting.retain(|_, (_, of)| of == load);
+        }
         self.settle();
     }
 
@@ -111,7 +115,7 @@ impl Tab {
             let is_quiet = ready == true && self.waiting.is_empty();
             quiet = if is_quiet { quiet + 1 } else { 0 };
             if Instant::now() > end {
-                let waiting: Vec<&String> = self.waiting.values().collect();
+                let waiting: Vec<&String> = self.waiting.values().map(|(url, _)| url).collect();
                 let message = format!("the page still loads: {waiting:?}");
                 self.fail(&message);
             }
@@ -346,7 +350,8 @@ impl Tab {
             }
             "Network.requestWillBeSent" => {
                 let url = text(&of["request"]["url"]);
-                self.note_request(request, &url);
+                let load = text(&of["loaderId"]);
+                self.note_request(request, &url, load);
             }
             "Network.responseReceived" => {
                 let (status, url) = (&of["response"]["status"], &of["response"]["url"]);
@@ -358,7 +363,7 @@ impl Tab {
             }
             "Network.loadingFinished" => drop(self.waiting.remove(&request)),
             "Network.loadingFailed" => {
-                let url = self.waiting.remove(&request).unwrap_or_default();
+                let (url, _) = self.waiting.remove(&request).unwrap_or_default();
                 // Requests of a page that was left, or of a cell that the cursor left.
                 if of["canceled"] != true {
                     self.problems.push(format!("request of {url} failed: {}", of["errorText"]));
@@ -368,9 +373,9 @@ impl Tab {
         }
     }
 
-    fn note_request(&mut self, id: String, url: &str) {
+    fn note_request(&mut self, id: String, url: &str, load: String) {
         if let Some(path) = url.strip_prefix(&self.origin) {
-            self.waiting.insert(id, url.to_owned());
+            self.waiting.insert(id, (url.to_owned(), load));
             self.requests.push(path.to_owned());
         } else if !["data:", "blob:", "about:"].iter().any(|scheme| url.starts_with(scheme)) {
             self.problems.push(format!("request to another origin: {url}"));
