@@ -86,8 +86,9 @@ impl Column {
         let ColumnTime { from_ms, to_ms, recorded_ms } = time;
         // Loads may be those of a longer time, after a pause of the process: the peaks stay loads
         // of 10 seconds. Moments change nothing, since equal peaks take no bytes.
-        let of_peak = if recorded_ms > BASE_MS + BASE_MS / 50 { recorded_ms } else { BASE_MS };
-        let peak = |load: &Load| load.scaled(BASE_MS.unsigned_abs(), of_peak.unsigned_abs());
+        let is_longer = recorded_ms > BASE_MS + BASE_MS / 50;
+        let scaled = |load: &Load| load.scaled(BASE_MS.unsigned_abs(), recorded_ms.unsigned_abs());
+        let peak = |load: &Load| if is_longer { scaled(load) } else { *load };
         let peaks: Vec<Load> = loads.iter().map(peak).collect();
         let total = loads.iter().fold(Load::default(), |sum, load| sum + *load);
         let total_peak = peak(&total);

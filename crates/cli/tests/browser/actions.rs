@@ -9,8 +9,7 @@ const SECOND_SERVER: &str = "
     const ask = window.fetch;
     window.fetch = async (...request) => {
       const answer = await ask(...request);
-      if (!String(request[0]).includes('/api/cluster')) return answer;
-      if (!answer.ok) return answer;
+      if (!answer.ok || !String(request[0]).includes('/api/cluster')) return answer;
       const cluster = await answer.json();
       const [first] = cluster.servers;
       cluster.servers.push({ ...first, name: 'second.test,16020,1', regions: 0 });

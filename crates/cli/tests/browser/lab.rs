@@ -4,8 +4,7 @@
 //! runs at once, from the first test on.
 
 use std::fmt::Write as _;
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -15,6 +14,7 @@ use serde_json::Value;
 use crate::chromium::{Browser, browser};
 use crate::guarded::Guarded;
 use crate::heat_answer::{steady_columns, table_of};
+use crate::http;
 use crate::program::{LIMIT, halite, output_of};
 use crate::tab::Tab;
 
@@ -189,29 +189,10 @@ impl Lab {
         if shape == "periodic" { (0..columns as u64).collect() } else { steady }
     }
 
-    /// Returns the body of an answer of the server. One that is busy is asked again, as a page
-    /// does.
+    /// Returns the body of an answer of the server.
     #[track_caller]
     pub(crate) fn get(&self, path: &str) -> String {
-        let answered = halite_patience::poll_until(LIMIT, || {
-            let (head, body) = self.ask(path);
-            (!head.starts_with("HTTP/1.1 503 ")).then_some((head, body))
-        });
-        let (head, body) = answered.unwrap();
-        assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}\n{body}");
-        body
-    }
-
-    fn ask(&self, path: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(self.http).unwrap();
-        stream.set_read_timeout(Some(LIMIT)).unwrap();
-        let head =
-            format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.http);
-        stream.write_all(head.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.to_owned(), body.to_owned())
+        http::get(self.http, path)
     }
 
     #[track_caller]

@@ -16,6 +16,7 @@
 //! whatif.rs     recorded operations under another key
 //! lists.rs      long lists
 //! hostile.rs    keys and values that would be markup
+//! ../it/        requests without the browser, and what the heat map's API answers
 //! ```
 //!
 //! Pictures of the pages are written to `target/browser`.
@@ -29,6 +30,8 @@ mod heat;
 #[path = "../it/heat_answer.rs"]
 mod heat_answer;
 mod hostile;
+#[path = "../it/http.rs"]
+mod http;
 mod lab;
 mod lists;
 mod map;

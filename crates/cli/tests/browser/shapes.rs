@@ -20,7 +20,7 @@ fn picture_in(height: u32, shape: &str, metric: &str) -> Option<Picture> {
     tab.screenshot(&format!("shape-{shape}"));
     let problems = tab.take_problems();
     assert!(problems.is_empty(), "{problems:?}");
-    assert!(picture.columns.len() >= 3, "{} columns", picture.columns.len());
+    assert!(picture.columns.len() >= 4, "{} columns", picture.columns.len());
     Some(picture)
 }
 

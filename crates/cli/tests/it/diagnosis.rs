@@ -16,7 +16,6 @@ use crate::web::json;
 
 /// Time of a run on a server: the columns of the diagnosis and their edges.
 const RUN: Duration = Duration::from_secs(140);
-const RUN_MS: i64 = 140_000;
 /// Runs of a shape, at most.
 const MAX_RUNS: usize = 3;
 
@@ -46,7 +45,8 @@ impl Traffic {
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && text.contains(" 0 errors"), "{text}");
         let end_ms = now_ms();
-        let from = (end_ms - RUN_MS) / 10_000 * 10_000 + 10_000;
+        let run_ms = i64::try_from(RUN.as_millis()).unwrap();
+        let from = (end_ms - run_ms) / 10_000 * 10_000 + 10_000;
         let ask = |path: &str| json(server.address("http"), path);
         let path = format!("/api/tables/{}/diagnosis?from={from}&to={end_ms}", self.table);
         let finding = ask(&path)["findings"][0].clone();

@@ -12,6 +12,7 @@ mod directory;
 mod explain;
 mod export;
 mod heat_answer;
+mod http;
 mod import;
 mod key;
 mod killed_exchange;

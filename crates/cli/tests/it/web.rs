@@ -1,48 +1,18 @@
 //! The web page of a server, and of `halite ui` over that server.
 
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 
-use halite_patience::poll_until;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::program::{LIMIT, halite, output_of};
+use crate::http::{ask, get};
+use crate::program::{halite, output_of};
 use crate::serve::TestServer;
-
-/// Sends a request; returns the head and the body of the answer.
-fn ask(
-    address: SocketAddr,
-    method: &str,
-    path: &str,
-    headers: &str,
-    body: &str,
-) -> (String, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(LIMIT)).unwrap();
-    let length = body.len();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\
-         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (head.to_owned(), body.to_owned())
-}
 
 #[track_caller]
 pub(crate) fn json(address: SocketAddr, path: &str) -> Value {
-    // A server that is busy with other tests says so, and a page asks again.
-    let (head, body) = poll_until(LIMIT, || {
-        let (head, body) = ask(address, "GET", path, "", "");
-        (!head.starts_with("HTTP/1.1 503 ")).then_some((head, body))
-    })
-    .unwrap();
-    assert!(head.starts_with("HTTP/1.1 200 "), "{path}: {head}");
-    serde_json::from_str(&body).unwrap()
+    serde_json::from_str(&get(address, path)).unwrap()
 }
 
 /// Creates a table of two regions with one row in each.

@@ -59,12 +59,12 @@ pub fn diagnose_operations(
             loads[region][usize::from(!operation.is_read)] += repeats;
         }
         let from_ms = i64::try_from(column).unwrap_or(0) * BASE_MS;
-        let span = (from_ms, from_ms + BASE_MS);
+        let time = ColumnTime::exact(from_ms, from_ms + BASE_MS);
         let mut regions = drained(&recorders, &loads, boundaries, &files);
         let limits = ColumnLimits::of_tables(1);
-        activity.push(ActivityColumn::new(ColumnTime::exact(span.0, span.1), &regions, limits));
+        activity.push(ActivityColumn::new(time, &regions, limits));
         let regions: Vec<_> = regions.iter_mut().map(RegionActivity::take_region).collect();
-        let closed = history.push(&Column::of_regions(ColumnTime::exact(span.0, span.1), &regions));
+        let closed = history.push(&Column::of_regions(time, &regions));
         packed.extend(closed.into_iter().find(|(layer, _)| *layer == 0).map(|(_, column)| column));
     }
     let length = |row: &[u8]| Some(schema.split_segments(row).ok()?.first()?.len());
