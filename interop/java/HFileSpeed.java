@@ -21,6 +21,8 @@ import org.apache.hadoop.hbase.io.hfile.HFileContext;
 import org.apache.hadoop.hbase.io.hfile.HFileContextBuilder;
 import org.apache.hadoop.hbase.io.hfile.HFileScanner;
 import org.apache.hadoop.hbase.io.hfile.LruBlockCache;
+import org.apache.hadoop.hbase.regionserver.BloomType;
+import org.apache.hadoop.hbase.regionserver.StoreFileWriter;
 import org.apache.hadoop.hbase.util.ChecksumType;
 
 /**
@@ -126,11 +128,13 @@ public final class HFileSpeed {
 
   private static long write(Configuration configuration, FileSystem files, Path path, HFileContext context,
       List<KeyValue> cells) throws Exception {
-    HFile.Writer writer = HFile.getWriterFactory(configuration, CacheConfig.DISABLED)
-        .withPath(files, path).withFileContext(context).create();
+    // As a flush writes it: with a Bloom filter of rows and the properties of a store file.
+    StoreFileWriter writer = new StoreFileWriter.Builder(configuration, CacheConfig.DISABLED, files)
+        .withFilePath(path).withFileContext(context).withBloomType(BloomType.ROW).withMaxKeyCount(cells.size()).build();
     for (KeyValue cell : cells) {
       writer.append(cell);
     }
+    writer.appendMetadata(1, false);
     writer.close();
     return cells.size();
   }

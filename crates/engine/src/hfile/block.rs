@@ -13,7 +13,7 @@ use super::cell_layout::CellLayout;
 use super::codec::Compression;
 use super::damaged;
 use super::data_cells::{DataCells, Validation};
-use super::encoding::{self, DataBlockEncoding, DecodedCells};
+use super::encoding::{self, DataBlockEncoding, DecodedCells, EncodedCells};
 use super::index::NonRootIndex;
 use super::part_index::{Part, PartChoice, PartIndex, PartOrder};
 
@@ -35,7 +35,7 @@ pub(crate) struct FoundPart {
 #[derive(Debug)]
 pub struct Block {
     kind: BlockKind,
-    /// Ends with the payload.
+    /// Ends with the payload, to which that of encoded cells adds padding.
     bytes: Vec<u8>,
     payload_start: usize,
     content: Content,
@@ -47,6 +47,7 @@ enum Content {
     Index(NonRootIndex),
     Parts(PartIndex),
     Cells(DataCells),
+    Encoded(EncodedCells),
 }
 
 impl Block {
@@ -89,15 +90,32 @@ impl Block {
             }
         };
         if kind == BlockKind::Data {
-            let cells = if is_encoded {
-                encoding::decode(bytes, &payload, format.cells, validation)
-            } else {
-                DecodedCells::plain(bytes, payload, format.cells, validation)
-            };
-            return cells.map(Self::of_cells);
+            return Self::open_data(bytes, payload, is_encoded, format.cells, validation);
         }
         let content = Content::parse(kind, bytes.get(payload.clone()).unwrap_or_default())?;
         Ok(Self::new(kind, bytes, payload, content))
+    }
+
+    fn open_data(
+        mut bytes: Vec<u8>,
+        payload: Range<usize>,
+        is_encoded: bool,
+        layout: CellLayout,
+        validation: Validation,
+    ) -> Result<Self> {
+        if is_encoded
+            && validation == Validation::AsRead
+            && let Some(cells) = encoding::encoded_cells(&mut bytes, &payload, layout)?
+        {
+            let padded = payload.start..bytes.len();
+            return Ok(Self::new(BlockKind::Data, bytes, padded, Content::Encoded(cells)));
+        }
+        let cells = if is_encoded {
+            encoding::decode(bytes, &payload, layout, validation)
+        } else {
+            DecodedCells::plain(bytes, payload, layout, validation)
+        };
+        cells.map(Self::of_cells)
     }
 
     /// Verifies, decompresses, decodes and parses a part of a data block, as read from disk.
@@ -148,19 +166,37 @@ impl Block {
         self.bytes.get(self.payload_start..).unwrap_or_default()
     }
 
+    /// Returns the bytes of its payload, of an encoded data block those of the plain one.
+    pub(crate) fn plain_bytes(&self) -> usize {
+        match &self.content {
+            Content::Encoded(cells) => cells.plain_bytes(),
+            _ => self.payload().len(),
+        }
+    }
+
     /// Returns the approximate memory in bytes that it uses.
     pub fn memory_bytes(&self) -> usize {
         let restarts = match &self.content {
             Content::Cells(cells) => cells.map().map_or(0, |map| map.memory_bytes(self.payload())),
-            Content::Index(_) | Content::Parts(_) | Content::Plain => 0,
+            _ => 0,
         };
         self.bytes.capacity().saturating_add(restarts).saturating_add(size_of::<Self>())
     }
 
+    /// Returns the cells of a plain or decoded data block.
     #[inline]
     pub(super) fn cells(&self) -> Option<&DataCells> {
         match &self.content {
             Content::Cells(cells) => Some(cells),
+            _ => None,
+        }
+    }
+
+    /// Returns the cells of a data block that are still encoded.
+    #[inline]
+    pub(super) fn encoded_cells(&self) -> Option<&EncodedCells> {
+        match &self.content {
+            Content::Encoded(cells) => Some(cells),
             _ => None,
         }
     }

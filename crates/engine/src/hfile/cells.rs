@@ -44,6 +44,26 @@ impl Block {
         Err(damaged(format_args!("its cell at byte {offset} of the payload cannot be read")))
     }
 
+    /// Verifies that all cells of an encoded data block were decoded one after another.
+    ///
+    /// # Errors
+    /// `Corrupt` unless `is_read`.
+    pub(super) fn check_decoded(&self, is_read: bool) -> Result<()> {
+        match self.encoded_cells() {
+            Some(cells) if !is_read => Err(cells.broken(self.payload())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Decodes an encoded data block to a plain one; `None` if it is plain.
+    ///
+    /// # Errors
+    /// `Corrupt`
+    pub(super) fn decoded(&self) -> Result<Option<Self>> {
+        let decoded = self.encoded_cells().map(|cells| cells.decode(self.payload()));
+        Ok(decoded.transpose()?.map(Self::of_cells))
+    }
+
     /// Returns the cells of a data block for a search; validates them before, unless they are.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use super::block_header::{BlockHandle, BlockKind};
 use super::cell_span::CellSpan;
 use super::cells::ValidatedCells;
 use super::damaged;
+use super::encoding::CellDecoder;
 use super::index_path::{IndexPath, memory_share};
 use super::part_index::{Part, PartChoice};
 use super::reader::{BlockOrPart, BlockSource, DirectBlocks, Reader};
@@ -22,9 +23,29 @@ pub struct Cursor<S: BlockSource = DirectBlocks> {
     index_path: IndexPath,
     /// Block that `index_path` leads to, or a part of it.
     loaded: Option<Loaded>,
-    cell: Option<CellSpan>,
+    place: Place,
     /// Parts that were loaded each after the one before it in the file, by steps or by seeks.
     parts_passed: u8,
+}
+
+/// Where a cursor is in the cells in memory.
+enum Place {
+    /// On no cell.
+    Nowhere,
+    /// On a cell of plain bytes.
+    Cell(CellSpan),
+    /// On a cell of an encoded block, which its decoder holds.
+    Decoded(Box<CellDecoder>),
+}
+
+impl Place {
+    fn at(cell: Option<CellSpan>) -> Self {
+        cell.map_or(Self::Nowhere, Self::Cell)
+    }
+
+    fn is_nowhere(&self) -> bool {
+        matches!(self, Self::Nowhere)
+    }
 }
 
 /// Number of parts that a cursor reads one after another; then it reads whole blocks. A scan of 100
@@ -64,7 +85,7 @@ impl<S: BlockSource> Cursor<S> {
             source,
             index_path: IndexPath::default(),
             loaded: None,
-            cell: None,
+            place: Place::Nowhere,
             parts_passed: 0,
         }
     }
@@ -76,19 +97,33 @@ impl<S: BlockSource> Cursor<S> {
 
     /// Returns its share of the memory of the blocks it holds, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
-        self.cells().map_or(0, memory_share).saturating_add(self.index_path.held_bytes())
+        let cell = match &self.place {
+            Place::Decoded(decoder) => decoder.memory_bytes(),
+            Place::Nowhere | Place::Cell(_) => 0,
+        };
+        let cells = self.cells().map_or(0, memory_share).saturating_add(cell);
+        cells.saturating_add(self.index_path.held_bytes())
     }
 
     /// Returns the current cell, with its sequence id (0 if the file has none); `None` at the end.
     #[inline]
     pub fn peek(&self) -> Option<CellRef<'_>> {
-        Some(self.cells()?.cell(self.cell.as_ref()?))
+        let cells = self.cells()?;
+        match &self.place {
+            Place::Nowhere => None,
+            Place::Cell(span) => Some(cells.cell(span)),
+            Place::Decoded(decoder) => Some(decoder.cell(cells.payload())),
+        }
     }
 
     /// Returns the flat key of the current cell.
     #[inline]
     pub fn key(&self) -> Option<&[u8]> {
-        Some(self.cells()?.key(self.cell.as_ref()?))
+        match &self.place {
+            Place::Nowhere => None,
+            Place::Cell(span) => Some(self.cells()?.key(span)),
+            Place::Decoded(decoder) => Some(decoder.key()),
+        }
     }
 
     /// Returns the block or part that the position is in.
@@ -103,10 +138,24 @@ impl<S: BlockSource> Cursor<S> {
     /// As [`BlockSource::block`].
     #[inline]
     pub fn advance(&mut self) -> Result<()> {
-        let (Some(loaded), Some(cell)) = (&self.loaded, &self.cell) else { return Ok(()) };
-        let end = cell.end;
-        self.cell = loaded.cells.cell_after(cell);
-        if self.cell.is_some() { Ok(()) } else { self.enter_after(end) }
+        let Some(loaded) = &self.loaded else { return Ok(()) };
+        match &mut self.place {
+            Place::Nowhere => Ok(()),
+            Place::Cell(span) => match loaded.cells.cell_after(span) {
+                Some(next) => {
+                    *span = next;
+                    Ok(())
+                }
+                None => self.enter_after_last(),
+            },
+            Place::Decoded(decoder) => {
+                if decoder.read_next(loaded.cells.payload()) {
+                    Ok(())
+                } else {
+                    self.enter_after_last()
+                }
+            }
+        }
     }
 
     /// Moves to the first cell of the file.
@@ -128,7 +177,7 @@ impl<S: BlockSource> Cursor<S> {
         self.leave();
         let pointer = self.index_path.last(&self.reader, &self.source)?;
         self.enter(pointer)?;
-        self.cell = self.validated()?.and_then(|cells| cells.last_cell());
+        self.place = Place::at(self.validated()?.and_then(|cells| cells.last_cell()));
         Ok(())
     }
 
@@ -143,7 +192,7 @@ impl<S: BlockSource> Cursor<S> {
             self.leave();
         }
         if let Some(cell) = found? {
-            self.cell = Some(cell);
+            self.place = Place::Cell(cell);
             return Ok(());
         }
         let left = self.position().filter(|_| {
@@ -154,10 +203,10 @@ impl<S: BlockSource> Cursor<S> {
             None => self.seek_to_first()?,
             Some(pointer) => {
                 self.enter_for_key(pointer, key)?;
-                self.cell = self
-                    .validated()?
-                    .and_then(|cells| cells.seek_cell(key, self.reader.comparator(), 0));
-                if self.cell.is_none() {
+                let comparator = self.reader.comparator();
+                let found = self.validated()?.and_then(|cells| cells.seek_cell(key, comparator, 0));
+                self.place = Place::at(found);
+                if self.place.is_nowhere() {
                     self.enter_next()?;
                 }
             }
@@ -180,12 +229,13 @@ impl<S: BlockSource> Cursor<S> {
             return Ok(());
         };
         self.enter(Some(pointer))?;
+        let comparator = self.reader.comparator();
         let Some(cells) = self.validated()? else { return Ok(()) };
-        self.cell = match cells.seek_cell(key, self.reader.comparator(), 0) {
+        self.place = Place::at(match cells.seek_cell(key, comparator, 0) {
             Some(cell) => cells.cell_before(&cell),
             None => cells.last_cell(),
-        };
-        if self.cell.is_none() {
+        });
+        if self.place.is_nowhere() {
             self.enter_previous()?;
         }
         let is_ahead =
@@ -206,10 +256,13 @@ impl<S: BlockSource> Cursor<S> {
     }
 
     /// Returns the cell that [`Cursor::seek`] searches, if it is certain to be in the current
-    /// block.
+    /// block, and that is plain.
     fn seek_in_block(&self, key: &[u8]) -> Result<Option<CellSpan>> {
         let comparator = self.reader.comparator();
-        let (Some(block), Some(cell)) = (self.cells(), &self.cell) else { return Ok(None) };
+        let (Some(loaded), Place::Cell(cell)) = (&self.loaded, &self.place) else {
+            return Ok(None);
+        };
+        let block = &loaded.cells;
         let is_before = |cell: Option<CellSpan>| {
             cell.is_some_and(|cell| comparator.compare(block.key(&cell), key).is_lt())
         };
@@ -217,7 +270,7 @@ impl<S: BlockSource> Cursor<S> {
         if !is_forward && !is_before(block.first_cell()) {
             return Ok(None);
         }
-        let Some(cells) = self.validated()? else { return Ok(None) };
+        let cells = block.validated().map_err(|error| self.of_block(loaded.pointer, error))?;
         if !is_forward {
             return Ok(cells.seek_cell(key, comparator, 0));
         }
@@ -230,8 +283,12 @@ impl<S: BlockSource> Cursor<S> {
     /// Returns the position of the current cell: its block and its offset in the block.
     fn position(&self) -> Option<(u64, u32)> {
         let loaded = self.loaded.as_ref()?;
-        let offset = loaded.start().saturating_add(self.cell.as_ref()?.start);
-        Some((loaded.pointer.offset, offset))
+        let start = match &self.place {
+            Place::Nowhere => return None,
+            Place::Cell(span) => span.start,
+            Place::Decoded(decoder) => decoder.plain_offset(),
+        };
+        Some((loaded.pointer.offset, loaded.start().saturating_add(start)))
     }
 
     /// Returns the error of a read that found cells out of key order.
@@ -255,7 +312,7 @@ impl<S: BlockSource> Cursor<S> {
 
     /// Clears the position, but keeps the block, which the next step may need again.
     fn leave(&mut self) {
-        self.cell = None;
+        self.place = Place::Nowhere;
     }
 
     /// Reads the whole block at `pointer`, unless it is the current one.
@@ -299,25 +356,32 @@ impl<S: BlockSource> Cursor<S> {
         Ok(())
     }
 
-    /// Moves to the first cell after the current block or part, in which the walk from cell to cell
-    /// ended at an offset.
+    /// Moves to the first cell after the current block or part, of which no cell follows the current
+    /// one.
     #[cold]
-    fn enter_after(&mut self, end: u32) -> Result<()> {
-        self.check_end(end)?;
+    fn enter_after_last(&mut self) -> Result<()> {
+        let last = std::mem::replace(&mut self.place, Place::Nowhere);
+        let Some(loaded) = &self.loaded else { return Ok(()) };
+        let cells = &loaded.cells;
+        match last {
+            Place::Nowhere => Ok(()),
+            Place::Cell(span) => cells.check_end(span.end),
+            Place::Decoded(decoder) => cells.check_decoded(decoder.is_at_end(cells.payload())),
+        }
+        .map_err(|error| self.of_block(loaded.pointer, error))?;
         self.enter_next()
     }
 
-    /// Verifies that a walk over the cells of the current block or part came to the end.
-    fn check_end(&self, end: u32) -> Result<()> {
-        let Some(loaded) = &self.loaded else { return Ok(()) };
-        loaded.cells.check_end(end).map_err(|error| self.of_block(loaded.pointer, error))
-    }
-
-    /// Returns the cells of the current block or part, all of them validated.
-    fn validated(&self) -> Result<Option<ValidatedCells<'_>>> {
-        let Some(loaded) = &self.loaded else { return Ok(None) };
-        let cells = loaded.cells.validated();
-        cells.map(Some).map_err(|error| self.of_block(loaded.pointer, error))
+    /// Returns the cells of the current block or part, all of them validated and plain.
+    fn validated(&mut self) -> Result<Option<ValidatedCells<'_>>> {
+        let Some(loaded) = &mut self.loaded else { return Ok(None) };
+        let pointer = loaded.pointer;
+        let reader = &self.reader;
+        let of_block = |error| reader.of_block(pointer, BlockKind::Data, error);
+        if let Some(plain) = loaded.cells.decoded().map_err(of_block)? {
+            loaded.cells = Arc::new(plain);
+        }
+        loaded.cells.validated().map(Some).map_err(of_block)
     }
 
     /// Returns the error of a data block that was read before, as [`Reader::read_block`] does.
@@ -345,9 +409,10 @@ impl<S: BlockSource> Cursor<S> {
         // The source may have returned the whole block in place of the part.
         let passed = part.end();
         let start = self.loaded.as_ref().map_or(0, Loaded::start);
-        self.cell =
+        let next =
             self.validated()?.and_then(|cells| cells.cell_from(passed.saturating_sub(start)));
-        if self.cell.is_some() { Ok(()) } else { self.give_up() }
+        self.place = Place::at(next);
+        if self.place.is_nowhere() { self.give_up() } else { Ok(()) }
     }
 
     fn enter_next_block(&mut self, in_parts: bool) -> Result<()> {
@@ -367,8 +432,24 @@ impl<S: BlockSource> Cursor<S> {
 
     /// Moves to the first cell of the current block or part.
     fn enter_first_cell(&mut self) -> Result<()> {
-        self.cell = self.cells().and_then(|block| block.first_cell());
-        if self.cell.is_some() { Ok(()) } else { self.check_end(0) }
+        let Some(loaded) = &self.loaded else {
+            self.leave();
+            return Ok(());
+        };
+        let cells = &loaded.cells;
+        let first = match cells.encoded_cells() {
+            Some(encoded) => {
+                let mut decoder = Box::new(encoded.decoder());
+                let is_read = decoder.read_first(cells.payload());
+                cells.check_decoded(is_read).map(|()| Place::Decoded(decoder))
+            }
+            None => match cells.first_cell() {
+                Some(first) => Ok(Place::Cell(first)),
+                None => cells.check_end(0).map(|()| Place::Nowhere),
+            },
+        };
+        self.place = first.map_err(|error| self.of_block(loaded.pointer, error))?;
+        Ok(())
     }
 
     fn enter_previous(&mut self) -> Result<()> {
@@ -376,7 +457,7 @@ impl<S: BlockSource> Cursor<S> {
         let pointer = self.index_path.previous(&self.reader, &self.source)?;
         self.check_order(pointer.is_some_and(|pointer| Some(pointer.offset) >= from))?;
         self.enter(pointer)?;
-        self.cell = self.validated()?.and_then(|cells| cells.last_cell());
+        self.place = Place::at(self.validated()?.and_then(|cells| cells.last_cell()));
         Ok(())
     }
 

@@ -91,7 +91,7 @@ trace! {
 impl ReadStats {
     pub(crate) fn add_data_block(&self, block: &Block, kind: BlockKind) {
         if kind == BlockKind::Data {
-            self.add_data_block_bytes(block.payload().len() as u64);
+            self.add_data_block_bytes(block.plain_bytes() as u64);
         }
     }
 }

@@ -8,7 +8,7 @@ use super::data_block_encoding::DataBlockEncoding;
 use super::differences::{DifferenceFormat, NextCell};
 use super::flagged::{SameFields, write_front};
 use super::flat_key::{Stamp, family_end, row_end, split_stamp};
-use super::new_cell::{NewCell, PaddedFamily};
+use super::new_key::{NewKey, PaddedFamily};
 use super::previous_cell::PreviousCell;
 use crate::hfile::vint::ByteReader;
 
@@ -80,11 +80,11 @@ impl DifferenceFormat for Diff {
     fn read_key(
         input: &mut ByteReader<'_>,
         head: CellHead,
-        cell: &mut NewCell<'_>,
+        key: &mut NewKey<'_>,
         family: &PaddedFamily,
     ) -> Option<()> {
-        cell.read_front(input, head.common, family)?;
-        let previous = cell.previous_stamp();
+        key.read_front(input, head.common, family)?;
+        let previous = key.previous_stamp();
         let number = Number::read(input, head.flag)?;
         let timestamp = if head.flag & IS_DIFFERENCE == 0 {
             number
@@ -92,17 +92,17 @@ impl DifferenceFormat for Diff {
             previous.timestamp.wrapping_sub(number)
         };
         let kind = SAME.read_kind(input, head.flag, previous.kind)?;
-        cell.append_stamp(Stamp { timestamp, kind })
+        key.append_stamp(Stamp { timestamp, kind })
     }
 
     fn read_first_key(
         input: &mut ByteReader<'_>,
         head: CellHead,
-        cell: &mut NewCell<'_>,
+        key: &mut NewKey<'_>,
         family: &mut PaddedFamily,
     ) -> Option<()> {
         let refers_to_previous = head.flag & (IS_DIFFERENCE | SAME.kind) != 0;
-        if refers_to_previous { None } else { Self::read_key(input, head, cell, family) }
+        if refers_to_previous { None } else { Self::read_key(input, head, key, family) }
     }
 }
 

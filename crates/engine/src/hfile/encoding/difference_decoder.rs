@@ -1,19 +1,18 @@
 //! Decoder of PREFIX, DIFF and `FAST_DIFF` to the bytes of a plain block.
 
 use std::marker::PhantomData;
-use std::ops::Range;
 
 use halite_types::{Error, Result};
 
 use super::DecodedCells;
 use super::cell_before::CellBefore;
-use super::data_block_encoding::ID_BYTES;
 use super::differences::DifferenceFormat;
-use super::new_cell::{NewCell, PaddedFamily};
+use super::new_cell::NewCell;
+use super::new_key::PaddedFamily;
+use super::padded_input::{BlockStart, PaddedInput};
 use super::plain_cells::{PlainCells, Room};
 use super::tags::TagDictionary;
 use crate::env::PADDING_BYTES;
-use crate::hfile::block_header::MAX_PAYLOAD_BYTES;
 use crate::hfile::cell_layout::CellLayout;
 use crate::hfile::damaged;
 use crate::hfile::data_cells::DataCells;
@@ -21,11 +20,9 @@ use crate::hfile::vint::ByteReader;
 
 /// Decodes a block to plain bytes.
 pub(super) fn decode_differences<F: DifferenceFormat>(
-    mut block: Vec<u8>,
-    payload: &Range<usize>,
+    input: PaddedInput<'_>,
     layout: CellLayout,
 ) -> Result<DecodedCells> {
-    let input = PaddedInput::new(&mut block, payload);
     Decoder::<F>::new(input, layout, usize::MAX)?.run()
 }
 
@@ -36,27 +33,11 @@ pub(super) fn decode_difference_part<F: DifferenceFormat>(
     before: Option<CellBefore<'_>>,
     plain_bytes: usize,
 ) -> Result<DecodedCells> {
-    let whole = 0..part.len();
-    let input = PaddedInput::new(&mut part, &whole);
+    let end = part.len();
+    let input = PaddedInput::new(&mut part, 0..end);
     match before {
         None => Decoder::<F>::new(input, layout, plain_bytes)?.run(),
         Some(before) => Decoder::<F>::of_part(input, layout, before, plain_bytes)?.run(),
-    }
-}
-
-/// Encoded cells, with [`PADDING_BYTES`] after them.
-#[derive(Clone, Copy)]
-struct PaddedInput<'a> {
-    bytes: &'a [u8],
-    end: usize,
-}
-
-impl<'a> PaddedInput<'a> {
-    fn new(block: &'a mut Vec<u8>, payload: &Range<usize>) -> Self {
-        block.truncate(payload.end);
-        block.resize(block.len().saturating_add(PADDING_BYTES), 0);
-        let bytes = block.get(payload.start..).unwrap_or_default();
-        Self { bytes, end: bytes.len().saturating_sub(PADDING_BYTES) }
     }
 }
 
@@ -76,14 +57,9 @@ struct Decoder<'a, F> {
 impl<'a, F: DifferenceFormat> Decoder<'a, F> {
     /// Creates a decoder of the first `max_bytes` of a block.
     fn new(payload: PaddedInput<'a>, layout: CellLayout, max_bytes: usize) -> Result<Self> {
-        let mut input = ByteReader::starting_at(payload.bytes, ID_BYTES);
-        let bytes = input.length().filter(|bytes| *bytes <= MAX_PAYLOAD_BYTES);
-        let bytes = bytes.ok_or_else(|| damaged("it states an impossible size of its cells"))?;
-        let mut family = PaddedFamily::default();
-        F::read_start(&mut input, &mut family)
-            .filter(|()| input.position() <= payload.end)
-            .ok_or_else(|| damaged("it ends before its first cell"))?;
-        let cells = PlainCells::new(bytes.min(max_bytes), payload.end, layout.tags);
+        let BlockStart { plain_bytes, family, cells } = BlockStart::read::<F>(payload)?;
+        let input = ByteReader::starting_at(payload.bytes, cells);
+        let cells = PlainCells::new(plain_bytes.min(max_bytes), payload.end, layout.tags);
         Ok(Self::of_cells(input, layout, family, cells))
     }
 
@@ -200,12 +176,14 @@ impl<'a> CellReader<'_, 'a> {
         input: &mut ByteReader<'a>,
         room: &mut Room<'_>,
     ) -> Option<()> {
-        let head = F::read_head(input, room.previous())?;
-        let mut cell = room.begin(head)?;
+        let previous = room.previous();
+        let head = F::read_head(input, previous)?;
+        let mut parts = previous.parts;
+        let mut cell = room.begin(head, &mut parts, input.remaining())?;
         if FIRST {
-            F::read_first_key(input, head, &mut cell, self.family)?;
+            F::read_first_key(input, head, &mut cell.key, self.family)?;
         } else {
-            F::read_key(input, head, &mut cell, self.family)?;
+            F::read_key(input, head, &mut cell.key, self.family)?;
         }
         if head.flag & F::SAME_VALUE == 0 {
             cell.read_value(input)?;

@@ -42,6 +42,17 @@ impl<F: DifferenceFormat> DifferenceEncoder<F> {
         }
     }
 
+    /// Returns `true` if the format omits a value because it equals the previous one.
+    #[inline]
+    fn repeats_value(&self, value: &[u8]) -> bool {
+        if F::SAME_VALUE == 0 || self.value.len() != value.len() {
+            return false;
+        }
+        let previous = self.payload.get(self.value.clone()).unwrap_or_default();
+        // Most values differ at their start, which costs no call to find out.
+        previous.first_chunk::<8>() == value.first_chunk::<8>() && previous == value
+    }
+
     /// Appends tags and sequence id and returns the bytes they take in a plain block.
     #[inline]
     fn write_suffixes(&mut self, cell: CellRef<'_>) -> usize {
@@ -74,7 +85,7 @@ impl<F: DifferenceFormat> BlockEncoder for DifferenceEncoder<F> {
         if self.plain_bytes == 0 {
             F::write_first(&mut self.payload, key, value.len());
         } else {
-            omits_value = F::SAME_VALUE != 0 && self.payload.get(self.value.clone()) == Some(value);
+            omits_value = self.repeats_value(value);
             let next = NextCell {
                 key,
                 value_bytes: value.len(),
@@ -102,9 +113,7 @@ impl<F: DifferenceFormat> BlockEncoder for DifferenceEncoder<F> {
     }
 
     fn part_start(&self, cell: CellRef<'_>) -> Option<PartStart> {
-        let omits_value =
-            F::SAME_VALUE != 0 && self.payload.get(self.value.clone()) == Some(cell.value());
-        (!omits_value).then(|| PartStart {
+        (!self.repeats_value(cell.value())).then(|| PartStart {
             offset: self.payload.len(),
             previous_value_bytes: self.value.len(),
         })

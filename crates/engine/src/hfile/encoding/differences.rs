@@ -4,7 +4,7 @@
 use super::cell_head::CellHead;
 use super::data_block_encoding::DataBlockEncoding;
 use super::key_before::KeyBefore;
-use super::new_cell::{NewCell, PaddedFamily};
+use super::new_key::{NewKey, PaddedFamily};
 use super::previous_cell::PreviousCell;
 use crate::hfile::vint::ByteReader;
 
@@ -35,7 +35,7 @@ pub(super) trait DifferenceFormat: Send {
     fn read_key(
         input: &mut ByteReader<'_>,
         head: CellHead,
-        cell: &mut NewCell<'_>,
+        key: &mut NewKey<'_>,
         family: &PaddedFamily,
     ) -> Option<()>;
 
@@ -43,10 +43,10 @@ pub(super) trait DifferenceFormat: Send {
     fn read_first_key(
         input: &mut ByteReader<'_>,
         head: CellHead,
-        cell: &mut NewCell<'_>,
+        key: &mut NewKey<'_>,
         family: &mut PaddedFamily,
     ) -> Option<()> {
-        Self::read_key(input, head, cell, family)
+        Self::read_key(input, head, key, family)
     }
 }
 

@@ -7,7 +7,7 @@ use super::data_block_encoding::DataBlockEncoding;
 use super::differences::{DifferenceFormat, NextCell};
 use super::flagged::SameFields;
 use super::flat_key::{Stamp, split_stamp};
-use super::new_cell::{NewCell, PaddedFamily};
+use super::new_key::{NewKey, PaddedFamily};
 use super::previous_cell::PreviousCell;
 use crate::hfile::vint::ByteReader;
 
@@ -62,23 +62,23 @@ impl DifferenceFormat for FastDiff {
     fn read_key(
         input: &mut ByteReader<'_>,
         head: CellHead,
-        cell: &mut NewCell<'_>,
+        key: &mut NewKey<'_>,
         family: &PaddedFamily,
     ) -> Option<()> {
-        cell.read_front(input, head.common, family)?;
-        let previous = cell.previous_stamp();
+        key.read_front(input, head.common, family)?;
+        let previous = key.previous_stamp();
         let timestamp = read_timestamp(input, head.flag, previous.timestamp)?;
         let kind = SAME.read_kind(input, head.flag, previous.kind)?;
-        cell.append_stamp(Stamp { timestamp, kind })
+        key.append_stamp(Stamp { timestamp, kind })
     }
 
     fn read_first_key(
         input: &mut ByteReader<'_>,
         _head: CellHead,
-        cell: &mut NewCell<'_>,
+        key: &mut NewKey<'_>,
         family: &mut PaddedFamily,
     ) -> Option<()> {
-        cell.read_first_key(input, family)
+        key.read_first_key(input, family)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::hfile::vint::ByteReader;
 pub(super) const STAMP_BYTES: usize = 9;
 
 /// Timestamp and type of a key.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
     pub(super) timestamp: i64,
     pub(super) kind: u8,

@@ -26,11 +26,14 @@ mod diff;
 mod difference_decoder;
 mod difference_encoder;
 mod differences;
+mod encoded_cells;
 mod fast_diff;
 mod flagged;
 mod flat_key;
 mod key_before;
 mod new_cell;
+mod new_key;
+mod padded_input;
 mod plain;
 mod plain_cells;
 mod prefix;
@@ -54,8 +57,10 @@ pub use data_block_encoding::DataBlockEncoding;
 pub(super) use data_block_encoding::unsupported_encoding;
 use difference_decoder::{decode_difference_part, decode_differences};
 use difference_encoder::DifferenceEncoder;
+pub(super) use encoded_cells::{CellDecoder, EncodedCells};
 use halite_types::Result;
 pub(super) use key_before::KeyBefore;
+use padded_input::PaddedInput;
 
 impl DataBlockEncoding {
     /// Returns an encoder for the data blocks of a new file.
@@ -145,29 +150,53 @@ impl DecodedCells {
 /// # Errors
 /// `Corrupt`; `Unsupported` for an encoding that HBase does not have.
 pub(super) fn decode(
-    block: Vec<u8>,
+    mut block: Vec<u8>,
     payload: &Range<usize>,
     layout: CellLayout,
     validation: Validation,
 ) -> Result<DecodedCells> {
     let encoded = block.get(payload.clone()).unwrap_or_default();
-    let id = ByteReader::new(encoded).u16();
+    let encoding = stated_encoding(encoded)?;
+    if encoding == DataBlockEncoding::RowIndexV1 {
+        let cells = row_index::block_range(encoded)?;
+        let offset = |at: usize| payload.start.saturating_add(at);
+        let cells = offset(cells.start)..offset(cells.end);
+        return DecodedCells::plain(block, cells, layout, validation);
+    }
+    let input = PaddedInput::new(&mut block, payload.clone());
+    match encoding {
+        DataBlockEncoding::Prefix => decode_differences::<prefix::Prefix>(input, layout),
+        DataBlockEncoding::Diff => decode_differences::<diff::Diff>(input, layout),
+        DataBlockEncoding::FastDiff => decode_differences::<fast_diff::FastDiff>(input, layout),
+        // A plain block has another magic and no id.
+        DataBlockEncoding::None | DataBlockEncoding::RowIndexV1 => {
+            Err(unsupported_encoding("number 0"))
+        }
+    }
+}
+
+/// Returns the cells of an encoded block as they are stored, for a reader that decodes one after
+/// another; `None` if they can be decoded with their whole block only. Otherwise the block gets
+/// padding after its payload.
+///
+/// # Errors
+/// As [`decode`]; damage after the first bytes is found by the reader.
+pub(super) fn encoded_cells(
+    block: &mut Vec<u8>,
+    payload: &Range<usize>,
+    layout: CellLayout,
+) -> Result<Option<EncodedCells>> {
+    let encoding = stated_encoding(block.get(payload.clone()).unwrap_or_default())?;
+    if !encoding.stores_differences() || layout.tags {
+        return Ok(None);
+    }
+    EncodedCells::new(PaddedInput::new(block, payload.clone()), encoding, layout)
+}
+
+/// Returns the encoding that the payload of an encoded block begins with.
+fn stated_encoding(payload: &[u8]) -> Result<DataBlockEncoding> {
+    let id = ByteReader::new(payload).u16();
     let id = id.ok_or_else(|| damaged("it ends before the id of its encoding"))?;
     let encoding = DataBlockEncoding::ALL.into_iter().find(|encoding| encoding.id() == id);
-    match encoding {
-        Some(DataBlockEncoding::Prefix) => {
-            decode_differences::<prefix::Prefix>(block, payload, layout)
-        }
-        Some(DataBlockEncoding::Diff) => decode_differences::<diff::Diff>(block, payload, layout),
-        Some(DataBlockEncoding::FastDiff) => {
-            decode_differences::<fast_diff::FastDiff>(block, payload, layout)
-        }
-        Some(DataBlockEncoding::RowIndexV1) => {
-            let cells = row_index::block_range(encoded)?;
-            let offset = |at: usize| payload.start.saturating_add(at);
-            DecodedCells::plain(block, offset(cells.start)..offset(cells.end), layout, validation)
-        }
-        // A plain block has another magic and no id.
-        Some(DataBlockEncoding::None) | None => Err(unsupported_encoding(&format!("number {id}"))),
-    }
+    encoding.ok_or_else(|| unsupported_encoding(&format!("number {id}")))
 }

@@ -2,7 +2,8 @@
 
 use super::cell_head::{CellHead, LENGTHS_BYTES};
 use super::new_cell::NewCell;
-use super::previous_cell::PreviousCell;
+use super::new_key::MAX_IMPLIED_BYTES;
+use super::previous_cell::{KeyParts, PreviousCell};
 use crate::env::PADDING_BYTES;
 use crate::hfile::cell_map::CellMapBuilder;
 
@@ -164,21 +165,37 @@ impl Room<'_> {
         self.end.previous
     }
 
-    /// Starts a cell, whose lengths are of 32 bits; `None` if it does not fit the block or the room.
+    /// Starts a cell, whose lengths are of 32 bits, before the rest of the input, which has
+    /// `input_bytes`; `None` if it does not fit the block or the room.
     /// Checked before any copy: a few bytes that repeat many times must not exceed the stated
     /// length.
     #[inline(always)]
-    pub(super) fn begin(&mut self, head: CellHead) -> Option<NewCell<'_>> {
-        let whole = LENGTHS_BYTES.wrapping_add(head.key_bytes).wrapping_add(head.value_bytes);
+    pub(super) fn begin<'r>(
+        &'r mut self,
+        head: CellHead,
+        parts: &'r mut KeyParts,
+        input_bytes: usize,
+    ) -> Option<NewCell<'r>> {
+        let whole = head.plain_bytes();
         if whole > self.end.left {
             return None;
         }
         let wanted = whole.wrapping_add(self.suffix_bytes);
         if self.bytes.len() < self.end.previous.bytes.wrapping_add(wanted) {
-            self.end.wanted = wanted;
+            self.want(whole, input_bytes);
             return None;
         }
-        NewCell::begin(self.bytes, self.end.previous, head)
+        NewCell::begin(self.bytes, self.end.previous, head, parts)
+    }
+
+    /// Asks for room for a cell, unless its bytes can come neither from the previous one nor from
+    /// the rest of the input: then it is damaged.
+    #[cold]
+    fn want(&mut self, whole: usize, input_bytes: usize) {
+        let most = self.end.previous.bytes.saturating_add(input_bytes);
+        if whole <= most.saturating_add(LENGTHS_BYTES).saturating_add(MAX_IMPLIED_BYTES) {
+            self.end.wanted = whole.saturating_add(self.suffix_bytes);
+        }
     }
 
     /// Adds the cell that was begun; `None` if it is longer than what the block states.

@@ -4,7 +4,7 @@ use super::cell_head::CellHead;
 use super::common_prefix::common_key;
 use super::data_block_encoding::DataBlockEncoding;
 use super::differences::{DifferenceFormat, NextCell};
-use super::new_cell::{NewCell, PaddedFamily};
+use super::new_key::{NewKey, PaddedFamily};
 use super::previous_cell::PreviousCell;
 use crate::hfile::vint::{ByteReader, write_compressed_int};
 
@@ -34,10 +34,10 @@ impl DifferenceFormat for Prefix {
     fn read_key(
         input: &mut ByteReader<'_>,
         head: CellHead,
-        cell: &mut NewCell<'_>,
+        key: &mut NewKey<'_>,
         _family: &PaddedFamily,
     ) -> Option<()> {
-        cell.read_key(input, head.common)
+        key.read_key(input, head.common)
     }
 }
 

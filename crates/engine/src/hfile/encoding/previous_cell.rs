@@ -4,7 +4,7 @@ use super::cell_head::LENGTHS_BYTES;
 use super::flat_key::{STAMP_BYTES, Stamp, split_stamp};
 
 /// Lengths and parts of the cell before the current one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct PreviousCell {
     /// Bytes of the cell; 0 at the start of a block.
     pub(super) bytes: usize,
@@ -16,7 +16,7 @@ pub(super) struct PreviousCell {
 }
 
 /// Parts of a key.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct KeyParts {
     /// End of the row in the key; above all lengths at the start of a block.
     pub(super) row_end: usize,

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 
 use super::block_encoder::BlockSizes;
 use super::*;
+use crate::hfile::block::Block;
 use crate::hfile::cell_map::CellMap;
 
 /// Five cells of the samples `tiny-*`, in PREFIX.
@@ -37,6 +38,32 @@ fn decode(payload: &[u8], layout: CellLayout) -> Result<Vec<u8>> {
     let map = decoded.cells.map().expect("rebuilt cells are validated");
     assert_eq!((&again.restarts, again.last), (&map.restarts, map.last));
     Ok(plain)
+}
+
+/// Returns the cells of an encoded block without tags, which are decoded with the whole block.
+fn decode_whole(payload: &[u8], layout: CellLayout) -> Result<Vec<OwnedCell>> {
+    let decoded = super::decode(payload.to_vec(), &(0..payload.len()), layout, Validation::Whole)?;
+    let block = Block::of_cells(decoded);
+    let spans = std::iter::successors(block.first_cell(), |span| block.cell_after(span));
+    Ok(spans.map(|span| OwnedCell::from(block.cell(&span))).collect())
+}
+
+/// Returns the same cells, decoded one after another.
+fn decode_one_by_one(payload: &[u8], layout: CellLayout) -> Result<Vec<OwnedCell>> {
+    let header = [0xa5; 33];
+    let mut block = [&header, payload, b"sum"].concat();
+    let payload = header.len()..header.len() + payload.len();
+    let encoded = encoded_cells(&mut block, &payload, layout)?.expect("it stores differences");
+    let padded = &block[header.len()..];
+    let mut decoder = encoded.decoder();
+    let mut cells = Vec::new();
+    let mut is_read = decoder.read_first(padded);
+    while is_read {
+        cells.push(OwnedCell::from(decoder.cell(padded)));
+        is_read = decoder.read_next(padded);
+    }
+    let is_whole = !cells.is_empty() && decoder.is_at_end(padded);
+    if is_whole { Ok(cells) } else { Err(encoded.broken(padded)) }
 }
 
 fn layout() -> CellLayout {
@@ -110,6 +137,15 @@ fn damaged_blocks_do_not_panic() {
                 let at = 6 + (seed >> 33) as usize % (wrong.len() - 6);
                 wrong[at] = seed.to_be_bytes()[2];
             }
+            for layout in [layout(), CellLayout::default()] {
+                let outcome = |cells: Result<_>| cells.map_err(|error| error.to_string());
+                assert_eq!(
+                    outcome(decode_one_by_one(&wrong, layout)),
+                    outcome(decode_whole(&wrong, layout)),
+                    "{}",
+                    wrong.escape_ascii()
+                );
+            }
             let tags = CellLayout {
                 tags: true,
                 tags_compressed: seed & 1 == 1,
@@ -121,7 +157,7 @@ fn damaged_blocks_do_not_panic() {
 }
 
 /// Cell that owns its bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct OwnedCell {
     key: Vec<u8>,
     value: Vec<u8>,
@@ -132,6 +168,17 @@ struct OwnedCell {
 impl OwnedCell {
     fn view(&self) -> CellRef<'_> {
         CellRef::new(&self.key, &self.value, &self.tags, self.sequence)
+    }
+}
+
+impl From<CellRef<'_>> for OwnedCell {
+    fn from(cell: CellRef<'_>) -> Self {
+        Self {
+            key: cell.key().to_vec(),
+            value: cell.value().to_vec(),
+            tags: cell.tags().to_vec(),
+            sequence: cell.sequence_id(),
+        }
     }
 }
 
@@ -228,6 +275,10 @@ proptest! {
                 let first = encode(&mut *encoder, &cells);
                 prop_assert_eq!(first.1, plain.len());
                 prop_assert_eq!(&decode(&first.0, layout).unwrap(), &plain);
+                if encoding.stores_differences() && !layout.tags {
+                    let whole = decode_whole(&first.0, layout).unwrap();
+                    prop_assert_eq!(decode_one_by_one(&first.0, layout).unwrap(), whole);
+                }
                 // The next block has nothing of the one before it.
                 encoder.clear();
                 prop_assert_eq!(encoder.sizes(), BlockSizes::default());
@@ -251,6 +302,33 @@ fn bytes_that_are_no_tag_are_not_compressed() {
     let (plain, _) = encode(&mut *DataBlockEncoding::None.encoder(layout), &whole);
     let (encoded, _) = encode(&mut *DataBlockEncoding::FastDiff.encoder(layout), &broken);
     assert_eq!(decode(&encoded, layout).unwrap(), plain);
+}
+
+/// A few bytes can state a key or value of many.
+#[test]
+fn stated_length_of_cell_alone_does_not_allocate() {
+    let mut block = FAST_DIFF.to_vec();
+    block[2..6].copy_from_slice(&(1_u32 << 30).to_be_bytes());
+    let (key_length, value_length) = (7, 8);
+    for at in [key_length, value_length] {
+        let mut wrong = block.clone();
+        wrong.splice(at..=at, *b"\xff\xff\xff\x7f");
+        assert!(decode(&wrong, layout()).is_err());
+        let payload = 0..wrong.len();
+        let encoded = encoded_cells(&mut wrong, &payload, layout()).unwrap().unwrap();
+        let mut decoder = encoded.decoder();
+        assert!(!decoder.read_first(&wrong));
+        assert!(decoder.memory_bytes() < 1 << 10);
+    }
+    let mut cells = plain_cells::PlainCells::new(1 << 30, block.len(), false);
+    let reserved = cells.reserved_bytes();
+    let mut room = cells.room();
+    let mut parts = previous_cell::PreviousCell::NONE.parts;
+    let head = cell_head::CellHead { flag: 0, key_bytes: 1 << 28, value_bytes: 4, common: 0 };
+    assert!(room.begin(head, &mut parts, block.len()).is_none());
+    let end = room.end();
+    assert!(!cells.leave(end), "no room is asked for");
+    assert_eq!(cells.reserved_bytes(), reserved);
 }
 
 #[test]

@@ -72,12 +72,12 @@ fn any_options() -> impl Strategy<Value = WriterOptions> {
     ]);
     let blocks = (1_usize..2000, 30_usize..600, 1_usize..6, 33_u32..3000);
     let part_bytes = prop::option::of(1_usize..300);
-    (blocks, bloom, compression, (encoding, any::<bool>(), part_bytes)).prop_map(
+    (blocks, bloom, compression, (encoding, any::<(bool, bool)>(), part_bytes)).prop_map(
         |(
             (block_bytes, index_chunk_bytes, min_index_entries, bytes_per_checksum),
             bloom,
             compression,
-            (encoding, compress_tags, part_bytes),
+            (encoding, (include_tags, compress_tags), part_bytes),
         )| WriterOptions {
             block_bytes,
             index_chunk_bytes,
@@ -89,7 +89,7 @@ fn any_options() -> impl Strategy<Value = WriterOptions> {
             compress_tags,
             bytes_per_checksum,
             part_bytes,
-            include_tags: true,
+            include_tags,
             ..WriterOptions::default()
         },
     )
@@ -109,6 +109,9 @@ proptest! {
         // share more bytes; some probes do not.
         cells.iter_mut().for_each(|cell| *cell = with_row_prefix(shared, cell));
         probes.iter_mut().filter(|probe| probe.sequence % 8 != 0).for_each(|probe| *probe = with_row_prefix(shared, probe));
+        if !options.include_tags {
+            cells.iter_mut().for_each(|cell| cell.tags.clear());
+        }
         cells.sort_by(|a, b| compare_cells(&a.view(), &b.view()));
         let reader = open(write(&options, &cells, StoreFileInfo::flushed(7))).unwrap();
         prop_assert_eq!(&read_all(&reader, DirectBlocks).unwrap(), &cells);
@@ -117,6 +120,17 @@ proptest! {
         let mut cursor = Cursor::new(reader.clone(), DirectBlocks);
         let mut parts = Cursor::new(reader.clone(), PartsWith(DirectBlocks));
         for probe in &probes {
+            // A walk from the start of a block decodes its cells one after another. A seek can
+            // begin at any of them.
+            if probe.sequence % 5 == 0 {
+                let steps = usize::try_from(probe.sequence / 5).unwrap();
+                cursor.seek_to_first().unwrap();
+                for _ in 0..steps {
+                    cursor.advance().unwrap();
+                }
+                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(steps).cloned());
+                prop_assert_eq!(cursor.key(), cells.get(steps).map(|cell| &cell.key[..]));
+            }
             parts.seek(&probe.key).unwrap();
             for cell in cells.iter().skip_while(|cell| compare_keys(&cell.key, &probe.key).is_lt()) {
                 prop_assert_eq!(parts.peek().map(OwnedCell::from_cell), Some(cell.clone()));
@@ -130,6 +144,10 @@ proptest! {
             prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(index).cloned());
             cursor.advance().unwrap();
             prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.get(index + 1).cloned());
+            if probe.sequence % 7 == 0 {
+                cursor.seek_to_last().unwrap();
+                prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), cells.last().cloned());
+            }
             if probe.sequence % 2 == 0 {
                 cursor.seek_before(&probe.key).unwrap();
                 prop_assert_eq!(cursor.peek().map(OwnedCell::from_cell), index.checked_sub(1).map(|index| cells[index].clone()));
