@@ -8,8 +8,8 @@ use crate::prerequisites::with_tools;
 use crate::steps::{StepOutcome, Steps};
 use crate::{Result, concurrency, fuzz, interop, mutants, page_types, sql, tidy};
 
-/// Name of the task of [`builds`].
-pub(crate) const BUILDS: &str = "builds";
+/// Name of the task of [`background`].
+pub(crate) const BACKGROUND: &str = "background";
 
 /// Environment variable for tests with a golden file: they rewrite it instead.
 const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
@@ -43,21 +43,12 @@ pub(crate) fn run_all() -> Result<()> {
             "--no-default-features",
         ])))
     });
-    // Many tests wait for the clock, for a server or for HBase: the compiler uses that time.
-    let builds = start_builds();
+    // Many tests wait for the clock, for a server or for HBase: these use that time.
+    let background = start_background();
     steps.step("tests: cargo test --workspace, with SQL", || {
         let mut command = cargo(["test", "--workspace", "--no-fail-fast"]);
         let command = with_more_threads(sql::with_sql(&mut command));
         let ran = run_and_watch(command, |line| runners.record(line));
-        done(runners.name_failures(ran))
-    });
-    // Without RocksDB, whose library is rarely installed; its source file is small.
-    steps.step("the workspace of bench/: clippy and tests", || {
-        let bench = ["--manifest-path", "bench/Cargo.toml", "--no-default-features"];
-        run(cargo(["clippy", "--quiet", "--all-targets"])
-            .args(bench)
-            .args(["--", "--deny", "warnings"]))?;
-        let ran = run_and_watch(cargo(["test"]).args(bench), |line| runners.record(line));
         done(runners.name_failures(ran))
     });
     steps.step("documentation, warnings denied", || {
@@ -77,30 +68,47 @@ pub(crate) fn run_all() -> Result<()> {
     for (title, part) in interop::PARTS {
         steps.step(title, part);
     }
-    steps.step(
-        "threads: the memstore and the read point in every interleaving",
-        concurrency::loom_step,
-    );
-    steps.step("the programs of the next steps, of which the build began with the tests", || {
-        done(builds?.wait())
+    steps.step("the steps of `cargo xtask background`, which began with the tests", || {
+        done(background?.wait())
     });
-    steps.step("mutants: a few planted bugs must be found", mutants::step);
     steps.step("fuzzing: a minute of damaged frames, packets, declarations and files", fuzz::step);
     runners.print();
     steps.finish()
 }
 
-/// Builds what has target directories of its own, for [`run_all`]: the fuzz targets and the mutants.
-pub(crate) fn builds() -> Result<()> {
-    with_tools(&["c++"], || fuzz::build().map(|_| ()))?;
-    mutants::build_for_step()
+/// `cargo xtask background`: the steps of [`run_all`] that wait for nothing but the processor and
+/// almost all have target directories of their own.
+pub(crate) fn background() -> Result<()> {
+    let mut runners = Runners::default();
+    let mut steps = Steps::new(is_ci());
+    // For the step that runs them.
+    steps.step("the build of the fuzz targets", || {
+        with_tools(&["c++"], || fuzz::build().map(|_| ()))
+    });
+    steps.step("mutants: a few planted bugs must be found", mutants::step);
+    // Without RocksDB, whose library is rarely installed; its source file is small.
+    steps.step("the workspace of bench/: clippy and tests", || {
+        let bench = ["--manifest-path", "bench/Cargo.toml", "--no-default-features"];
+        run(cargo(["clippy", "--quiet", "--all-targets"])
+            .args(bench)
+            .args(["--", "--deny", "warnings"]))?;
+        let ran = run_and_watch(cargo(["test"]).args(bench), |line| runners.record(line));
+        done(runners.name_failures(ran))
+    });
+    steps.step(
+        "threads: the memstore and the read point in every interleaving",
+        concurrency::loom_step,
+    );
+    runners.print();
+    steps.finish()
 }
 
-/// Starts [`builds`] beside other work.
-fn start_builds() -> Result<Background> {
+/// Starts [`background`] beside other work.
+fn start_background() -> Result<Background> {
     let program = std::env::current_exe().map_err(|error| format!("xtask: {error}"))?;
     // The threads of the web page have a niceness, too, and its tests wait for their answers.
-    Background::start(Command::new(program).arg(BUILDS), &target_dir().join("builds.txt"))
+    let log = target_dir().join("background.txt");
+    Background::start(Command::new(program).arg(BACKGROUND), &log)
 }
 
 /// `cargo xtask sim`; the arguments are passed to the simulation.

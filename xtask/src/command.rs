@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::Result;
+use crate::steps::FAILED;
 
 /// Maximum duration of any run, including the torture test and the fuzzers.
 const MAX_RUN_TIME: Duration = Duration::from_hours(24);
@@ -163,16 +164,18 @@ impl Background {
     /// Waits until it ends, and prints its output.
     ///
     /// # Errors
-    /// Its failure.
+    /// Its failure, with the steps that failed.
     pub(crate) fn wait(mut self) -> Result<()> {
         let ended = halite_patience::wait(&mut self.child, MAX_RUN_TIME)
             .map_err(|error| format!("waiting for `{}`: {error}", self.name))?;
         let output = fs::read(&self.output).unwrap_or_default();
-        println!("{}", without_colors(&String::from_utf8_lossy(&output)));
+        let output = without_colors(&String::from_utf8_lossy(&output));
+        println!("{output}");
         if ended.is_some_and(|status| status.success()) {
             return Ok(());
         }
-        Err(format!("`{}` failed; its output is above", self.name))
+        let failed: Vec<&str> = output.lines().filter(|line| line.contains(FAILED)).collect();
+        Err(format!("`{}` failed; its output is above. {}", self.name, failed.join("; ")))
     }
 }
 

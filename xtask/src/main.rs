@@ -40,8 +40,8 @@ Tasks of the Halite repository.
                                     map, test data and prose
     cargo xtask page-types          check the types of the web page's modules (needs node-typescript)
     cargo xtask sql                 run the tests of SQL, which compile DataFusion
-    cargo xtask builds              build the fuzz targets and the mutants of `test`, which it does
-                                    beside the tests
+    cargo xtask background          run the steps of `test` that it runs beside the tests: the build of
+                                    the fuzz targets, a few mutants, bench/, interleavings of threads
     cargo xtask sizes               print lengths of files and functions, and assertions
     cargo xtask sim [--seed 0x2a]   simulate the engine; a failed run prints its seed; --seeds N runs
                                     N seeds on all cores
@@ -88,7 +88,7 @@ fn run(arguments: &[String]) -> Result<()> {
             Ok(())
         }
         ("test" | "ci", []) => checks::run_all(),
-        (checks::BUILDS, []) => checks::builds(),
+        (checks::BACKGROUND, []) => checks::background(),
         ("tidy", []) => tidy::run(),
         ("page-types", []) => match page_types::step()? {
             steps::StepOutcome::Done => Ok(()),

@@ -4,6 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
+/// Beginning of the title of a failed step in the summary.
+pub(crate) const FAILED: &str = "  FAILED   ";
+
 /// Outcome of a step that did not fail.
 pub(crate) enum StepOutcome {
     Done,
@@ -73,7 +76,7 @@ impl Steps {
             match status {
                 StepStatus::Passed => println!("{times}  ok       {title}"),
                 StepStatus::Skipped(reason) => println!("{times}  skipped  {title}: {reason}"),
-                StepStatus::Failed(message) => println!("{times}  FAILED   {title}: {message}"),
+                StepStatus::Failed(message) => println!("{times}{FAILED}{title}: {message}"),
             }
         }
         let total = self.results.iter().map(|result| result.time).sum();

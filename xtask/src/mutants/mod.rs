@@ -22,8 +22,8 @@ use list::MUTANTS;
 
 /// Environment variable that names the enabled bug.
 const CHOSEN: &str = "HALITE_MUTANT";
-/// Maximum time to detect a bug.
-const MAX_TIME: Duration = Duration::from_mins(10);
+/// Maximum time to detect a bug, for tests that other work leaves little of the processor.
+const MAX_TIME: Duration = Duration::from_mins(30);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Code with which the engine tests if a bug is enabled.
@@ -115,11 +115,6 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
 /// Runs the step of `cargo xtask test`: bugs that are detected in seconds.
 pub(crate) fn step() -> Result<StepOutcome> {
     hunt(&quick()).map(|()| StepOutcome::Done)
-}
-
-/// Plants the bugs of the step and builds its tests.
-pub(crate) fn build_for_step() -> Result<()> {
-    plant_and_build(&quick()).map(|_| ())
 }
 
 fn quick() -> Vec<&'static Mutant> {

@@ -160,13 +160,14 @@ impl Block {
         self.kind
     }
 
-    /// Returns the payload.
+    /// Returns the payload; that of encoded cells has padding at its end.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         self.bytes.get(self.payload_start..).unwrap_or_default()
     }
 
-    /// Returns the bytes of its payload, of an encoded data block those of the plain one.
+    /// Returns the bytes of its payload; of an encoded data block those that it states for the
+    /// plain one, which are verified at its end.
     pub(crate) fn plain_bytes(&self) -> usize {
         match &self.content {
             Content::Encoded(cells) => cells.plain_bytes(),

@@ -10,6 +10,11 @@ use super::trailer::TRAILER_BYTES;
 use crate::env::FileWriter;
 use halite_types::{Error, Result};
 
+/// Bytes that are written to the file at once, or up to a block more. The system's page cache copies
+/// such a write in larger pieces than single blocks, and later reads of them, too (a tenth to a
+/// sixth of the time of both with ext4 of Linux 6.18).
+const WRITE_BYTES: usize = 512 << 10;
+
 /// Writer of consecutive blocks.
 pub(super) struct BlockWriter {
     file: Box<dyn FileWriter>,
@@ -17,14 +22,17 @@ pub(super) struct BlockWriter {
     compressor: Box<dyn Compressor>,
     checksum: ChecksumType,
     bytes_per_checksum: u32,
+    /// Bytes so far, with those of `buffer`.
     offset: u64,
     total_uncompressed_bytes: u64,
     /// Offset of the last block of each kind written so far.
     previous: [Option<u64>; 9],
-    /// Last block, with its header and checksums.
+    /// Blocks that are not in the file yet, with their headers and checksums, up to the last one.
     buffer: Vec<u8>,
-    /// Bytes of it before its checksums.
-    covered: usize,
+    /// Where the last block begins in it.
+    block_start: usize,
+    /// Where the checksums of the last block begin in it.
+    covered_end: usize,
     /// Where the parts of the last data block begin on disk after its header, without the first.
     part_starts: Vec<usize>,
 }
@@ -56,7 +64,8 @@ impl BlockWriter {
             total_uncompressed_bytes: 0,
             previous: [None; 9],
             buffer: Vec::new(),
-            covered: 0,
+            block_start: 0,
+            covered_end: 0,
             part_starts: Vec::new(),
         }
     }
@@ -100,7 +109,7 @@ impl BlockWriter {
         self.part_starts.clear();
         let handle = self.write_block(BlockKind::Data, *encoding.magic(), payload, boundaries)?;
         self.total_uncompressed_bytes += (HEADER_BYTES + payload.len()) as u64;
-        let payload = &self.buffer[HEADER_BYTES..self.covered];
+        let payload = &self.buffer[self.block_start + HEADER_BYTES..self.covered_end];
         Ok(WrittenData { handle, payload, part_starts: &self.part_starts })
     }
 
@@ -120,55 +129,64 @@ impl BlockWriter {
         payload: &[u8],
         boundaries: &[usize],
     ) -> Result<BlockHandle> {
-        let mut block = mem::take(&mut self.buffer);
-        block.clear();
-        let written = self
-            .build(&mut block, kind, magic, payload, boundaries)
-            .and_then(|()| self.append(&block));
-        let on_disk_bytes = u32::try_from(block.len()).unwrap_or(u32::MAX);
-        self.buffer = block;
+        if self.buffer.len() >= WRITE_BYTES {
+            self.write_buffer()?;
+        }
+        let mut buffer = mem::take(&mut self.buffer);
+        self.block_start = buffer.len();
+        let built = self.build(&mut buffer, kind, magic, payload, boundaries);
+        if built.is_err() {
+            buffer.truncate(self.block_start);
+        }
+        self.buffer = buffer;
+        built?;
+        let on_disk_bytes = u32::try_from(self.buffer.len() - self.block_start)
+            .expect("a block is far below 4 GiB");
         let pointer = BlockHandle { offset: self.offset, on_disk_bytes };
-        written?;
         debug_assert!(
             self.previous[kind as usize].is_none_or(|previous| previous < pointer.offset),
             "blocks are written in the order of their offsets"
         );
-        debug_assert_eq!(self.buffer.len(), on_disk_bytes as usize, "a block is below 4 GiB");
         self.previous[kind as usize] = Some(pointer.offset);
         self.offset += u64::from(on_disk_bytes);
         Ok(pointer)
     }
 
+    /// Builds a block at the end of the buffer.
     fn build(
         &mut self,
-        block: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
         kind: BlockKind,
         magic: [u8; 8],
         payload: &[u8],
         boundaries: &[usize],
     ) -> Result<()> {
-        block.resize(HEADER_BYTES, 0);
-        self.compress(payload, boundaries, block)
+        let start = buffer.len();
+        let payload_start = start + HEADER_BYTES;
+        buffer.resize(payload_start, 0);
+        self.compress(payload, boundaries, buffer)
             .map_err(|error| Error::io("compressing a block", error))?;
-        if payload.len().max(block.len()) > MAX_PAYLOAD_BYTES {
+        let covered = buffer.len() - start;
+        if payload.len().max(covered) > MAX_PAYLOAD_BYTES {
             return Err(self.oversized(kind, payload.len()));
         }
-        let covered = block.len();
-        self.covered = covered;
+        self.covered_end = buffer.len();
         let body =
             covered - HEADER_BYTES + checksum_bytes(covered, self.bytes_per_checksum as usize);
         let number =
             |value: usize| u32::try_from(value).expect("a block is far below 4 GiB").to_be_bytes();
         let previous = self.previous[kind as usize].unwrap_or(u64::MAX);
-        block[..8].copy_from_slice(&magic);
-        block[8..12].copy_from_slice(&number(body));
-        block[12..16].copy_from_slice(&number(payload.len()));
-        block[16..24].copy_from_slice(&previous.to_be_bytes());
-        block[24] = self.checksum.code();
-        block[25..29].copy_from_slice(&self.bytes_per_checksum.to_be_bytes());
-        block[29..33].copy_from_slice(&number(covered));
-        self.checksum.append(block, self.bytes_per_checksum as usize);
-        assert_eq!(block.len(), HEADER_BYTES + body, "a header states the length of its block");
+        let header = &mut buffer[start..payload_start];
+        header[..8].copy_from_slice(&magic);
+        header[8..12].copy_from_slice(&number(body));
+        header[12..16].copy_from_slice(&number(payload.len()));
+        header[16..24].copy_from_slice(&previous.to_be_bytes());
+        header[24] = self.checksum.code();
+        header[25..29].copy_from_slice(&self.bytes_per_checksum.to_be_bytes());
+        header[29..33].copy_from_slice(&number(covered));
+        self.checksum.append(buffer, start, self.bytes_per_checksum as usize);
+        let bytes = buffer.len() - start;
+        assert_eq!(bytes, HEADER_BYTES + body, "a header states the length of its block");
         Ok(())
     }
 
@@ -176,16 +194,17 @@ impl BlockWriter {
         &mut self,
         payload: &[u8],
         boundaries: &[usize],
-        block: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
     ) -> io::Result<()> {
         if boundaries.is_empty() {
-            return self.compressor.compress(payload, block);
+            return self.compressor.compress(payload, buffer);
         }
+        let payload_start = buffer.len();
         let mut start = 0;
         for &end in boundaries.iter().chain([&payload.len()]) {
-            self.compressor.compress_part(&payload[start..end], block)?;
+            self.compressor.compress_part(&payload[start..end], buffer)?;
             if end < payload.len() {
-                self.part_starts.push(block.len() - HEADER_BYTES);
+                self.part_starts.push(buffer.len() - payload_start);
             }
             start = end;
         }
@@ -202,19 +221,25 @@ impl BlockWriter {
         ))
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes).map_err(|error| {
-            Error::io(format_args!("store file {}: writing at {}", self.path, self.offset), error)
+    /// Writes the blocks of the buffer to the file.
+    fn write_buffer(&mut self) -> Result<()> {
+        let written = self.file.write_all(&self.buffer);
+        let start = self.offset - self.buffer.len() as u64;
+        self.buffer.clear();
+        written.map_err(|error| {
+            Error::io(format_args!("store file {}: writing at {start}", self.path), error)
         })
     }
 
     /// Writes the trailer, makes the file durable and returns its length in bytes.
     pub(super) fn finish(mut self, trailer: &[u8]) -> Result<u64> {
         assert_eq!(trailer.len(), TRAILER_BYTES, "the length of a trailer is fixed");
-        self.append(trailer)?;
+        self.buffer.extend_from_slice(trailer);
+        self.offset += trailer.len() as u64;
+        self.write_buffer()?;
         self.file.sync().map_err(|error| {
             Error::io(format_args!("store file {}: making it durable", self.path), error)
         })?;
-        Ok(self.offset + trailer.len() as u64)
+        Ok(self.offset)
     }
 }

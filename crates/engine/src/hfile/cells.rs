@@ -9,11 +9,12 @@ use std::cmp::Ordering;
 use super::block::Block;
 use super::cell_map::CellMap;
 use super::cell_span::{CellSpan, key_at, part};
+use super::encoding::CellDecoder;
 use super::{Comparator, damaged};
 use halite_types::{CellRef, Result};
 
 impl Block {
-    /// Returns the first cell of a data block.
+    /// Returns the first cell of a data block; `None` if its cells are encoded.
     pub(super) fn first_cell(&self) -> Option<CellSpan> {
         self.cell_at(0)
     }
@@ -44,14 +45,16 @@ impl Block {
         Err(damaged(format_args!("its cell at byte {offset} of the payload cannot be read")))
     }
 
-    /// Verifies that all cells of an encoded data block were decoded one after another.
+    /// Verifies that a decoder, which found no further cell, has read all of this data block.
     ///
     /// # Errors
-    /// `Corrupt` unless `is_read`.
-    pub(super) fn check_decoded(&self, is_read: bool) -> Result<()> {
+    /// `Corrupt`
+    #[cold]
+    pub(super) fn check_decoded(&self, decoder: &CellDecoder) -> Result<()> {
         match self.encoded_cells() {
-            Some(cells) if !is_read => Err(cells.broken(self.payload())),
-            _ => Ok(()),
+            Some(_) if decoder.is_at_end(self.payload()) => Ok(()),
+            Some(cells) => Err(cells.broken(self.payload())),
+            None => Err(damaged("its cells are decoded, and it is not encoded")),
         }
     }
 
@@ -64,12 +67,13 @@ impl Block {
         Ok(decoded.transpose()?.map(Self::of_cells))
     }
 
-    /// Returns the cells of a data block for a search; validates them before, unless they are.
+    /// Returns the cells of a plain or decoded data block for a search; validates them before,
+    /// unless they are.
     ///
     /// # Errors
     /// `Corrupt`
     pub(super) fn validated(&self) -> Result<ValidatedCells<'_>> {
-        let cells = self.cells().ok_or_else(|| damaged("it is not a data block"))?;
+        let cells = self.cells().ok_or_else(|| damaged("it is not a plain data block"))?;
         Ok(ValidatedCells { block: self, map: cells.validate(self.payload())? })
     }
 

@@ -52,14 +52,15 @@ impl ChecksumType {
         }
     }
 
-    /// Appends the checksums of the content of `block`, which is header and payload.
-    pub(super) fn append(self, block: &mut Vec<u8>, bytes_per_checksum: usize) {
-        let covered = block.len();
-        let mut at = 0;
-        while at < covered {
-            let end = at.saturating_add(bytes_per_checksum.max(1)).min(covered);
-            let sum = self.sum(block.get(at..end).unwrap_or_default());
-            block.extend_from_slice(&sum.to_be_bytes());
+    /// Appends the checksums of the block that begins at `start` of a buffer and ends with it, which
+    /// is header and payload.
+    pub(super) fn append(self, buffer: &mut Vec<u8>, start: usize, bytes_per_checksum: usize) {
+        let covered_end = buffer.len();
+        let mut at = start;
+        while at < covered_end {
+            let end = at.saturating_add(bytes_per_checksum.max(1)).min(covered_end);
+            let sum = self.sum(buffer.get(at..end).unwrap_or_default());
+            buffer.extend_from_slice(&sum.to_be_bytes());
             at = end;
         }
     }

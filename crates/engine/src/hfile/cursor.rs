@@ -182,11 +182,15 @@ impl<S: BlockSource> Cursor<S> {
     }
 
     /// Moves to the first cell at or after the flat key `key`, whatever its sequence id; to none if
-    /// there is none. Does not read the index if that cell is in the current block.
+    /// there is none. Does not read the index if that cell is in the current block, with exceptions
+    /// if the block is encoded: a seek backward, or one past all that the path in the index shows.
     ///
     /// # Errors
     /// As [`BlockSource::block`].
     pub fn seek(&mut self, key: &[u8]) -> Result<()> {
+        if self.decodes_up_to(key) {
+            return self.decode_up_to(key);
+        }
         let found = self.seek_in_block(key);
         if found.is_err() {
             self.leave();
@@ -280,6 +284,31 @@ impl<S: BlockSource> Cursor<S> {
         Ok(cells.seek_cell(key, comparator, cell.start))
     }
 
+    /// Returns `true` if the current cell is before `key`, and all cells up to it are in the current
+    /// block, which is encoded.
+    fn decodes_up_to(&self, key: &[u8]) -> bool {
+        let Place::Decoded(decoder) = &self.place else { return false };
+        let comparator = self.reader.comparator();
+        let next = self.index_path.next_key(&self.reader);
+        comparator.compare(decoder.key(), key).is_lt()
+            && next.is_some_and(|next| comparator.compare(key, next).is_lt())
+    }
+
+    /// Moves to the first cell at or after `key` by decoding one after another, which is less work
+    /// than decoding the whole block again.
+    fn decode_up_to(&mut self, key: &[u8]) -> Result<()> {
+        let comparator = self.reader.comparator();
+        if let (Some(loaded), Place::Decoded(decoder)) = (&self.loaded, &mut self.place) {
+            let payload = loaded.cells.payload();
+            while decoder.read_next(payload) {
+                if comparator.compare(decoder.key(), key).is_ge() {
+                    return Ok(());
+                }
+            }
+        }
+        self.enter_after_last()
+    }
+
     /// Returns the position of the current cell: its block and its offset in the block.
     fn position(&self) -> Option<(u64, u32)> {
         let loaded = self.loaded.as_ref()?;
@@ -315,8 +344,14 @@ impl<S: BlockSource> Cursor<S> {
         self.place = Place::Nowhere;
     }
 
+    /// Verifies that no decoder is left to read bytes of other cells than those it was made for.
+    fn assert_not_decoding(&self) {
+        debug_assert!(!matches!(self.place, Place::Decoded(_)), "a decoder keeps its block");
+    }
+
     /// Reads the whole block at `pointer`, unless it is the current one.
     fn enter(&mut self, pointer: Option<BlockHandle>) -> Result<()> {
+        self.assert_not_decoding();
         let Some(pointer) = pointer else {
             self.loaded = None;
             return Ok(());
@@ -346,6 +381,7 @@ impl<S: BlockSource> Cursor<S> {
     }
 
     fn load(&mut self, pointer: BlockHandle, choice: PartChoice<'_>) -> Result<()> {
+        self.assert_not_decoding();
         let before = self.loaded.take();
         let BlockOrPart { cells, part } =
             self.source.block_or_part(&self.reader, pointer, choice)?;
@@ -366,14 +402,16 @@ impl<S: BlockSource> Cursor<S> {
         match last {
             Place::Nowhere => Ok(()),
             Place::Cell(span) => cells.check_end(span.end),
-            Place::Decoded(decoder) => cells.check_decoded(decoder.is_at_end(cells.payload())),
+            Place::Decoded(decoder) => cells.check_decoded(&decoder),
         }
         .map_err(|error| self.of_block(loaded.pointer, error))?;
         self.enter_next()
     }
 
-    /// Returns the cells of the current block or part, all of them validated and plain.
+    /// Returns the cells of the current block or part, all of them validated and plain. The place
+    /// is on none of them, or on a plain one.
     fn validated(&mut self) -> Result<Option<ValidatedCells<'_>>> {
+        self.assert_not_decoding();
         let Some(loaded) = &mut self.loaded else { return Ok(None) };
         let pointer = loaded.pointer;
         let reader = &self.reader;
@@ -440,8 +478,11 @@ impl<S: BlockSource> Cursor<S> {
         let first = match cells.encoded_cells() {
             Some(encoded) => {
                 let mut decoder = Box::new(encoded.decoder());
-                let is_read = decoder.read_first(cells.payload());
-                cells.check_decoded(is_read).map(|()| Place::Decoded(decoder))
+                if decoder.read_first(cells.payload()) {
+                    Ok(Place::Decoded(decoder))
+                } else {
+                    Err(encoded.broken(cells.payload()))
+                }
             }
             None => match cells.first_cell() {
                 Some(first) => Ok(Place::Cell(first)),

@@ -13,8 +13,8 @@ pub(crate) enum Validation {
     /// All of them before the first is read, for a block that is kept or searched.
     Whole,
     /// Each when it is read, for a reader that passes the block once. It saves a walk over the
-    /// cells, which is a quarter of the time of a scan of small ones, and differences are decoded
-    /// then, too. A search validates the rest.
+    /// cells, which is a quarter of the time of a scan of small ones. Differences of cells without
+    /// tags are also decoded then. A search validates all cells, or decodes the whole block.
     AsRead,
 }
 

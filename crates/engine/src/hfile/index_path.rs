@@ -112,6 +112,21 @@ impl IndexPath {
         }
     }
 
+    /// Returns the key of the entry after the current one, which no cell of the current data block
+    /// reaches; `None` if it is not in the index block that the path holds.
+    pub(super) fn next_key<'a>(&'a self, reader: &'a Reader) -> Option<&'a [u8]> {
+        match self.levels.last() {
+            None => {
+                let next = self.root_entry.saturating_add(1);
+                (next < reader.root().len()).then(|| reader.root().key(next))
+            }
+            Some(step) => {
+                let next = step.entry.saturating_add(1);
+                step.block.index()?.entry(step.block.payload(), next).map(|(_, key)| key)
+            }
+        }
+    }
+
     fn descend<S: BlockSource + ?Sized>(
         &mut self,
         reader: &Reader,

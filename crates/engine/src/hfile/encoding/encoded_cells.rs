@@ -113,7 +113,7 @@ pub(in crate::hfile) struct CellDecoder {
     has_sequence_ids: bool,
     /// The key of the cell, followed by the surplus of copies.
     key: Vec<u8>,
-    /// Lengths and parts of the cell.
+    /// Lengths and parts of the cell, as the next one needs them.
     cell: PreviousCell,
     /// Position of the value in the payload.
     value: usize,
@@ -152,8 +152,8 @@ impl CellDecoder {
         self.key.capacity().saturating_add(size_of::<Self>())
     }
 
-    /// Decodes the first cell. Returns `false` if there is none or it is damaged; then the decoder
-    /// is not to be used any more.
+    /// Decodes the first cell. Returns `false` if there is none or it is damaged; then there is no
+    /// current cell.
     pub(in crate::hfile) fn read_first(&mut self, payload: &[u8]) -> bool {
         let read = match self.encoding {
             Differences::Prefix => self.read::<Prefix, true>(payload),
@@ -163,8 +163,8 @@ impl CellDecoder {
         read.is_some()
     }
 
-    /// Decodes the next cell. Returns `false` at the end ([`CellDecoder::is_at_end`]) and if it is
-    /// damaged; then the decoder is not to be used any more.
+    /// Decodes the next cell. Returns `false` at the end and if it is damaged, which
+    /// [`CellDecoder::is_at_end`] distinguishes; then there is no current cell.
     #[inline]
     pub(in crate::hfile) fn read_next(&mut self, payload: &[u8]) -> bool {
         let read = match self.encoding {
@@ -211,6 +211,7 @@ impl CellDecoder {
         if input.remaining() < PADDING_BYTES {
             return None;
         }
+        // They are set last: after a cell that cannot be read they tell where it is.
         self.left = self.left.checked_sub(bytes)?;
         self.next = payload.len().wrapping_sub(input.remaining());
         self.cell.bytes = bytes;

@@ -1,8 +1,9 @@
 //! Data block encodings: HBase's formats that store keys as differences. A block, or a part of it
-//! that the part index names, is decoded into the bytes of a plain one when it is read. It is
-//! encoded cell by cell when it is written, since the encoded size decides where it ends. No other
-//! module handles encodings. An encoding is one file, with one arm in [`decode`], in
-//! [`DataBlockEncoding::decode_part`] and in [`DataBlockEncoding::encoder`].
+//! that the part index names, is decoded into the bytes of a plain one when it is read; one that is
+//! passed once is decoded cell by cell by its reader ([`EncodedCells`]). It is encoded cell by cell
+//! when it is written, since the encoded size decides where it ends. No other module handles
+//! encodings. An encoding is one file, with one arm in [`decode`], in
+//! [`DataBlockEncoding::decode_part`], in [`DataBlockEncoding::encoder`] and in [`EncodedCells`].
 //!
 //! ```text
 //! PREFIX, DIFF, FAST_DIFF    id u16 | bytes of the plain block i32 | [DIFF: familyLength u8 | family] | cells

@@ -18,7 +18,8 @@ pub(super) const MAX_IMPLIED_BYTES: usize = 256 + STAMP_BYTES;
 /// Key that is being rebuilt. It stays in registers as long as no function that is not inlined
 /// gets a reference to it.
 pub(super) struct NewKey<'c> {
-    /// The previous key, or only those of its bytes that this one has in common.
+    /// Begins with the previous key, or has only those of its bytes that this one has in common.
+    /// What follows that key is read by [`NewCell`](super::new_cell::NewCell).
     pub(super) previous: &'c [u8],
     /// Room for the rest of the key and for what follows it, and padding.
     pub(super) rest: &'c mut [u8],

@@ -66,6 +66,13 @@ fn decode_one_by_one(payload: &[u8], layout: CellLayout) -> Result<Vec<OwnedCell
     if is_whole { Ok(cells) } else { Err(encoded.broken(padded)) }
 }
 
+/// Asserts that both ways of decoding have the same cells or the same error.
+fn assert_same_outcome(payload: &[u8], layout: CellLayout) {
+    let outcome = |cells: Result<_>| cells.map_err(|error| error.to_string());
+    let one_by_one = outcome(decode_one_by_one(payload, layout));
+    assert_eq!(one_by_one, outcome(decode_whole(payload, layout)), "{}", payload.escape_ascii());
+}
+
 fn layout() -> CellLayout {
     CellLayout { sequence_ids: true, ..CellLayout::default() }
 }
@@ -112,11 +119,15 @@ fn memory_of_block_includes_search_keys_before_they_are_built() {
 #[test]
 fn truncated_and_invalid_blocks_are_rejected() {
     for block in [PREFIX, DIFF, FAST_DIFF] {
-        (0..block.len()).for_each(|end| assert!(decode(&block[..end], layout()).is_err(), "{end}"));
-        for (at, byte) in [(5, 0xa5), (5, 0xa3), (2, 0x7f)] {
+        for end in 0..block.len() {
+            assert!(decode(&block[..end], layout()).is_err(), "{end}");
+            assert_same_outcome(&block[..end], layout());
+        }
+        for (at, byte) in [(5, 0xa5), (5, 0xa3), (2, 0x7f), (2, 0xff), (3, 1)] {
             let mut wrong = block.to_vec();
             wrong[at] = byte;
             assert!(decode(&wrong, layout()).is_err());
+            assert_same_outcome(&wrong, layout());
         }
     }
     assert!(decode(b"\x00\x07\0\0\0\0\0\0\0\x01", layout()).is_err());
@@ -137,15 +148,8 @@ fn damaged_blocks_do_not_panic() {
                 let at = 6 + (seed >> 33) as usize % (wrong.len() - 6);
                 wrong[at] = seed.to_be_bytes()[2];
             }
-            for layout in [layout(), CellLayout::default()] {
-                let outcome = |cells: Result<_>| cells.map_err(|error| error.to_string());
-                assert_eq!(
-                    outcome(decode_one_by_one(&wrong, layout)),
-                    outcome(decode_whole(&wrong, layout)),
-                    "{}",
-                    wrong.escape_ascii()
-                );
-            }
+            assert_same_outcome(&wrong, layout());
+            assert_same_outcome(&wrong, CellLayout::default());
             let tags = CellLayout {
                 tags: true,
                 tags_compressed: seed & 1 == 1,

@@ -2,7 +2,8 @@
 use std::sync::Arc;
 
 use halite_engine::hfile::{
-    ChecksumType, Cursor, DirectBlocks, PartsWith, Reader, StoreFileInfo, WriterOptions,
+    ChecksumType, Cursor, DataBlockEncoding, DirectBlocks, PartsWith, Reader, StoreFileInfo,
+    WriterOptions,
 };
 use halite_types::ErrorKind;
 use halite_types::cell::key_row;
@@ -109,20 +110,23 @@ fn every_truncation_is_detected() {
 fn files_without_checksums_do_not_panic_either() {
     let cells: Vec<OwnedCell> =
         (0..6).map(|i| OwnedCell::put(format!("r{i}").as_bytes(), b"q", 5, b"v")).collect();
-    let options = WriterOptions {
-        checksum: ChecksumType::Null,
-        block_bytes: 40,
-        index_chunk_bytes: 60,
-        min_index_entries: 2,
-        ..WriterOptions::default()
-    };
-    let bytes = write(&options, &cells, StoreFileInfo::flushed(3));
-    for offset in 0..bytes.len() - 4096 {
-        for flip in [0x01, 0x02, 0x40, 0x7f, 0x80, 0xff] {
-            let mut damaged = bytes.clone();
-            damaged[offset] ^= flip;
-            // A changed value cannot be detected here; the read only has to end.
-            drop(read(damaged));
+    for encoding in DataBlockEncoding::ALL {
+        let options = WriterOptions {
+            encoding,
+            checksum: ChecksumType::Null,
+            block_bytes: 60,
+            index_chunk_bytes: 60,
+            min_index_entries: 2,
+            ..WriterOptions::default()
+        };
+        let bytes = write(&options, &cells, StoreFileInfo::flushed(3));
+        for offset in 0..bytes.len() - 4096 {
+            for flip in [0x01, 0x02, 0x40, 0x7f, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[offset] ^= flip;
+                // A changed value cannot be detected here; the read only has to end.
+                drop(read(damaged));
+            }
         }
     }
 }
@@ -170,32 +174,50 @@ fn correct_checksums(bytes: &mut [u8]) {
     }
 }
 
-/// A walk validates each cell when it comes to it, a search all of the block before.
+/// A walk validates each cell when it comes to it, a search backward all of the block before.
 #[test]
 fn walk_and_search_name_the_damaged_cell() {
     let cells: Vec<OwnedCell> =
         (0..6).map(|i| OwnedCell::put(format!("r{i}").as_bytes(), b"q", 5, b"v")).collect();
-    let mut bytes = write(&WriterOptions::default(), &cells, StoreFileInfo::flushed(3));
-    let row = bytes.windows(2).position(|bytes| bytes == b"r2").unwrap();
-    bytes[row - 2] = 0x7f;
-    correct_checksums(&mut bytes);
-    let reader = open(bytes).unwrap();
-    let mut cursor = Cursor::new(Arc::clone(&reader), DirectBlocks);
-    cursor.seek_to_first().unwrap();
-    cursor.advance().unwrap();
-    assert_eq!(cursor.key(), Some(&cells[1].key[..]));
-    let of_walk = cursor.advance().unwrap_err().to_string();
-    assert!(cursor.key().is_none());
-    cursor.seek_to_first().unwrap();
-    let of_search = cursor.seek(&cells[4].key).unwrap_err().to_string();
-    assert!(cursor.key().is_none());
-    for word in
-        ["store file ", "data block at 0: its cell 2 at byte ", "do not fit its key", "restore it"]
-    {
-        assert!(of_walk.contains(word), "{of_walk}");
+    for encoding in DataBlockEncoding::ALL {
+        let options = WriterOptions { encoding, ..WriterOptions::default() };
+        let mut bytes = write(&options, &cells, StoreFileInfo::flushed(3));
+        let (at, byte, what) = match encoding {
+            // The length of a row.
+            DataBlockEncoding::None | DataBlockEncoding::RowIndexV1 => {
+                let row = bytes.windows(2).position(|bytes| bytes == b"r2").unwrap();
+                (row - 2, 0x7f, "do not fit its key".to_owned())
+            }
+            // Bytes that the third key has in common with the second; the rows differ in one.
+            _ => {
+                let end = u32::from_be_bytes(bytes[29..33].try_into().unwrap()) as usize;
+                let third = bytes[33..end].iter().rposition(|byte| *byte == b'2').unwrap();
+                (33 + third - 1, 0x7f, format!("cannot be decoded from {}", encoding.name()))
+            }
+        };
+        bytes[at] = byte;
+        correct_checksums(&mut bytes);
+        let reader = open(bytes).unwrap();
+        let mut cursor = Cursor::new(Arc::clone(&reader), DirectBlocks);
+        cursor.seek_to_first().unwrap();
+        cursor.advance().unwrap();
+        assert_eq!(cursor.key(), Some(&cells[1].key[..]));
+        let of_walk = cursor.advance().unwrap_err().to_string();
+        assert!(cursor.key().is_none());
+        cursor.seek_to_first().unwrap();
+        assert_eq!(cursor.key(), Some(&cells[0].key[..]));
+        let of_seek = cursor.seek(&cells[4].key).unwrap_err().to_string();
+        assert!(cursor.key().is_none());
+        let of_search = cursor.seek_before(&cells[4].key).unwrap_err().to_string();
+        assert!(cursor.key().is_none());
+        for word in
+            ["store file ", "data block at 0: its cell 2 ", " at byte ", &what, "restore it"]
+        {
+            assert!(of_walk.contains(word), "{of_walk}");
+        }
+        assert_eq!((&of_seek, &of_search), (&of_walk, &of_walk));
+        assert_eq!(of_walk, reader.verify().unwrap_err().to_string());
     }
-    assert_eq!(of_walk, of_search);
-    assert_eq!(of_walk, reader.verify().unwrap_err().to_string());
 }
 
 #[test]
@@ -265,19 +287,26 @@ proptest! {
     #[test]
     fn random_damage_without_checksums_ends(
         compression in prop::sample::select(WRITTEN.to_vec()),
+        encoding in prop::sample::select(DataBlockEncoding::ALL.to_vec()),
+        has_tags in any::<bool>(),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
         let options = WriterOptions {
             checksum: ChecksumType::Null,
             compression,
+            encoding,
             block_bytes: 40,
             index_chunk_bytes: 60,
             min_index_entries: 2,
             bloom_chunk_bytes: 128,
-            include_tags: true,
+            include_tags: has_tags,
             ..WriterOptions::default()
         };
-        let mut bytes = write(&options, &small_file().1, StoreFileInfo::flushed(3));
+        let mut cells = small_file().1;
+        if !has_tags {
+            cells.iter_mut().for_each(|cell| cell.tags.clear());
+        }
+        let mut bytes = write(&options, &cells, StoreFileInfo::flushed(3));
         // The zero padding of the trailer is not damaged.
         let interesting = bytes.len() - 4096 + 200;
         for (offset, byte) in damage {
