@@ -3,13 +3,17 @@
 use std::collections::HashMap;
 use std::process::Command;
 
-use crate::command::{Background, built, cargo, is_ci, root, run, run_and_watch, target_dir};
+use crate::command::{
+    Background, built, cargo, end_with_input, is_ci, root, run, run_and_watch, target_dir,
+};
 use crate::prerequisites::with_tools;
 use crate::steps::{StepOutcome, Steps};
 use crate::{Result, concurrency, fuzz, interop, mutants, page_types, sql, tidy};
 
 /// Name of the task of [`background`].
 pub(crate) const BACKGROUND: &str = "background";
+/// Argument of it.
+pub(crate) const UNTIL_INPUT_ENDS: &str = "--until-input-ends";
 
 /// Environment variable for tests with a golden file: they rewrite it instead.
 const UPDATE_GOLDEN: &str = "HALITE_UPDATE_GOLDEN";
@@ -77,8 +81,12 @@ pub(crate) fn run_all() -> Result<()> {
 }
 
 /// `cargo xtask background`: the steps of [`run_all`] that wait for nothing but the processor and
-/// almost all have target directories of their own.
-pub(crate) fn background() -> Result<()> {
+/// almost all have target directories of their own. With [`UNTIL_INPUT_ENDS`] they end with their
+/// input.
+pub(crate) fn background(ends_with_input: bool) -> Result<()> {
+    if ends_with_input {
+        end_with_input();
+    }
     let mut runners = Runners::default();
     let mut steps = Steps::new(is_ci());
     // For the step that runs them.
@@ -108,7 +116,7 @@ fn start_background() -> Result<Background> {
     let program = std::env::current_exe().map_err(|error| format!("xtask: {error}"))?;
     // The threads of the web page have a niceness, too, and its tests wait for their answers.
     let log = target_dir().join("background.txt");
-    Background::start(Command::new(program).arg(BACKGROUND), &log)
+    Background::start(Command::new(program).args([BACKGROUND, UNTIL_INPUT_ENDS]), &log)
 }
 
 /// `cargo xtask sim`; the arguments are passed to the simulation.

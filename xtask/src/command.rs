@@ -4,14 +4,15 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, IsTerminal as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use crate::Result;
-use crate::steps::FAILED;
+use crate::steps::SUMMARY;
 
 /// Maximum duration of any run, including the torture test and the fuzzers.
 const MAX_RUN_TIME: Duration = Duration::from_hours(24);
@@ -136,15 +137,18 @@ pub(crate) fn command_output(program: &str, arguments: &[&str]) -> Option<String
     output.status.success().then(|| String::from_utf8_lossy(&both).into_owned())
 }
 
-/// Command that runs beside others, at a lower priority; dropping it kills it.
+/// Command that runs beside others, at a lower priority. Dropping it ends its input and kills it.
 pub(crate) struct Background {
     child: Child,
+    /// Open as long as this process runs.
+    _input: Option<ChildStdin>,
     name: String,
     output: PathBuf,
 }
 
 impl Background {
-    /// Starts a command that nothing else waits for. Its output goes to a file, which is replaced.
+    /// Starts a command that nothing else waits for, in a group of processes of its own. Its output
+    /// goes to a file, which is replaced. Its input ends when this process does.
     pub(crate) fn start(command: &Command, output: &Path) -> Result<Self> {
         let name = format_command(command);
         let failed = |error: std::io::Error| format!("`{name}`: {}: {error}", output.display());
@@ -156,9 +160,10 @@ impl Background {
             .args(command.get_args())
             .current_dir(root());
         nice.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        nice.stdin(Stdio::null()).stdout(file).stderr(errors);
-        let child = nice.spawn().map_err(|error| cannot_start(&nice, &error))?;
-        Ok(Self { child, name, output: output.to_path_buf() })
+        nice.stdin(Stdio::piped()).stdout(file).stderr(errors).process_group(0);
+        let mut child = nice.spawn().map_err(|error| cannot_start(&nice, &error))?;
+        let input = child.stdin.take();
+        Ok(Self { child, _input: input, name, output: output.to_path_buf() })
     }
 
     /// Waits until it ends, and prints its output.
@@ -171,12 +176,26 @@ impl Background {
         let output = fs::read(&self.output).unwrap_or_default();
         let output = without_colors(&String::from_utf8_lossy(&output));
         println!("{output}");
-        if ended.is_some_and(|status| status.success()) {
+        let Some(status) = ended else {
+            return Err(format!("`{}` was still running after a day", self.name));
+        };
+        if status.success() {
             return Ok(());
         }
-        let failed: Vec<&str> = output.lines().filter(|line| line.contains(FAILED)).collect();
-        Err(format!("`{}` failed; its output is above. {}", self.name, failed.join("; ")))
+        let (_, summary) = output.rsplit_once(SUMMARY).unwrap_or_default();
+        Err(format!("`{}` failed ({status}); its output is above.\n{summary}", self.name))
     }
+}
+
+/// Kills this process and its children, which are one group of processes, when its input ends.
+///
+/// What the children build would otherwise hold cargo's locks after a run that was stopped.
+pub(crate) fn end_with_input() {
+    thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let group = format!("-{}", std::process::id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+    });
 }
 
 impl Drop for Background {

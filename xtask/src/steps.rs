@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// Beginning of the title of a failed step in the summary.
-pub(crate) const FAILED: &str = "  FAILED   ";
+/// Line before the results of all steps.
+pub(crate) const SUMMARY: &str = "\n==== summary\n";
 
 /// Outcome of a step that did not fail.
 pub(crate) enum StepOutcome {
@@ -70,13 +70,13 @@ impl Steps {
     /// # Errors
     /// Returns an error if a step failed.
     pub(crate) fn finish(self) -> Result<()> {
-        println!("\n==== summary");
+        print!("{SUMMARY}");
         for StepResult { title, time, processor_time, status } in &self.results {
             let times = format_times(*time, *processor_time);
             match status {
                 StepStatus::Passed => println!("{times}  ok       {title}"),
                 StepStatus::Skipped(reason) => println!("{times}  skipped  {title}: {reason}"),
-                StepStatus::Failed(message) => println!("{times}{FAILED}{title}: {message}"),
+                StepStatus::Failed(message) => println!("{times}  FAILED   {title}: {message}"),
             }
         }
         let total = self.results.iter().map(|result| result.time).sum();

@@ -28,10 +28,6 @@ const ENTRY_BYTES: u64 = 128;
 /// Minimum capacity in bytes of a cache that holds part indexes, blocks of 64 KB, beside the parts.
 const MIN_PARTS_BYTES: u64 = 1 << 20;
 
-/// Store files of more bytes than this many times the capacity are read in parts from the first read
-/// on: before another cell of a block is read, the block would mostly be evicted.
-const MAX_FILES_PER_CACHE: u64 = 4;
-
 /// Insertions after which the cache determines again whether it is full.
 const WEIGHED_INSERTIONS: u64 = 64;
 
@@ -90,8 +86,6 @@ pub(crate) struct BlockCache {
     capacity_bytes: u64,
     insertions: AtomicU64,
     is_full: AtomicBool,
-    /// Bytes of the open store files.
-    file_bytes: AtomicU64,
     /// Closed files that may have blocks.
     retired: Mutex<Vec<u64>>,
 }
@@ -118,7 +112,6 @@ impl BlockCache {
             capacity_bytes: bytes,
             insertions: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
-            file_bytes: AtomicU64::new(0),
             retired: Mutex::default(),
         }
     }
@@ -129,16 +122,8 @@ impl BlockCache {
         match reads {
             PartReads::Always => true,
             PartReads::Never => false,
-            PartReads::WhenCacheIsScarce => !fills || self.is_scarce(),
+            PartReads::WhenCacheIsFull => !fills || self.is_full.load(Ordering::Relaxed),
         }
-    }
-
-    /// Returns `true` if it is nearly full, or small beside the store files.
-    fn is_scarce(&self) -> bool {
-        let most = self.capacity_bytes.saturating_mul(MAX_FILES_PER_CACHE);
-        self.capacity_bytes >= MIN_PARTS_BYTES
-            && (self.is_full.load(Ordering::Relaxed)
-                || self.file_bytes.load(Ordering::Relaxed) > most)
     }
 
     /// Returns a block, which is where `in_memory` says unless the attribute has changed.
@@ -164,7 +149,8 @@ impl BlockCache {
         }
         // The weight is the sum over all shards, each behind a lock.
         if self.insertions.fetch_add(1, Ordering::Relaxed).is_multiple_of(WEIGHED_INSERTIONS) {
-            let is_full = self.bytes() >= full_bytes(self.capacity_bytes);
+            let is_full = self.capacity_bytes >= MIN_PARTS_BYTES
+                && self.bytes() >= full_bytes(self.capacity_bytes);
             self.is_full.store(is_full, Ordering::Relaxed);
         }
     }
@@ -198,15 +184,9 @@ impl BlockCache {
         if in_memory { self.in_memory.capacity() } else { self.blocks.capacity() }
     }
 
-    /// Notes that a store file of `bytes` bytes is open.
-    pub(crate) fn add_file(&self, bytes: u64) {
-        self.file_bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// Evicts the blocks of a file of `bytes` bytes that is closed, soon, together with those of
-    /// others: each eviction examines all blocks.
-    pub(crate) fn retire(&self, file: u64, bytes: u64) {
-        self.file_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    /// Evicts the blocks of a file that is closed, soon, together with those of others: each
+    /// eviction examines all blocks.
+    pub(crate) fn retire(&self, file: u64) {
         let mut retired = self.retired();
         retired.push(file);
         if retired.len() >= MAX_RETIRED {

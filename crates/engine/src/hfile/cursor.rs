@@ -182,8 +182,8 @@ impl<S: BlockSource> Cursor<S> {
     }
 
     /// Moves to the first cell at or after the flat key `key`, whatever its sequence id; to none if
-    /// there is none. Does not read the index if that cell is in the current block, with exceptions
-    /// if the block is encoded: a seek backward, or one past all that the path in the index shows.
+    /// there is none. Does not read the index if that cell is in the current block, except for a
+    /// seek backward in a block that is decoded cell by cell.
     ///
     /// # Errors
     /// As [`BlockSource::block`].
@@ -285,13 +285,13 @@ impl<S: BlockSource> Cursor<S> {
     }
 
     /// Returns `true` if the current cell is before `key`, and all cells up to it are in the current
-    /// block, which is encoded.
+    /// block, which is decoded cell by cell.
     fn decodes_up_to(&self, key: &[u8]) -> bool {
         let Place::Decoded(decoder) = &self.place else { return false };
         let comparator = self.reader.comparator();
         let next = self.index_path.next_key(&self.reader);
         comparator.compare(decoder.key(), key).is_lt()
-            && next.is_some_and(|next| comparator.compare(key, next).is_lt())
+            && next.is_none_or(|next| comparator.compare(key, next).is_lt())
     }
 
     /// Moves to the first cell at or after `key` by decoding one after another, which is less work

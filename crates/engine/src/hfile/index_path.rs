@@ -112,19 +112,17 @@ impl IndexPath {
         }
     }
 
-    /// Returns the key of the entry after the current one, which no cell of the current data block
-    /// reaches; `None` if it is not in the index block that the path holds.
+    /// Returns the key of the next data block in the index: the first cell of that block is not
+    /// before it, and all of the current one are. `None` if the current block is the last one.
     pub(super) fn next_key<'a>(&'a self, reader: &'a Reader) -> Option<&'a [u8]> {
-        match self.levels.last() {
-            None => {
-                let next = self.root_entry.saturating_add(1);
-                (next < reader.root().len()).then(|| reader.root().key(next))
-            }
-            Some(step) => {
-                let next = step.entry.saturating_add(1);
-                step.block.index()?.entry(step.block.payload(), next).map(|(_, key)| key)
-            }
-        }
+        let below = self.levels.iter().rev().find_map(|level| {
+            let next = level.entry.saturating_add(1);
+            level.block.index()?.entry(level.block.payload(), next).map(|(_, key)| key)
+        });
+        below.or_else(|| {
+            let next = self.root_entry.saturating_add(1);
+            (next < reader.root().len()).then(|| reader.root().key(next))
+        })
     }
 
     fn descend<S: BlockSource + ?Sized>(

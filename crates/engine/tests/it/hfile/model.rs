@@ -1,14 +1,15 @@
 //! Random cells compared with a sorted list, and the rules of writing.
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use halite_engine::env::MemoryFile;
+use halite_engine::env::{FileWriter, MemoryFile};
 use halite_engine::hfile::{
     Block, BlockHandle, BlockKind, BlockSource, Comparator, Compression, Cursor, DataBlockEncoding,
     DirectBlocks, PartsWith, Reader, StoreFileInfo, Writer, WriterOptions,
 };
 use halite_types::cell::{compare_cells, compare_keys, make_key};
-use halite_types::{BloomType, Error, ErrorKind};
+use halite_types::{BloomType, CellRef, Error, ErrorKind};
 use proptest::prelude::*;
 
 use super::support::{OwnedCell, is_before, open, read_all, write};
@@ -383,4 +384,42 @@ fn index_without_leaf_blocks_has_one_level() {
     let reader = open(write(&options, &cells, StoreFileInfo::flushed(1))).unwrap();
     assert_eq!(reader.trailer().index_levels, 1);
     assert_eq!(read_all(&reader, DirectBlocks).unwrap(), cells);
+}
+
+/// File whose second write fails, and no other.
+struct SecondWriteFails(MemoryFile, usize);
+
+impl FileWriter for SecondWriteFails {
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.1 += 1;
+        if self.1 == 2 { Err(io::ErrorKind::StorageFull.into()) } else { self.0.write_all(bytes) }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync()
+    }
+
+    fn truncate(&mut self, bytes: u64) -> io::Result<()> {
+        self.0.truncate(bytes)
+    }
+}
+
+/// Blocks are collected before they are written, so the error is that of a later cell.
+#[test]
+fn failed_write_in_the_middle_of_a_file_is_an_error_for_good() {
+    let file = SecondWriteFails(MemoryFile::default(), 0);
+    let options = WriterOptions::default();
+    let mut writer = Writer::create(Box::new(file), "full", options).unwrap();
+    let value = [b'v'; 1_000];
+    let mut append = |number: u32| {
+        let key = make_key(format!("row{number:06}").as_bytes(), b"f", b"q", 5, 4);
+        writer.append(CellRef::new(&key, &value, b"", 0))
+    };
+    let failed = (0..10_000).find(|number| append(*number).is_err()).unwrap();
+    assert!((1_000..1_200).contains(&failed), "after two writes of half a megabyte: {failed}");
+    let later = (failed + 1..failed + 200).find_map(|number| append(number).err()).unwrap();
+    assert!(later.message().contains("an earlier write failed"), "{later}");
+    let error = writer.finish(StoreFileInfo::flushed(1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.message().contains("store file full: "), "{error}");
 }
