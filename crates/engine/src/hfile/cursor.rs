@@ -284,8 +284,8 @@ impl<S: BlockSource> Cursor<S> {
         Ok(cells.seek_cell(key, comparator, cell.start))
     }
 
-    /// Returns `true` if the current cell is before `key`, and all cells up to it are in the current
-    /// block, which is decoded cell by cell.
+    /// Returns `true` if the current cell is before `key`, and all cells up to it are in the
+    /// current block, which is decoded cell by cell.
     fn decodes_up_to(&self, key: &[u8]) -> bool {
         let Place::Decoded(decoder) = &self.place else { return false };
         let comparator = self.reader.comparator();
@@ -392,8 +392,8 @@ impl<S: BlockSource> Cursor<S> {
         Ok(())
     }
 
-    /// Moves to the first cell after the current block or part, of which no cell follows the current
-    /// one.
+    /// Moves to the first cell after the current block or part, in which no cell follows the
+    /// current one.
     #[cold]
     fn enter_after_last(&mut self) -> Result<()> {
         let last = std::mem::replace(&mut self.place, Place::Nowhere);

@@ -11,8 +11,8 @@ use crate::hfile::vint::ByteReader;
 
 /// Bytes that are copied at once where at most as many are needed.
 pub(super) const SHORT_BYTES: usize = 16;
-/// Maximum bytes of a key that are neither stored nor in common with the previous one: a family with
-/// its length, timestamp and type.
+/// Maximum bytes of a key that are neither stored nor in common with the previous one: a family
+/// with its length, timestamp and type.
 pub(super) const MAX_IMPLIED_BYTES: usize = 256 + STAMP_BYTES;
 
 /// Key that is being rebuilt. It stays in registers as long as no function that is not inlined
@@ -29,8 +29,8 @@ pub(super) struct NewKey<'c> {
 }
 
 impl<'c> NewKey<'c> {
-    /// Starts a key in the place of the previous one, whose first `common` bytes remain; `None` if
-    /// the room is shorter than these.
+    /// Starts a key that overwrites the previous one but its first `common` bytes; `None` if the
+    /// room is shorter than these.
     #[inline(always)]
     pub(super) fn in_place(
         room: &'c mut [u8],

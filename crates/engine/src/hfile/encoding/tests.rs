@@ -331,7 +331,7 @@ fn stated_length_of_cell_alone_does_not_allocate() {
     let head = cell_head::CellHead { flag: 0, key_bytes: 1 << 28, value_bytes: 4, common: 0 };
     assert!(room.begin(head, &mut parts, block.len()).is_none());
     let end = room.end();
-    assert!(!cells.leave(end), "no room is asked for");
+    assert!(!cells.leave(end), "no room is requested");
     assert_eq!(cells.reserved_bytes(), reserved);
 }
 
