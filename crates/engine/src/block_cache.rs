@@ -28,6 +28,10 @@ const ENTRY_BYTES: u64 = 128;
 /// Minimum capacity in bytes of a cache that holds part indexes, blocks of 64 KB, beside the parts.
 const MIN_PARTS_BYTES: u64 = 1 << 20;
 
+/// Store files whose blocks have more bytes than this many times the capacity are read in parts from
+/// the first read on: of reads at random, few would find another cell of a cached block.
+const MAX_FILES_PER_CACHE: u64 = 4;
+
 /// Insertions after which the cache determines again whether it is full.
 const WEIGHED_INSERTIONS: u64 = 64;
 
@@ -86,6 +90,8 @@ pub(crate) struct BlockCache {
     capacity_bytes: u64,
     insertions: AtomicU64,
     is_full: AtomicBool,
+    /// Bytes of the blocks of the open store files.
+    file_bytes: AtomicU64,
     /// Closed files that may have blocks.
     retired: Mutex<Vec<u64>>,
 }
@@ -112,18 +118,30 @@ impl BlockCache {
             capacity_bytes: bytes,
             insertions: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
+            file_bytes: AtomicU64::new(0),
             retired: Mutex::default(),
         }
     }
 
     /// Returns `true` if a read begins with parts of blocks; `fills` is true if it puts what it
-    /// reads into the cache.
-    pub(crate) fn prefers_parts(&self, reads: PartReads, fills: bool) -> bool {
+    /// reads into the cache, `in_memory` for a family with that attribute.
+    pub(crate) fn prefers_parts(&self, reads: PartReads, fills: bool, in_memory: bool) -> bool {
         match reads {
             PartReads::Always => true,
             PartReads::Never => false,
-            PartReads::WhenCacheIsFull => !fills || self.is_full.load(Ordering::Relaxed),
+            PartReads::WhenCacheIsScarce => !fills || self.is_scarce(in_memory),
         }
+    }
+
+    /// Returns `true` if it is nearly full, or small beside the store files. Blocks of `in_memory`
+    /// families are few, and have a share that no other block takes.
+    fn is_scarce(&self, in_memory: bool) -> bool {
+        let is_small = || {
+            let most = self.capacity_bytes.saturating_mul(MAX_FILES_PER_CACHE);
+            !in_memory && self.file_bytes.load(Ordering::Relaxed) > most
+        };
+        self.capacity_bytes >= MIN_PARTS_BYTES
+            && (self.is_full.load(Ordering::Relaxed) || is_small())
     }
 
     /// Returns a block, which is where `in_memory` says unless the attribute has changed.
@@ -149,8 +167,7 @@ impl BlockCache {
         }
         // The weight is the sum over all shards, each behind a lock.
         if self.insertions.fetch_add(1, Ordering::Relaxed).is_multiple_of(WEIGHED_INSERTIONS) {
-            let is_full = self.capacity_bytes >= MIN_PARTS_BYTES
-                && self.bytes() >= full_bytes(self.capacity_bytes);
+            let is_full = self.bytes() >= full_bytes(self.capacity_bytes);
             self.is_full.store(is_full, Ordering::Relaxed);
         }
     }
@@ -184,9 +201,15 @@ impl BlockCache {
         if in_memory { self.in_memory.capacity() } else { self.blocks.capacity() }
     }
 
-    /// Evicts the blocks of a file that is closed, soon, together with those of others: each
-    /// eviction examines all blocks.
-    pub(crate) fn retire(&self, file: u64) {
+    /// Notes that a store file is open, whose blocks have `bytes` bytes.
+    pub(crate) fn add_file(&self, bytes: u64) {
+        self.file_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Evicts the blocks, which have `bytes` bytes, of a file that is closed, soon, together with
+    /// those of others: each eviction examines all blocks.
+    pub(crate) fn retire(&self, file: u64, bytes: u64) {
+        self.file_bytes.fetch_sub(bytes, Ordering::Relaxed);
         let mut retired = self.retired();
         retired.push(file);
         if retired.len() >= MAX_RETIRED {

@@ -32,10 +32,11 @@ pub enum WalRecovery {
 /// first blocks of forward scans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PartReads {
-    /// Those that do not fill the block cache, and all once it is nearly full. Before that a whole
-    /// block is better, which serves later reads of its other cells.
+    /// Those that do not fill the block cache, and all once it is nearly full, or if the blocks of
+    /// all store files have more than four times its capacity (families with `IN_MEMORY` excepted).
+    /// Otherwise a whole block is better, which serves later reads of its other cells.
     #[default]
-    WhenCacheIsFull,
+    WhenCacheIsScarce,
     /// All.
     Always,
     /// None: a read that misses the block cache reads the whole block.
@@ -143,7 +144,7 @@ pub struct Options {
     /// Size of the parts of data blocks, which new store files describe in a part index. Default:
     /// 4 KiB; 0 writes no part index, as HBase.
     pub part_bytes: usize,
-    /// Reads that are satisfied with a part. Default: [`PartReads::WhenCacheIsFull`].
+    /// Reads that are satisfied with a part. Default: [`PartReads::WhenCacheIsScarce`].
     pub part_reads: PartReads,
     /// Maximum cell size. Default: 10 MiB; 0 means no limit.
     pub max_cell_bytes: usize,

@@ -408,7 +408,11 @@ impl Region {
                 is_counted: true,
                 // What is not put into the cache is read again, so as little as possible is read.
                 reads_parts: !read.reverse
-                    && self.shared.cache.prefers_parts(self.shared.options.part_reads, fill),
+                    && self.shared.cache.prefers_parts(
+                        self.shared.options.part_reads,
+                        fill,
+                        read.family.cache.in_memory,
+                    ),
                 reads_once: false,
                 stats: Arc::clone(read.stats),
                 timer: read.row.is_none().then(|| ReadTimer::new(&self.shared.env.clock)),

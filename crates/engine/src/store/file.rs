@@ -56,7 +56,7 @@ pub(crate) struct PhysicalFile {
 /// A reopened file has another id in the cache, so these blocks are no longer reachable.
 impl Drop for PhysicalFile {
     fn drop(&mut self) {
-        self.cache.retire(self.id);
+        self.cache.retire(self.id, self.reader.trailer().total_uncompressed_bytes);
     }
 }
 
@@ -326,6 +326,7 @@ impl StoreFiles {
         reader.expect_random_reads();
         check_name(reader.info(), &self.store_id, &home.name, &name)?;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        self.cache.add_file(reader.trailer().total_uncompressed_bytes);
         let file = Arc::new(PhysicalFile {
             id,
             reader,

@@ -117,3 +117,31 @@ fn damaged_cell_is_an_error_that_names_the_file() {
     // A part is read alone, so damage elsewhere in its block does not concern it.
     assert_eq!(format_row(&get(&engine, 3).0), expected(3));
 }
+
+/// The cache has room for the block, of which few reads at random would find another cell.
+#[test]
+fn first_get_reads_part_if_files_are_far_larger_than_cache() {
+    for (cache_megabytes, in_memory, reads_part) in
+        [(1, "false", true), (64, "false", false), (1, "true", false)]
+    {
+        let sim = SimEnv::new(1);
+        let mut options = Options::default();
+        options.block_cache_bytes = cache_megabytes << 20;
+        let engine = Engine::open(sim.env(), options).unwrap();
+        let family = FamilyDescriptor::new("f").set("IN_MEMORY", in_memory);
+        engine.create_table(TableDescriptor::new(name()).family(family), Vec::new()).unwrap();
+        let value = "v".repeat(2_000);
+        for number in 0..2_500 {
+            put(&engine, &row(number), &value);
+        }
+        region(&engine).flush().unwrap();
+        let (found, stats) = get(&engine, 1_234);
+        assert_eq!(format_row(&found), format!("{}={value}", row(1_234)));
+        let bytes = stats.data_block_bytes();
+        assert_eq!(
+            bytes < 32 << 10,
+            reads_part,
+            "{bytes} bytes of cells, {cache_megabytes} MB {in_memory}"
+        );
+    }
+}
