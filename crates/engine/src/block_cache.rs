@@ -28,8 +28,8 @@ const ENTRY_BYTES: u64 = 128;
 /// Minimum capacity in bytes of a cache that holds part indexes, blocks of 64 KB, beside the parts.
 const MIN_PARTS_BYTES: u64 = 1 << 20;
 
-/// Store files whose blocks have more bytes than this many times the capacity are read in parts from
-/// the first read on: of reads at random, few would find another cell of a cached block.
+/// Store files whose blocks have more bytes than this many times the capacity are read in parts
+/// from the first read on: of reads at random, few would find another cell of a cached block.
 const MAX_FILES_PER_CACHE: u64 = 4;
 
 /// Insertions after which the cache determines again whether it is full.
