@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use halite_engine::env::sim::SimEnv;
 use halite_engine::hfile::DataBlockEncoding;
-use halite_engine::{Engine, Options};
+use halite_engine::{Engine, Options, PartReads};
 use halite_types::{
-    CompactionKind, ErrorKind, FamilyDescriptor, Get, Put, ReadTier, RowOp, Scan, TableDescriptor,
+    CompactionKind, Delete, ErrorKind, FamilyDescriptor, Filter, Get, Put, ReadTier, RowOp, Scan,
+    TableDescriptor, TimeRange,
 };
 
 use crate::support::{apply, name};
@@ -131,6 +132,70 @@ fn encoded_block_ratio_makes_blocks_larger() {
     };
     let (without, with) = (bytes("0"), bytes("1.5"));
     assert!(with >= 2 && 2 * with < without, "{with} and {without} blocks");
+}
+
+/// Such scans decode blocks of differences cell by cell, and seek in them.
+#[test]
+fn scans_that_cache_nothing_return_the_same_cells() {
+    let range = |from: &'static str, to: &'static str| Filter::ColumnRange {
+        min: Some(from.into()),
+        min_inclusive: true,
+        max: Some(to.into()),
+        max_inclusive: false,
+    };
+    let scans = [
+        Scan::all(),
+        Scan::all().all_versions(),
+        Scan::all().raw(true).all_versions(),
+        Scan::all().column("f", "c5"),
+        Scan::all().column("f", "c0").column("f", "c4").column("f", "c9").versions(3),
+        Scan::all().start("row0011").stop("row0033").versions(2),
+        Scan::all().reverse(true).versions(2),
+        Scan::all().time_range(TimeRange::new(3, 7).unwrap()).all_versions(),
+        Scan::all().filter(range("c3", "c5")),
+        Scan::all().filter(range("c8", "d")).versions(9),
+        Scan::all().filter(Filter::FirstKeyOnly),
+        Scan::all().filter(Filter::ColumnPrefix("c7".into())).all_versions(),
+    ];
+    for encoding in ENCODINGS {
+        let sim = SimEnv::new(4);
+        let mut options = Options::default();
+        options.part_reads = PartReads::Never;
+        let engine = Engine::open(sim.env(), options).unwrap();
+        let family = FamilyDescriptor::new("f").versions(20);
+        let family = family.set("BLOCKSIZE", 2048).set("DATA_BLOCK_ENCODING", encoding);
+        engine.create_table(TableDescriptor::new(name()).family(family), Vec::new()).unwrap();
+        for round in 1..=12 {
+            for row in 0..40 {
+                let put = (0..10).filter(|column| column < &3 || (row + column) % 5 == round % 5);
+                let put = put.fold(Put::new(format!("row{row:04}")), |put, column| {
+                    put.add_at("f", format!("c{column}"), round, format!("{row} {column}"))
+                });
+                apply(&engine, RowOp::Put(put));
+            }
+            let row = format!("row{:04}", 3 * round);
+            let delete = if round % 2 == 0 {
+                Delete::new(row).column_up_to("f", "c4", round)
+            } else {
+                Delete::new(row).family_up_to("f", round - 1)
+            };
+            apply(&engine, RowOp::Delete(delete));
+            if round % 4 == 0 {
+                engine.flush(&name()).unwrap();
+            }
+        }
+        let table = engine.table(&name()).unwrap();
+        for (number, scan) in scans.iter().enumerate() {
+            let cells = |scan: &Scan| -> Vec<String> {
+                let rows = table.scan(scan.clone(), ReadTier::Disk).map(Result::unwrap);
+                rows.flat_map(|row| row.iter().map(|cell| format!("{cell:?}")).collect::<Vec<_>>())
+                    .collect()
+            };
+            let cached = cells(scan);
+            assert!(cached.len() >= 8, "{encoding} {number}: {cached:?}");
+            assert!(cells(&scan.clone().cache_blocks(false)) == cached, "{encoding} {number}");
+        }
+    }
 }
 
 /// Returns the number of data blocks and the type of the Bloom filter of each store file.
