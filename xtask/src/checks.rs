@@ -3,16 +3,14 @@
 use std::collections::HashMap;
 use std::process::Command;
 
-use crate::command::{
-    Background, built, cargo, end_with_input, is_ci, root, run, run_and_watch, target_dir,
-};
+use crate::command::{Background, built, cargo, is_ci, root, run, run_and_watch, target_dir};
 use crate::prerequisites::with_tools;
 use crate::steps::{StepOutcome, Steps};
 use crate::{Result, concurrency, fuzz, interop, mutants, page_types, sql, tidy};
 
 /// Name of the task of [`background`].
 pub(crate) const BACKGROUND: &str = "background";
-/// Argument of it.
+/// Argument with which it ends with its input.
 pub(crate) const UNTIL_INPUT_ENDS: &str = "--until-input-ends";
 
 /// Environment variable for tests with a golden file: they rewrite it instead.
@@ -81,12 +79,8 @@ pub(crate) fn run_all() -> Result<()> {
 }
 
 /// `cargo xtask background`: the steps of [`run_all`] that wait for nothing but the processor and
-/// almost all have target directories of their own. With [`UNTIL_INPUT_ENDS`] they end with their
-/// input.
-pub(crate) fn background(ends_with_input: bool) -> Result<()> {
-    if ends_with_input {
-        end_with_input();
-    }
+/// almost all have target directories of their own.
+pub(crate) fn background() -> Result<()> {
     let mut runners = Runners::default();
     let mut steps = Steps::new(is_ci());
     // For the step that runs them.

@@ -88,9 +88,10 @@ fn run(arguments: &[String]) -> Result<()> {
             Ok(())
         }
         ("test" | "ci", []) => checks::run_all(),
-        (checks::BACKGROUND, []) => checks::background(false),
+        (checks::BACKGROUND, []) => checks::background(),
         (checks::BACKGROUND, [ends]) if ends == checks::UNTIL_INPUT_ENDS => {
-            checks::background(true)
+            command::end_with_input();
+            checks::background()
         }
         ("tidy", []) => tidy::run(),
         ("page-types", []) => match page_types::step()? {

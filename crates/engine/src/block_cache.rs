@@ -136,12 +136,9 @@ impl BlockCache {
     /// Returns `true` if it is nearly full, or small beside the store files. Blocks of `in_memory`
     /// families are few, and have a share that no other block takes.
     fn is_scarce(&self, in_memory: bool) -> bool {
-        let is_small = || {
-            let most = self.capacity_bytes.saturating_mul(MAX_FILES_PER_CACHE);
-            !in_memory && self.file_bytes.load(Ordering::Relaxed) > most
-        };
-        self.capacity_bytes >= MIN_PARTS_BYTES
-            && (self.is_full.load(Ordering::Relaxed) || is_small())
+        let most = self.capacity_bytes.saturating_mul(MAX_FILES_PER_CACHE);
+        let is_small = !in_memory && self.file_bytes.load(Ordering::Relaxed) > most;
+        self.capacity_bytes >= MIN_PARTS_BYTES && (is_small || self.is_full.load(Ordering::Relaxed))
     }
 
     /// Returns a block, which is where `in_memory` says unless the attribute has changed.

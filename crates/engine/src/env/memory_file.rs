@@ -20,11 +20,6 @@ use super::{FileReader, FileWriter};
 pub struct MemoryFile(Arc<Mutex<Vec<u8>>>);
 
 impl MemoryFile {
-    /// Returns an empty file with room for this number of bytes.
-    pub fn with_capacity(bytes: usize) -> Self {
-        Self(Arc::new(Mutex::new(Vec::with_capacity(bytes))))
-    }
-
     /// Returns the bytes of the file, which is empty afterwards.
     pub fn take_bytes(&self) -> Vec<u8> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))

@@ -179,7 +179,7 @@ impl Block {
     pub fn memory_bytes(&self) -> usize {
         let restarts = match &self.content {
             Content::Cells(cells) => cells.map().map_or(0, |map| map.memory_bytes(self.payload())),
-            _ => 0,
+            Content::Index(_) | Content::Parts(_) | Content::Plain | Content::Encoded(_) => 0,
         };
         self.bytes.capacity().saturating_add(restarts).saturating_add(size_of::<Self>())
     }

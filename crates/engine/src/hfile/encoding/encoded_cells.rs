@@ -23,12 +23,48 @@ use crate::hfile::vint::ByteReader;
 /// Capacity for the key of a cell before a longer one is read, in bytes.
 const MIN_KEY_BYTES: usize = 256;
 
-/// Encoding of a block of differences.
+/// Encoding that stores differences.
 #[derive(Clone, Copy, Debug)]
-enum Differences {
+pub(super) enum Differences {
     Prefix,
     Diff,
     FastDiff,
+}
+
+impl Differences {
+    /// Returns the encoding if it stores differences.
+    pub(super) fn of(encoding: DataBlockEncoding) -> Option<Self> {
+        match encoding {
+            DataBlockEncoding::Prefix => Some(Self::Prefix),
+            DataBlockEncoding::Diff => Some(Self::Diff),
+            DataBlockEncoding::FastDiff => Some(Self::FastDiff),
+            DataBlockEncoding::None | DataBlockEncoding::RowIndexV1 => None,
+        }
+    }
+
+    /// Decodes a block to a plain one.
+    ///
+    /// # Errors
+    /// `Corrupt`
+    pub(super) fn decode(
+        self,
+        payload: PaddedInput<'_>,
+        layout: CellLayout,
+    ) -> Result<DecodedCells> {
+        match self {
+            Self::Prefix => decode_differences::<Prefix>(payload, layout),
+            Self::Diff => decode_differences::<Diff>(payload, layout),
+            Self::FastDiff => decode_differences::<FastDiff>(payload, layout),
+        }
+    }
+
+    fn read_start(self, payload: PaddedInput<'_>) -> Result<BlockStart> {
+        match self {
+            Self::Prefix => BlockStart::read::<Prefix>(payload),
+            Self::Diff => BlockStart::read::<Diff>(payload),
+            Self::FastDiff => BlockStart::read::<FastDiff>(payload),
+        }
+    }
 }
 
 /// Cells without tags of a block of differences, in its payload, which ends with the padding of a
@@ -41,25 +77,16 @@ pub(in crate::hfile) struct EncodedCells {
 }
 
 impl EncodedCells {
-    /// Returns the cells of a payload without tags, of which only the start is read; `None` if it
-    /// does not store differences.
+    /// Returns the cells of a payload without tags, of which only the start is read.
     ///
     /// # Errors
     /// `Corrupt`
     pub(super) fn new(
         payload: PaddedInput<'_>,
-        encoding: DataBlockEncoding,
+        encoding: Differences,
         layout: CellLayout,
-    ) -> Result<Option<Self>> {
-        let (encoding, start) = match encoding {
-            DataBlockEncoding::Prefix => (Differences::Prefix, BlockStart::read::<Prefix>(payload)),
-            DataBlockEncoding::Diff => (Differences::Diff, BlockStart::read::<Diff>(payload)),
-            DataBlockEncoding::FastDiff => {
-                (Differences::FastDiff, BlockStart::read::<FastDiff>(payload))
-            }
-            DataBlockEncoding::None | DataBlockEncoding::RowIndexV1 => return Ok(None),
-        };
-        Ok(Some(Self { encoding, layout, start: start? }))
+    ) -> Result<Self> {
+        Ok(Self { encoding, layout, start: encoding.read_start(payload)? })
     }
 
     /// Returns the bytes of the plain block, as stated.
@@ -72,12 +99,7 @@ impl EncodedCells {
     /// # Errors
     /// `Corrupt`
     pub(in crate::hfile) fn decode(&self, payload: &[u8]) -> Result<DecodedCells> {
-        let input = PaddedInput::of_padded(payload);
-        match self.encoding {
-            Differences::Prefix => decode_differences::<Prefix>(input, self.layout),
-            Differences::Diff => decode_differences::<Diff>(input, self.layout),
-            Differences::FastDiff => decode_differences::<FastDiff>(input, self.layout),
-        }
+        self.encoding.decode(PaddedInput::of_padded(payload), self.layout)
     }
 
     /// Returns a decoder that is before the first cell.
@@ -155,22 +177,22 @@ impl CellDecoder {
     /// Decodes the first cell. Returns `false` if there is none or it is damaged; then there is no
     /// current cell.
     pub(in crate::hfile) fn read_first(&mut self, payload: &[u8]) -> bool {
-        let read = match self.encoding {
-            Differences::Prefix => self.read::<Prefix, true>(payload),
-            Differences::Diff => self.read::<Diff, true>(payload),
-            Differences::FastDiff => self.read::<FastDiff, true>(payload),
-        };
-        read.is_some()
+        self.read::<true>(payload)
     }
 
     /// Decodes the next cell. Returns `false` at the end and if it is damaged, which
     /// [`CellDecoder::is_at_end`] distinguishes; then there is no current cell.
     #[inline]
     pub(in crate::hfile) fn read_next(&mut self, payload: &[u8]) -> bool {
+        self.read::<false>(payload)
+    }
+
+    #[inline(always)]
+    fn read<const FIRST: bool>(&mut self, payload: &[u8]) -> bool {
         let read = match self.encoding {
-            Differences::Prefix => self.read::<Prefix, false>(payload),
-            Differences::Diff => self.read::<Diff, false>(payload),
-            Differences::FastDiff => self.read::<FastDiff, false>(payload),
+            Differences::Prefix => self.read_as::<Prefix, FIRST>(payload),
+            Differences::Diff => self.read_as::<Diff, FIRST>(payload),
+            Differences::FastDiff => self.read_as::<FastDiff, FIRST>(payload),
         };
         read.is_some()
     }
@@ -181,7 +203,7 @@ impl CellDecoder {
     }
 
     #[inline(always)]
-    fn read<F: DifferenceFormat, const FIRST: bool>(&mut self, payload: &[u8]) -> Option<()> {
+    fn read_as<F: DifferenceFormat, const FIRST: bool>(&mut self, payload: &[u8]) -> Option<()> {
         let mut input = ByteReader::starting_at(payload, self.next);
         let head = F::read_head(&mut input, self.cell)?;
         let mut bytes = head.plain_bytes();
@@ -199,7 +221,7 @@ impl CellDecoder {
             F::read_key(&mut input, head, &mut key, &self.family)?;
         }
         if head.flag & F::SAME_VALUE == 0 {
-            self.value = payload.len().wrapping_sub(input.remaining());
+            self.value = input.position();
             input.skip(head.value_bytes)?;
         }
         if self.has_sequence_ids {
@@ -213,7 +235,7 @@ impl CellDecoder {
         }
         // They are set last: after a cell that cannot be read they tell where it is.
         self.left = self.left.checked_sub(bytes)?;
-        self.next = payload.len().wrapping_sub(input.remaining());
+        self.next = input.position();
         self.cell.bytes = bytes;
         self.cell.key_bytes = head.key_bytes;
         self.cell.value_bytes = head.value_bytes;

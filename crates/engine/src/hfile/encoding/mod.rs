@@ -2,8 +2,8 @@
 //! that the part index names, is decoded into the bytes of a plain one when it is read; one that is
 //! passed once is decoded cell by cell by its reader ([`EncodedCells`]). It is encoded cell by cell
 //! when it is written, since the encoded size decides where it ends. No other module handles
-//! encodings. An encoding is one file, with one arm in [`decode`], in
-//! [`DataBlockEncoding::decode_part`], in [`DataBlockEncoding::encoder`] and in [`EncodedCells`].
+//! encodings. An encoding is one file, with one arm in [`DataBlockEncoding::decode_part`] and in
+//! [`DataBlockEncoding::encoder`], and a variant of [`Differences`] if it stores such.
 //!
 //! ```text
 //! PREFIX, DIFF, FAST_DIFF    id u16 | bytes of the plain block i32 | [DIFF: familyLength u8 | family] | cells
@@ -56,8 +56,9 @@ pub(super) use block_encoder::{BlockEncoder, PartStart};
 pub(super) use cell_before::CellBefore;
 pub use data_block_encoding::DataBlockEncoding;
 pub(super) use data_block_encoding::unsupported_encoding;
-use difference_decoder::{decode_difference_part, decode_differences};
+use difference_decoder::decode_difference_part;
 use difference_encoder::DifferenceEncoder;
+use encoded_cells::Differences;
 pub(super) use encoded_cells::{CellDecoder, EncodedCells};
 use halite_types::Result;
 pub(super) use key_before::KeyBefore;
@@ -77,10 +78,7 @@ impl DataBlockEncoding {
 
     /// Returns `true` if cells are stored as differences from the cell before.
     pub(super) fn stores_differences(self) -> bool {
-        match self {
-            Self::None | Self::RowIndexV1 => false,
-            Self::Prefix | Self::Diff | Self::FastDiff => true,
-        }
+        Differences::of(self).is_some()
     }
 
     /// Returns `true` if parts of a block with cells of this layout can be decoded by themselves.
@@ -164,16 +162,9 @@ pub(super) fn decode(
         let cells = offset(cells.start)..offset(cells.end);
         return DecodedCells::plain(block, cells, layout, validation);
     }
-    let input = PaddedInput::new(&mut block, payload.clone());
-    match encoding {
-        DataBlockEncoding::Prefix => decode_differences::<prefix::Prefix>(input, layout),
-        DataBlockEncoding::Diff => decode_differences::<diff::Diff>(input, layout),
-        DataBlockEncoding::FastDiff => decode_differences::<fast_diff::FastDiff>(input, layout),
-        // A plain block has another magic and no id.
-        DataBlockEncoding::None | DataBlockEncoding::RowIndexV1 => {
-            Err(unsupported_encoding("number 0"))
-        }
-    }
+    // A plain block has another magic and no id.
+    let differences = Differences::of(encoding).ok_or_else(|| unsupported_encoding("number 0"))?;
+    differences.decode(PaddedInput::new(&mut block, payload.clone()), layout)
 }
 
 /// Returns the cells of an encoded block as they are stored, for a reader that decodes one after
@@ -188,10 +179,10 @@ pub(super) fn encoded_cells(
     layout: CellLayout,
 ) -> Result<Option<EncodedCells>> {
     let encoding = stated_encoding(block.get(payload.clone()).unwrap_or_default())?;
-    if !encoding.stores_differences() || layout.tags {
+    let Some(differences) = Differences::of(encoding).filter(|_| !layout.tags) else {
         return Ok(None);
-    }
-    EncodedCells::new(PaddedInput::new(block, payload.clone()), encoding, layout)
+    };
+    EncodedCells::new(PaddedInput::new(block, payload.clone()), differences, layout).map(Some)
 }
 
 /// Returns the encoding that the payload of an encoded block begins with.
