@@ -84,6 +84,15 @@ pub(super) fn alike<'a>(columns: &[&'a ActivityColumn], other: &Load) -> Vec<&'a
     alike.copied().collect()
 }
 
+/// Returns the newest columns, back to the last one with another load than `newest`.
+pub(super) fn since_other<'a, 'b>(
+    columns: &'b [&'a ActivityColumn],
+    newest: &Load,
+) -> &'b [&'a ActivityColumn] {
+    let other = columns.iter().rposition(|column| !is_alike(&column.load, newest));
+    &columns[other.map_or(0, |other| other + 1)..]
+}
+
 /// Returns `true` if two loads have about the same shares of reads, writes and deletes.
 fn is_alike(one: &Load, other: &Load) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "requests of 10 seconds")]

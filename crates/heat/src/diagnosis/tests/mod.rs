@@ -365,6 +365,35 @@ fn batch_job_every_minute_is_periodic() {
     });
 }
 
+/// The filling is a burst of its own, larger than those of the job and at another distance.
+#[test]
+fn job_after_filling_is_periodic() {
+    for gap in 0..4 {
+        let mut world = World::new((0..20_000).map(hashed).collect(), 16);
+        let mut random = fastrand::Rng::with_seed(gap);
+        (0..8000).for_each(|number| world.put(&hashed(number)));
+        world.tick();
+        (0..gap).for_each(|_| world.tick());
+        for at in 0..24 {
+            let count = if at % 6 < 2 { 1500 } else { 100 };
+            for _ in 0..count {
+                let row = hashed(random.u64(..20_000));
+                if random.u64(..3) == 0 { world.put(&row) } else { world.get(&row) }
+            }
+            world.tick();
+            let finding = world.diagnose(60, None);
+            let expected: &[Shape] = match at {
+                0..3 => &[Shape::TooFew, Shape::Even],
+                3..12 => &[Shape::Even],
+                // The third run has begun: two and a half periods are required.
+                12..14 => &[Shape::Even, Shape::Periodic],
+                _ => &[Shape::Periodic],
+            };
+            assert!(expected.contains(&finding.shape), "gap {gap}, {at}: {finding:?}");
+        }
+    }
+}
+
 #[test]
 fn scan_of_all_rows_is_sweep() {
     let world = || World::new((0..60_000).map(hashed).collect(), 8);
