@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arguments;
+mod ports;
 
 use std::io::{self, Read, Write as _};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -13,6 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+pub use ports::lasting_ports;
 
 /// Default timeout for short operations on a busy machine.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);

@@ -65,7 +65,7 @@ pub fn writable_bytes(env: &Env) -> Option<u64> {
     room.space().map(|space| space.free_bytes.saturating_sub(room.reserve_of(space)))
 }
 
-/// Space reservation of a compaction, released on drop.
+/// Space reservation of a compaction or of copies, released on drop.
 pub(crate) struct Claim<'a> {
     room: &'a DiskRoom,
     bytes: u64,
@@ -237,8 +237,8 @@ impl DiskRoom {
         Err(Error::new(ErrorKind::DiskFull, text))
     }
 
-    /// Reserves space for a compaction whose file has at most about this size, in addition to the
-    /// reserve and running compactions.
+    /// Reserves space for a compaction, or for copies, whose files have at most about this size
+    /// together, in addition to the reserve and to other claims.
     ///
     /// # Errors
     /// `DiskFull`; nothing has been written.
@@ -270,11 +270,23 @@ impl DiskRoom {
     }
 }
 
+impl Claim<'_> {
+    /// Releases the part that has been written: it is not free any more.
+    pub(crate) fn spend(&mut self, bytes: u64) {
+        self.release(bytes.min(self.bytes));
+    }
+
+    fn release(&mut self, bytes: u64) {
+        let mut state = self.room.state.lock().healed();
+        debug_assert!(state.claimed >= bytes, "a claim is released once");
+        state.claimed = state.claimed.saturating_sub(bytes);
+        self.bytes -= bytes;
+    }
+}
+
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        let mut state = self.room.state.lock().healed();
-        debug_assert!(state.claimed >= self.bytes, "a claim is released once");
-        state.claimed = state.claimed.saturating_sub(self.bytes);
+        self.release(self.bytes);
     }
 }
 

@@ -30,25 +30,34 @@ pub(super) struct LoadFile {
 ///
 /// # Errors
 /// Returns an error for a family that the table has not or whose cells are merged, or a file that
-/// cannot be loaded.
+/// cannot be loaded, as one with references to MOB files into a store, which has none.
 pub(super) fn read(
     directory: &Path,
     table: &TableDescriptor,
-    verify: bool,
+    (verify, is_store): (bool, bool),
     bar: &ProgressBar,
 ) -> anyhow::Result<Vec<LoadFile>> {
     let found = read_bare_files(directory)?;
     // Every family is checked before the first file is read.
     for file in &found {
-        if table.find_family(&file.family).is_none() {
+        let name = || to_string_binary(&file.family);
+        let Some(family) = table.find_family(&file.family) else {
             let known: Vec<_> =
                 table.families().map(|family| to_string_binary(family.name())).collect();
             bail!(
                 "{}: table {} has no family {}; it has {}",
                 directory.display(),
                 table.name(),
-                to_string_binary(&file.family),
+                name(),
                 known.join(", ")
+            );
+        };
+        if family.merge_operator().is_some() {
+            bail!(
+                "family {} of table {} merges its cells (MERGE), and the cells of a file that is \
+                 loaded twice would count twice; put the contributions instead",
+                name(),
+                table.name()
             );
         }
     }
@@ -58,7 +67,7 @@ pub(super) fn read(
         let reader = open(&file.path)?;
         let marks = CellMarks::of(&reader)?;
         // The table of an HBase with MOB may be the one that the MOB files belong to.
-        if !table.find_family(&file.family).is_some_and(is_mob) {
+        if is_store || !table.find_family(&file.family).is_some_and(is_mob) {
             marks.check_bare(&file.path)?;
         }
         let checked = check_opened(&reader, &file.path, &file.family, verify)?;

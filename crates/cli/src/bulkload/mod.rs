@@ -9,7 +9,7 @@ mod plan;
 mod remote;
 mod staged;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -20,8 +20,12 @@ pub(crate) use self::plan::RegionLoad;
 
 use self::files::LoadFile;
 use crate::backend::Backend;
-use crate::store_place::check_is_outside;
+use crate::store_place::{check_is_outside, real_path};
 
+/// Files in the root directory of an HBase.
+const HBASE_ROOT: [&str; 2] = ["hbase.id", "hbase.version"];
+/// Directory there for files that are to be loaded.
+const STAGING: &str = "staging";
 /// Interval at which a spinner turns while a store loads files.
 const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -59,6 +63,9 @@ impl LoadJob {
     /// As [`Self::run`], for errors in the files.
     pub(crate) fn plan(&self, backend: &Backend) -> anyhow::Result<Vec<RegionLoad>> {
         let files = self.read(backend, self.verify)?;
+        if let Some(store) = backend.store() {
+            store.engine().check_bulk_load(&self.table, &self.load_of(&files)?)?;
+        }
         Ok(plan::assign(&files, &backend.regions(&self.table)?))
     }
 
@@ -82,7 +89,8 @@ impl LoadJob {
         }
         let descriptor = backend.descriptor(&self.table)?;
         let bar = progress("checking");
-        let files = files::read(&self.directory, &descriptor, verify, &bar)?;
+        let checks = (verify, backend.store().is_some());
+        let files = files::read(&self.directory, &descriptor, checks, &bar)?;
         bar.finish_and_clear();
         self.check_no_links(&files)?;
         Ok(files)
@@ -92,24 +100,37 @@ impl LoadJob {
     fn check_movable(&self) -> anyhow::Result<()> {
         const FIX: &str = "leave --move out, and the files are copied";
         check_is_outside(&self.directory, FIX)?;
+        let shown = self.directory.display();
         if self.directory.join(".regioninfo").exists() {
+            bail!("{shown} is a region of HBase, whose files are its own; {FIX}");
+        }
+        let real = real_path(&self.directory)?;
+        let is_root = |path: &&Path| HBASE_ROOT.iter().any(|name| path.join(name).is_file());
+        let root = real.ancestors().find(is_root);
+        // Other programs put files that are to be loaded there.
+        let is_staged = |root: &&Path| real.starts_with(root.join(STAGING));
+        if let Some(root) = root.filter(|root| !is_staged(root)) {
             bail!(
-                "{} is a region of HBase, whose files are its own; {FIX}",
-                self.directory.display()
+                "{shown} is inside {}, the root directory of an HBase, whose files are its own; \
+                 {FIX}",
+                root.display()
             );
         }
         Ok(())
     }
 
-    /// Refuses to move a link: the file that it leads to belongs elsewhere.
+    /// Refuses to move a file that a link leads to, or a link to its directory: it belongs
+    /// elsewhere.
     fn check_no_links(&self, files: &[LoadFile]) -> anyhow::Result<()> {
+        let directory = real_path(&self.directory)?;
         for file in files.iter().filter(|_| self.moves) {
-            let metadata = std::fs::symlink_metadata(&file.path);
-            if metadata.with_context(|| file.path.display().to_string())?.is_symlink() {
+            let real = real_path(&file.path)?;
+            if real.strip_prefix(&directory).ok() != file.path.strip_prefix(&self.directory).ok() {
                 bail!(
-                    "{} is a symbolic link, and --move would remove the file that it leads to; \
+                    "{} leads to {} by a symbolic link, and --move would remove the file there; \
                      leave --move out, and the files are copied",
-                    file.path.display()
+                    file.path.display(),
+                    real.display()
                 );
             }
         }
@@ -123,8 +144,19 @@ impl LoadJob {
         // The store verifies what it copies.
         let files = self.read(backend, false)?;
         let plan = plan::assign(&files, &backend.regions(&self.table)?);
+        let load = self.load_of(&files)?;
+        let bar = ProgressBar::new_spinner().with_message("loading");
+        bar.enable_steady_tick(SPINNER_INTERVAL);
+        let loaded = backend.bulk_load(&self.table, load);
+        bar.finish_and_clear();
+        loaded?;
+        Ok(LoadReport::new(&files, &plan))
+    }
+
+    /// Returns the load of a store.
+    fn load_of(&self, files: &[LoadFile]) -> anyhow::Result<BulkLoad> {
         let mut load = BulkLoad { copy: !self.moves, verify: self.verify, ..BulkLoad::new() };
-        for file in &files {
+        for file in files {
             let path = file.path.canonicalize().with_context(|| file.path.display().to_string())?;
             let path = path
                 .into_os_string()
@@ -132,12 +164,7 @@ impl LoadJob {
                 .map_err(|path| anyhow::anyhow!("the path {} is not UTF-8", path.display()))?;
             load = load.file(file.family.clone(), path);
         }
-        let bar = ProgressBar::new_spinner().with_message("loading");
-        bar.enable_steady_tick(SPINNER_INTERVAL);
-        let loaded = backend.bulk_load(&self.table, load);
-        bar.finish_and_clear();
-        loaded?;
-        Ok(LoadReport::new(&files, &plan))
+        Ok(load)
     }
 }
 

@@ -110,6 +110,14 @@ fn references_to_mob_files_are_refused_and_protected_cells_counted() {
     let error = format!("{:#}", job.run(&backend).err().unwrap());
     assert!(error.contains("refers to values in MOB files"), "{error}");
     assert!(job.plan(&backend).is_err(), "nor is it planned");
+    // A store has no MOB files, whatever the family says.
+    let table = TableDescriptor::new("mob".parse().unwrap())
+        .family(FamilyDescriptor::new("f").set("IS_MOB", "true"));
+    store.create_table(table, &[]).unwrap();
+    job.table = "mob".parse().unwrap();
+    let error = format!("{:#}", job.run(&backend).err().unwrap());
+    assert!(error.contains("refers to values in MOB files"), "{error}");
+    job.table = "t".parse().unwrap();
     job.directory = directory.path().join("protected");
     fs::create_dir_all(job.directory.join("f")).unwrap();
     let out = Env::os(job.directory.join("f")).unwrap().fs.create("one").unwrap();
@@ -134,10 +142,43 @@ fn links_are_copied_and_not_moved() {
     std::os::unix::fs::symlink(elsewhere.join("f/one"), job.directory.join("f/one")).unwrap();
     job.moves = true;
     let error = format!("{:#}", job.run(&backend).err().unwrap());
-    assert!(error.contains("is a symbolic link"), "{error}");
+    assert!(error.contains("by a symbolic link"), "{error}");
     job.moves = false;
     assert_eq!(job.run(&backend).unwrap().cells, 1);
     assert!(elsewhere.join("f/one").exists());
+    // A link to the directory of a family.
+    fs::remove_dir_all(job.directory.join("f")).unwrap();
+    std::os::unix::fs::symlink(elsewhere.join("f"), job.directory.join("f")).unwrap();
+    job.moves = true;
+    let error = format!("{:#}", job.run(&backend).err().unwrap());
+    assert!(error.contains("elsewhere/f/one by a symbolic link"), "{error}");
+    assert!(elsewhere.join("f/one").exists());
+    // The directory itself may be named by a link.
+    std::os::unix::fs::symlink(&elsewhere, directory.path().join("named")).unwrap();
+    job.directory = directory.path().join("named");
+    job.run(&backend).unwrap();
+    assert!(!elsewhere.join("f/one").exists());
+}
+
+#[test]
+fn files_of_an_hbase_are_not_moved() {
+    let (store, mut job, directory) = rig();
+    let backend = Backend::from(store.clone());
+    let root = directory.path().join("hbase");
+    for (place, is_refused) in [("archive/data/default/t/ab", true), ("staging/job", false)] {
+        job.directory = root.join(place);
+        job.moves = true;
+        write_file(&job.directory, "f", "one", "f", &["a"]);
+        fs::write(root.join("hbase.version"), "8").unwrap();
+        match job.run(&backend) {
+            Ok(_) => assert!(!is_refused, "{place}"),
+            Err(error) => {
+                let error = format!("{error:#}");
+                assert!(is_refused && error.contains("the root directory of an HBase"), "{error}");
+            }
+        }
+        assert_eq!(job.directory.join("f/one").exists(), is_refused);
+    }
 }
 
 #[test]
@@ -148,8 +189,10 @@ fn merged_family_takes_no_files() {
     store.create_table(table, &[]).unwrap();
     write_file(&job.directory, "f", "one", "f", &["a"]);
     job.table = "sums".parse().unwrap();
-    let error = format!("{:#}", job.run(&Backend::from(store.clone())).err().unwrap());
-    assert!(error.contains("merges its cells"), "{error}");
+    let backend = Backend::from(store.clone());
+    for error in [job.run(&backend).err().unwrap(), job.plan(&backend).err().unwrap()] {
+        assert!(format!("{error:#}").contains("merges its cells"), "{error:#}");
+    }
     // As the servers of a cluster load, region by region.
     let file = job.directory.join("f/one").to_str().unwrap().to_owned();
     let region = store.engine().regions(&job.table).unwrap().remove(0);

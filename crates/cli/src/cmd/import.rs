@@ -74,6 +74,14 @@ impl ImportArgs {
             if !(self.hfiles && self.is_staged(from)) {
                 store_place::check_is_outside(from, "copy its tables with `halite copy`")?;
             }
+            if store_place::real_path(&self.data)?.starts_with(from) {
+                bail!(
+                    "the store, {}, is inside {}, which an import does not change; give another \
+                     directory with --data",
+                    self.data.display(),
+                    from.display()
+                );
+            }
         }
         let note = |remark: Remark| drop(writeln!(std::io::stderr().lock(), "{remark}"));
         let (root, mut sources) = self.read(&directory, note)?;
@@ -87,6 +95,7 @@ impl ImportArgs {
             return Ok(ExitCode::SUCCESS);
         }
         let path = self.data.to_str().context("the store's path is not UTF-8")?;
+        let new_store = store_place::NewStore::plan(&self.data)?;
         let backend = Backend::open(path)?;
         let imported = backend
             .store()
@@ -107,7 +116,16 @@ impl ImportArgs {
                 let check = || root.as_ref().map_or(Ok(()), HbaseRoot::check_is_still);
                 import::import_all(store, &sources, !self.no_verify, check, print_imported)
             });
+        let is_empty = imported.is_err()
+            && backend
+                .store()
+                .is_some_and(|store| store.list_tables().is_ok_and(|it| it.is_empty()));
         let closed = backend.close();
+        if let Some(store) = new_store.filter(|_| is_empty && closed.is_ok())
+            && let Err(error) = store.remove()
+        {
+            note(Remark::Note(format!("an empty store stays in {path}: {error}")));
+        }
         imported?;
         closed.context("closing the store")?;
         Ok(ExitCode::SUCCESS)

@@ -6,7 +6,8 @@
 //! makes the snapshot. A failure before the rename removes everything that was created; afterwards
 //! HBase may use the snapshot, so that all of it stays. A killed export leaves store
 //! files that the next one finds: their names are unique, and each is complete. It also leaves the
-//! temporary directory, with a file that tells it from one of HBase.
+//! temporary directory, with a file that tells it from one of HBase. While an export runs, the
+//! directory is locked: an export of another store to the same name would remove its files.
 
 mod written;
 
@@ -32,7 +33,7 @@ const SNAPSHOTS: &str = ".hbase-snapshot";
 const EXPORT_MARK: &str = "halite.export";
 /// Prefix of the snapshots that exports take in the store, and delete.
 const SNAPSHOT_PREFIX: &str = "halite-export-";
-/// Characters of the snapshot for HBase in the names of these.
+/// Bytes of the name of the snapshot for HBase in the names of these.
 const MAX_NAME_PART: usize = 200;
 /// Owner of these snapshots, which distinguishes them from those of users.
 const SNAPSHOT_OWNER: &str = "halite export";
@@ -183,6 +184,39 @@ impl ExportJob<'_> {
         Ok(())
     }
 
+    /// Takes the directory in which the snapshot is made, which is empty then. Another export, of a
+    /// store elsewhere to the same directory, is refused until the returned file is closed.
+    fn take_temporary(&self, written: &mut Written) -> anyhow::Result<fs::File> {
+        self.check_temporary()?;
+        let temporary = self.temporary();
+        let is_new = !temporary.exists();
+        written.make_parents(&temporary.join(EXPORT_MARK))?;
+        let failed = || format!("examining {}", temporary.display());
+        let directory = fs::File::open(&temporary).with_context(failed)?;
+        // Some network file systems have no locks; then two exports at once are not noticed.
+        let is_taken = matches!(directory.try_lock(), Err(fs::TryLockError::WouldBlock));
+        let opened = directory.metadata().with_context(failed)?;
+        // An export that held the lock until now has given the directory its final name.
+        let is_same = fs::metadata(&temporary)
+            .is_ok_and(|found| (found.dev(), found.ino()) == (opened.dev(), opened.ino()));
+        if is_taken || !is_same {
+            bail!(
+                "another export is writing snapshot {} to {}; wait for it, or choose another name \
+                 with --name",
+                self.name,
+                self.to.display()
+            );
+        }
+        if !is_new {
+            self.check_temporary()?;
+            // Of an export that was killed.
+            let cleared = clear(&temporary);
+            cleared.with_context(|| format!("clearing {}", temporary.display()))?;
+            written.own_directory(&temporary);
+        }
+        Ok(directory)
+    }
+
     /// Writes the files, and makes the snapshot of them. `sync` makes the names in a directory
     /// durable.
     fn write(
@@ -212,12 +246,7 @@ impl ExportJob<'_> {
     ) -> anyhow::Result<Exported> {
         let snapshots = self.to.join(SNAPSHOTS);
         let temporary = self.temporary();
-        self.check_temporary()?;
-        if temporary.exists() {
-            // Of an export that was killed.
-            fs::remove_dir_all(&temporary)
-                .with_context(|| format!("removing {}", temporary.display()))?;
-        }
+        let _taken = self.take_temporary(written)?;
         written.write(&temporary.join(EXPORT_MARK), b"")?;
         written.write(&temporary.join(".snapshotinfo"), &export.description)?;
         written.write(&temporary.join("data.manifest"), &export.manifest)?;
@@ -254,11 +283,24 @@ impl ExportJob<'_> {
 
 /// Returns a name that no snapshot has. The end of a long one is left out: its length is limited.
 fn free_name(snapshots: &[SnapshotDescriptor], name: &str) -> String {
-    let name: String = name.chars().take(MAX_NAME_PART).collect();
+    let name = &name[..name.floor_char_boundary(MAX_NAME_PART)];
     let is_free = |name: &String| snapshots.iter().all(|snapshot| snapshot.name != *name);
     let numbered = (2..).map(|number| format!("{SNAPSHOT_PREFIX}{name}-{number}"));
     let mut names = std::iter::once(format!("{SNAPSHOT_PREFIX}{name}")).chain(numbered);
     names.find(is_free).expect("there are more names than snapshots")
+}
+
+/// Removes what is in a directory.
+fn clear(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn sync_directory(path: &Path) -> io::Result<()> {
@@ -317,10 +359,12 @@ mod tests {
     #[test]
     fn snapshot_of_long_name_has_a_valid_one() {
         let table: TableName = "t".parse().unwrap();
-        let name = free_name(&[], &"n".repeat(250));
-        SnapshotDescriptor::new(&name[..], table.clone()).check().unwrap();
-        let taken = SnapshotDescriptor::new(&name[..], table);
-        assert_eq!(free_name(&[taken], &"n".repeat(250)), format!("{name}-2"));
+        for long in ["n".repeat(250), "\u{540d}".repeat(82)] {
+            let name = free_name(&[], &long);
+            SnapshotDescriptor::new(&name[..], table.clone()).check().unwrap();
+            let taken = SnapshotDescriptor::new(&name[..], table.clone());
+            assert_eq!(free_name(&[taken], &long), format!("{name}-2"));
+        }
     }
 
     #[test]
@@ -345,6 +389,31 @@ mod tests {
         assert!(error.to_string().starts_with("snapshot s exists already"), "{error}");
         let names: Vec<_> = store.engine().snapshots().into_iter().map(|left| left.name).collect();
         assert_eq!(names, ["daily"]);
+    }
+
+    #[test]
+    fn export_that_another_one_is_writing_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = halite::open(folder.path().join("store")).unwrap();
+        let table: TableName = "t".parse().unwrap();
+        let families =
+            halite::TableDescriptor::new(table.clone()).family(halite::FamilyDescriptor::new("f"));
+        store.create_table(families, &[]).unwrap();
+        let to = folder.path().join("out");
+        let job = ExportJob { table: &table, name: "s", to: &to, links: true, verifies: false };
+        let temporary = job.temporary();
+        let held = job.take_temporary(&mut Written::default()).unwrap();
+        fs::write(temporary.join(EXPORT_MARK), "").unwrap();
+        fs::write(temporary.join("data.manifest"), "of the other").unwrap();
+        let error = job.run(&store).err().unwrap().to_string();
+        assert!(error.starts_with("another export is writing snapshot s"), "{error}");
+        assert_eq!(fs::read_to_string(temporary.join("data.manifest")).unwrap(), "of the other");
+        // It was killed.
+        drop(held);
+        job.run(&store).unwrap();
+        let manifest = fs::read(to.join(".hbase-snapshot/s/data.manifest")).unwrap();
+        assert_ne!(manifest, b"of the other");
+        assert!(!temporary.exists());
     }
 
     #[test]

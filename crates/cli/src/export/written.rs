@@ -114,12 +114,21 @@ impl Written {
         self.directories.iter().rev().for_each(|directory| drop(fs::remove_dir(directory)));
     }
 
+    /// Counts a directory that was there as one that was created.
+    pub(super) fn own_directory(&mut self, directory: &Path) {
+        self.directories.push(directory.to_owned());
+    }
+
     fn add(&mut self, file: &Path) {
         self.files.push(file.to_owned());
         self.changed.extend(file.parent().map(Path::to_owned));
     }
 
-    fn make_parents(&mut self, target: &Path) -> anyhow::Result<()> {
+    /// Creates the directories that a file is to be in.
+    ///
+    /// # Errors
+    /// Returns an error if one cannot be created.
+    pub(super) fn make_parents(&mut self, target: &Path) -> anyhow::Result<()> {
         let missing: Vec<&Path> =
             target.ancestors().skip(1).take_while(|directory| !directory.exists()).collect();
         for directory in missing.into_iter().rev() {

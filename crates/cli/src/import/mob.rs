@@ -265,8 +265,11 @@ impl<'a> NewFile<'a> {
         let path = format!("{}/{name}", env.fs.root());
         let created = env.fs.create(&name).with_context(|| format!("creating {path}"))?;
         let mut writer = Writer::create(created, &path, options)?;
-        if let Some(loaded) = reader.info().get(info_key::BULK_LOAD_TIME) {
-            writer.set_info(info_key::BULK_LOAD_TIME, loaded.to_vec());
+        // What the import decides by: whose sequence ids count, those of the cells or the file's.
+        for key in [info_key::BULK_LOAD_TIME, info_key::KEEP_SEQUENCE_IDS] {
+            if let Some(value) = reader.info().get(key) {
+                writer.set_info(key, value.to_vec());
+            }
         }
         Ok(Self { env, writer, name, info })
     }

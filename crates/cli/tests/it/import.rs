@@ -4,8 +4,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use halite::{CellRef, CellType, Scan};
+use halite_engine::env::Env;
+use halite_engine::hfile::{
+    Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions, info_key,
+};
 use halite_types::cell::{make_key, write_cell};
 
 use crate::program::{halite, output};
@@ -168,6 +173,38 @@ fn values_in_mob_files_are_imported_as_plain_ones() {
     store.close().unwrap();
 }
 
+/// HBase's compaction of MOB files loads a file of references whose cells keep their sequence ids.
+#[test]
+fn loaded_files_with_their_own_sequence_ids_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = mob_sample(folder);
+    let family = root.join("data/default/blobs/5b88c6a3760af34bb1020927453f2b9a/f");
+    let env = Env::os(&family).unwrap();
+    for path in contents(&family).into_keys() {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let reader = Arc::new(Reader::open(env.fs.open(name).unwrap(), name).unwrap());
+        let options = WriterOptions { include_tags: true, ..WriterOptions::default() };
+        let loaded = format!("{name}_SeqId_30_");
+        let file = env.fs.create(&loaded).unwrap();
+        let mut writer = Writer::create(file, &loaded, options).unwrap();
+        writer.set_info(info_key::BULK_LOAD_TIME, 5_i64.to_be_bytes().to_vec());
+        writer.set_info(info_key::KEEP_SEQUENCE_IDS, vec![0xff]);
+        let mut cursor = Cursor::new(reader, DirectBlocks);
+        cursor.seek_to_first().unwrap();
+        while let Some(cell) = cursor.peek() {
+            writer.append(cell).unwrap();
+            cursor.advance().unwrap();
+        }
+        writer.finish(StoreFileInfo::default()).unwrap();
+        fs::remove_file(path).unwrap();
+    }
+    for more in [&["--dry-run"][..], &[]] {
+        let (ok, printed) = import(folder, &[&["blobs"][..], more].concat());
+        assert!(!ok && printed.contains("SKIP_RESET_SEQ_ID"), "{printed}");
+    }
+}
+
 #[test]
 fn missing_or_damaged_mob_file_ends_import_without_a_change() {
     let folder = tempfile::tempdir().unwrap();
@@ -195,8 +232,7 @@ fn missing_or_damaged_mob_file_ends_import_without_a_change() {
             for part in ["cell of row '", "column f:big", name, "restore"] {
                 assert!(printed.contains(part), "{part} is not in: {printed}");
             }
-            assert!(!folder.join("other/data/default/blobs").exists());
-            assert_eq!(contents(&folder.join("other/staging")), BTreeMap::new());
+            assert!(!folder.join("other").exists(), "nor is there an empty store");
         }
         fs::write(&path, whole).unwrap();
     }
@@ -535,6 +571,59 @@ fn namespace_of_a_failed_import_is_not_left() {
     let error = store.drop_namespace("new").unwrap_err();
     assert_eq!(error.kind(), halite::ErrorKind::NoSuchNamespace);
     store.close().unwrap();
+}
+
+#[test]
+fn failed_import_leaves_no_new_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    let file = contents(&root.join("data/default/hf_a")).into_iter().find(|(_, bytes)| {
+        // A store file, by the kind of its first block.
+        bytes.starts_with(b"DATABLK")
+    });
+    let (path, whole) = file.unwrap();
+    let mut damaged = whole.clone();
+    damaged[60] ^= 1;
+    fs::write(&path, damaged).unwrap();
+    let failed = |data: &str| {
+        let (ok, printed) = import(folder, &["hf_a", "--data", data]);
+        assert!(!ok && printed.contains("damaged"), "{printed}");
+    };
+    failed("new/of/three");
+    assert!(!folder.join("new").exists());
+    fs::create_dir(folder.join("empty")).unwrap();
+    failed("empty");
+    assert_eq!(fs::read_dir(folder.join("empty")).unwrap().count(), 0);
+    // A store that was there stays.
+    let (ok, printed) = import(folder, &["hf_sp", "--data", "store"]);
+    assert!(ok, "{printed}");
+    failed("store");
+    assert!(!raw_cells(folder, "hf_sp").is_empty());
+    fs::write(&path, whole).unwrap();
+    let (ok, printed) = import(folder, &["hf_a", "--data", "new/of/three"]);
+    assert!(ok, "{printed}");
+}
+
+#[test]
+fn store_inside_the_source_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let root = sample(folder);
+    let before = contents(&root);
+    std::os::unix::fs::symlink(&root, folder.join("link")).unwrap();
+    for data in ["root/new", "root", "link/data/new", "root/../root/new"] {
+        for more in [&["--dry-run"][..], &[]] {
+            let (ok, printed) = import(folder, &[&["hf_a", "--data", data][..], more].concat());
+            assert!(!ok && printed.contains("with --data"), "{data}: {printed}");
+        }
+    }
+    assert_eq!(contents(&root), before);
+    // The default is there, too.
+    let output = output(halite().args(["import", ".", "hf_a"]).current_dir(&root));
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && printed.contains("halite-data, is inside"), "{printed}");
+    assert_eq!(contents(&root), before);
 }
 
 #[test]

@@ -49,7 +49,8 @@ struct Site {
 impl Site {
     fn start(folder: &Path) -> Self {
         let data = folder.join("data");
-        let server = TestServer::start(&["--data", data.to_str().unwrap(), "--wal-sync", "flush"]);
+        let arguments = ["--data", data.to_str().unwrap(), "--wal-sync", "flush"];
+        let server = TestServer::start_on_lasting_ports(&arguments);
         let file = folder.join("hbase-site.xml");
         let zookeeper = server.address("zookeeper");
         let properties = [

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use halite::{FamilyDescriptor, Get, Put, TableDescriptor};
-use halite_patience::Program;
+use halite_patience::{Program, lasting_ports};
 use halite_wire::proto as pb;
 use halite_wire::rpc::{self, Auth, RequestOptions, RpcLimits};
 use halite_wire::service::{
@@ -40,6 +40,17 @@ pub(crate) struct TestServer {
 impl TestServer {
     pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::spawn(&mut serve(arguments))
+    }
+
+    /// Starts it on ports that it can have again.
+    pub(crate) fn start_on_lasting_ports(arguments: &[&str]) -> Self {
+        let mut command = program::halite();
+        command.arg("serve").args(arguments);
+        let ports = lasting_ports::<4>();
+        for (of, port) in ["zookeeper", "master", "regionserver", "http"].iter().zip(ports) {
+            command.args([format!("--{of}-port"), port.to_string()]);
+        }
+        Self::spawn(&mut command)
     }
 
     /// Starts a command that prints a line that begins with `ready`.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use halite_client::{Config, RegistryKind, RemoteCluster, connect_with};
 use halite_engine::env::Env;
 use halite_engine::{Engine, Options};
+use halite_patience::lasting_ports;
 use halite_server::ServerHandle;
 use halite_types::{
     Bytes, Cluster, FamilyDescriptor, Put, RowOp, Table, TableDescriptor, TableName,
@@ -35,8 +36,10 @@ impl Server {
             .family(FamilyDescriptor::new("g"));
         engine.create_table(table, vec![Bytes::from("h"), Bytes::from("p")]).unwrap();
         let mut config = halite_server::Config::default();
+        // Some tests start it again on its ports.
+        let [master, regionserver, zookeeper] = lasting_ports();
         (config.master_port, config.regionserver_port, config.http_port, config.zookeeper_port) =
-            (0, 0, None, Some(0));
+            (master, regionserver, None, Some(zookeeper));
         change(&mut config);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

@@ -8,7 +8,8 @@ use halite_types::{BulkLoad, Bytes, Error, ErrorKind, RegionInfo, Result, TableN
 use super::directory::remove_tree;
 use super::{Engine, Table};
 use crate::catalog::layout;
-use crate::region::{BulkLoadFile, Region, verify};
+use crate::disk_room::Claim;
+use crate::region::{BulkLoadFile, Region, claim_room, verify};
 
 /// Maximum number of prepared directories; opening removes empty ones.
 const MAX_TOKENS: usize = 10_000;
@@ -112,18 +113,14 @@ impl Engine {
         groups
             .iter()
             .try_for_each(|(region, parts)| region.check_load(parts, verifies_originals))?;
-        let cut: Vec<String> = load
-            .files
-            .iter()
-            .map(|(_, path)| path.clone())
-            .filter(|path| spans_regions(&groups, path))
-            .collect();
+        let cut = cut_files(&groups, load);
         if load.verify {
             cut.iter().try_for_each(|path| verify(&self.shared, path))?;
         }
+        let mut room = self.claim_room(&cut, load)?;
         let regions = groups.len();
         for (loaded, (region, parts)) in groups.into_iter().enumerate() {
-            self.load_group(&table, &region, &parts, load).map_err(|error| {
+            self.load_group(&table, &region, &parts, load, &mut room).map_err(|error| {
                 if loaded == 0 {
                     return error;
                 }
@@ -147,7 +144,15 @@ impl Engine {
     pub fn check_bulk_load(&self, table: &TableName, load: &BulkLoad) -> Result<()> {
         let table = self.table(table)?;
         let groups = self.groups(&table, load)?;
-        groups.iter().try_for_each(|(region, parts)| region.check_load(parts, false))
+        groups.iter().try_for_each(|(region, parts)| region.check_load(parts, false))?;
+        self.claim_room(&cut_files(&groups, load), load).map(drop)
+    }
+
+    /// Claims the space of all files if a load copies them, else of those that it cuts. Which files
+    /// can only be moved by copying them to another disk is not known yet.
+    fn claim_room(&self, cut: &[String], load: &BulkLoad) -> Result<Claim<'_>> {
+        let copied = load.files.iter().map(|(_, path)| path).filter(|_| load.copy);
+        claim_room(&self.shared, copied.chain(cut).map(|path| &path[..]))
     }
 
     /// Returns the files to load by region.
@@ -171,14 +176,15 @@ impl Engine {
         region: &Arc<Region>,
         parts: &[BulkLoadFile],
         load: &BulkLoad,
+        room: &mut Claim<'_>,
     ) -> Result<()> {
-        match region.load_checked(parts, load) {
+        match region.load_checked(parts, load, room) {
             Err(error) if error.kind() == ErrorKind::NoSuchRegion => {
                 table.wait_for_change()?;
                 let successors = self.by_region(table, parts)?;
                 successors.iter().try_for_each(|(region, parts)| {
                     region.check_load(parts, false)?;
-                    region.load_checked(parts, load)
+                    region.load_checked(parts, load, room)
                 })?;
                 // A whole file may have been split only now.
                 let cut = parts.iter().filter(|part| {
@@ -222,6 +228,12 @@ impl Engine {
         }
         Ok(groups)
     }
+}
+
+/// Returns the paths of the files that are loaded into several regions.
+fn cut_files(groups: &[(Arc<Region>, Vec<BulkLoadFile>)], load: &BulkLoad) -> Vec<String> {
+    let paths = load.files.iter().map(|(_, path)| path);
+    paths.filter(|path| spans_regions(groups, path)).cloned().collect()
 }
 
 /// Returns `true` if a file is loaded into several regions.

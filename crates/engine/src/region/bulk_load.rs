@@ -24,6 +24,7 @@ use super::flush::LoadedFile;
 use super::snapshot::Family;
 use super::{Region, directories};
 use crate::catalog::{FileEntry, layout};
+use crate::disk_room::Claim;
 use crate::hfile::{
     Comparator, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions, check_storable,
 };
@@ -90,6 +91,21 @@ impl BulkLoadFile {
     }
 }
 
+/// Claims the space of the files that a load copies or cuts, each once, before the first region has
+/// any of them.
+///
+/// # Errors
+/// `DiskFull`, or the file system's.
+pub(crate) fn claim_room<'a, 'p>(
+    shared: &'a EngineInner,
+    paths: impl Iterator<Item = &'p str>,
+) -> Result<Claim<'a>> {
+    let paths: BTreeSet<&str> = paths.collect();
+    let lengths = paths.into_iter().map(|path| external_file::length(&shared.env, path));
+    let bytes = lengths.sum::<Result<u64>>()?;
+    shared.disk.claim(bytes, || "copying the files of the bulk load".to_owned())
+}
+
 /// Verifies that a file that is loaded into several regions is undamaged, once for all of them.
 pub(crate) fn verify(shared: &EngineInner, path: &str) -> Result<()> {
     external_file::open(&shared.env, path)?.verify().map(|_| ())
@@ -129,7 +145,9 @@ impl Region {
         let parts: Vec<BulkLoadFile> = load.files.iter().map(BulkLoadFile::whole).collect();
         // A copied file is verified as a copy, which no other process changes.
         self.check_load(&parts, load.verify && !load.copy)?;
-        self.load_checked(&parts, load)
+        let copied = if load.copy { &parts[..] } else { &[] };
+        let mut room = claim_room(&self.shared, copied.iter().map(|part| &part.path[..]))?;
+        self.load_checked(&parts, load, &mut room)
     }
 
     /// Verifies that the files can be loaded here, by all checks of [`Region::bulk_load`].
@@ -139,11 +157,12 @@ impl Region {
     }
 
     /// Loads files that have been checked. Files that are also loaded into other regions stay. Only
-    /// the options of `load` are used.
+    /// the options of `load` are used. What is copied or cut is written to the space of `room`.
     pub(crate) fn load_checked(
         self: &Arc<Self>,
         parts: &[BulkLoadFile],
         load: &BulkLoad,
+        room: &mut Claim<'_>,
     ) -> Result<()> {
         if parts.is_empty() {
             return Ok(());
@@ -152,8 +171,8 @@ impl Region {
         let copy = load.copy;
         let mut staged = Vec::new();
         let loaded = parts.iter().try_for_each(|part| match &part.rows {
-            None => self.stage(part, load, &mut staged),
-            Some(_) => self.stage_rows(part, &mut staged),
+            None => self.stage(part, load, &mut staged, room),
+            Some(_) => self.stage_rows(part, &mut staged, room),
         });
         if let Err(error) = loaded.and_then(|()| self.load_staged(&staged)) {
             // Files that have already moved to their stores are deleted by the failed step.
@@ -269,31 +288,38 @@ impl Region {
         part: &BulkLoadFile,
         load: &BulkLoad,
         staged: &mut Vec<StagedFile>,
+        room: &mut Claim<'_>,
     ) -> Result<()> {
         let path = &part.path[..];
         let name = layout::new_file_name(&self.shared.env);
         let to = self.staged_path(&name);
         staged.push(StagedFile { family: part.family.clone(), name: name.clone() });
-        if !load.copy && external_file::link(&self.shared.env, path, &to)? {
+        if load.copy {
+            room.spend(external_file::copy_claimed(&self.shared.env, path, &to)?);
+        } else if external_file::link(&self.shared.env, path, &to)? {
             return Ok(());
+        } else {
+            external_file::copy(&self.shared, path, &to)?;
         }
-        external_file::copy(&self.shared, path, &to)?;
         self.check_staged(part, &name, load.verify)
     }
 
     /// Writes the rows of a file that belong here to `.tmp`, or no file if there are none.
-    fn stage_rows(&self, part: &BulkLoadFile, staged: &mut Vec<StagedFile>) -> Result<()> {
+    fn stage_rows(
+        &self,
+        part: &BulkLoadFile,
+        staged: &mut Vec<StagedFile>,
+        room: &mut Claim<'_>,
+    ) -> Result<()> {
         let snapshot = self.snapshot();
         let family = &snapshot.families[snapshot.family_index(&part.family)?];
         let reader = external_file::open(&self.shared.env, &part.path)?;
-        let (tags, length) = (reader.has_tags(), reader.bytes());
+        let tags = reader.has_tags();
         let mut cursor = Cursor::new(reader, DirectBlocks);
         part.seek_to_first(&mut cursor)?;
         if cursor.peek().is_none_or(|cell| part.ends_before(cell.row())) {
             return Ok(());
         }
-        let _room =
-            self.shared.disk.claim(length, || format!("rewriting rows of {}", part.path))?;
         let name = layout::new_file_name(&self.shared.env);
         let to = self.staged_path(&name);
         staged.push(StagedFile { family: part.family.clone(), name: name.clone() });
@@ -314,7 +340,7 @@ impl Region {
             writer.append(cell)?;
             cursor.advance()?;
         }
-        writer.finish(StoreFileInfo::default())?;
+        room.spend(writer.finish(StoreFileInfo::default())?.bytes);
         self.check_staged(part, &name, false)
     }
 
@@ -435,7 +461,8 @@ mod tests {
         let region = Arc::clone(&table.regions()[0]);
         region.check_load(&parts, true).unwrap();
         change(&sim);
-        let loaded = region.load_checked(&parts, &BulkLoad::default().copied());
+        let mut room = claim_room(&region.shared, ["/in/file"].into_iter()).unwrap();
+        let loaded = region.load_checked(&parts, &BulkLoad::default().copied(), &mut room);
         let is_there =
             |row: &&'static str| !table.get(&Get::new(*row), ReadTier::Disk).unwrap().is_empty();
         let left: Vec<String> =

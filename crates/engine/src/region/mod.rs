@@ -82,7 +82,7 @@ use crate::ranked_lock::{LockRank, RankedGuard, RankedMutex};
 use crate::shared::EngineInner;
 use crate::store::{OpenedFile, StoreSnapshot};
 
-pub(crate) use bulk_load::{BulkLoadFile, verify};
+pub(crate) use bulk_load::{BulkLoadFile, claim_room, verify};
 use counters::Counters;
 pub(crate) use flush_policy::FlushPolicy;
 pub(crate) use heat::RegionHeat;

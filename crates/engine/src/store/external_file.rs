@@ -54,23 +54,38 @@ pub(crate) fn link(env: &Env, path: &str, to: &str) -> Result<bool> {
     }
 }
 
+/// Returns the number of bytes of a file.
+///
+/// # Errors
+/// The file system's.
+pub(crate) fn length(env: &Env, path: &str) -> Result<u64> {
+    let length = env.fs.open_external(path).and_then(|file| file.len());
+    length.map_err(|error| Error::io(format!("opening {path}, which is to be loaded"), error))
+}
+
 /// Copies a file into the store and syncs the copy.
 ///
 /// # Errors
 /// The file system's, or `DiskFull`.
 pub(crate) fn copy(shared: &EngineInner, path: &str, to: &str) -> Result<()> {
-    copy_bytes(shared, path, to).map_err(|error| {
-        Error::io(format!("copying {path} to {}/{to}", shared.env.fs.root()), error)
-    })
+    let length = length(&shared.env, path)?;
+    let _room = shared.disk.claim(length, || format!("a copy of {path}"))?;
+    copy_claimed(&shared.env, path, to).map(|_| ())
 }
 
-fn copy_bytes(shared: &EngineInner, path: &str, to: &str) -> io::Result<()> {
-    let fs = &shared.env.fs;
+/// As [`copy`], for a file whose space is claimed. Returns its number of bytes.
+///
+/// # Errors
+/// The file system's.
+pub(crate) fn copy_claimed(env: &Env, path: &str, to: &str) -> Result<u64> {
+    copy_bytes(env, path, to)
+        .map_err(|error| Error::io(format!("copying {path} to {}/{to}", env.fs.root()), error))
+}
+
+fn copy_bytes(env: &Env, path: &str, to: &str) -> io::Result<u64> {
+    let fs = &env.fs;
     let from = fs.open_external(path)?;
     let (mut at, end) = (0, from.len()?);
-    let room = shared.disk.claim(end, || "a copy".to_owned());
-    let _room =
-        room.map_err(|error| io::Error::new(Io::StorageFull, error.message().to_owned()))?;
     let mut file = fs.create(to)?;
     let mut buffer = vec![0; COPY_BYTES];
     while at < end {
@@ -79,5 +94,5 @@ fn copy_bytes(shared: &EngineInner, path: &str, to: &str) -> io::Result<()> {
         file.write_all(&buffer[..bytes])?;
         at += bytes as u64;
     }
-    file.sync()
+    file.sync().map(|()| end)
 }

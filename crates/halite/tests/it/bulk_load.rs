@@ -125,6 +125,41 @@ fn bulk_load_can_keep_original_files() {
     });
 }
 
+/// A cut file takes the room of itself, not once for each region, and none is loaded without room
+/// for all.
+#[test]
+fn cut_file_needs_room_for_itself() {
+    let sim = SimEnv::new(1);
+    let mut options = halite::Options::default();
+    options.disk_reserve_bytes = Some(1 << 20);
+    let store = halite::Builder::new().options(options).open_with_env(sim.env()).unwrap();
+    let table = TableDescriptor::new(name()).family(halite::FamilyDescriptor::new("f"));
+    store.create_table(table, &[b"h", b"p"]).unwrap();
+    let value = "v".repeat(100_000);
+    let rows = ["a", "b", "i", "k", "q", "r"].map(|row| (row, &value[..]));
+    let load = load(vec![file(&sim, "one", "f", &rows)]).copied();
+    let bytes = u64::try_from(sim.fs.files()["outside/in/one"].len()).unwrap();
+    assert!(bytes > 600_000);
+    let set_free = |bytes: u64| {
+        sim.fs.set_capacity(Some(sim.fs.used_bytes() + (1 << 20) + bytes));
+    };
+    let is_there = |row: &str| !get(&store, row).is_empty();
+    set_free(bytes / 2);
+    for refused in
+        [store.bulk_load(name(), load.clone()), store.engine().check_bulk_load(&name(), &load)]
+    {
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DiskFull, "{error}");
+        assert!(!error.message().contains("regions"), "{error}");
+    }
+    assert!(!rows.iter().any(|(row, _)| is_there(row)), "nothing is loaded");
+    // One and a half, for three regions.
+    set_free(bytes + bytes / 2);
+    store.engine().check_bulk_load(&name(), &load).unwrap();
+    store.bulk_load(name(), load).unwrap();
+    assert!(rows.iter().all(|(row, _)| is_there(row)));
+}
+
 #[test]
 fn loaded_cells_no_client_could_write_are_rejected() {
     let sim = SimEnv::new(1);

@@ -104,13 +104,12 @@ pub fn diagnose(
     // A period shows over a longer time: over all of it if a job is of another load than what is
     // between its runs, or since the table was filled, which is a burst of its own.
     let before: Vec<&ActivityColumn> = activity.columns(i64::MIN, to_ms).collect();
-    let newest = evidence.columns.last().map(|column| column.load).unwrap_or_default();
     let period = || {
-        let spans = [&before[..], phase::since_other(&before, &newest)];
+        let spans = [&before[..], phase::since_other(&before, &evidence.load)];
         spans.iter().find_map(|columns| Bursts::of(columns, to_ms)?.period(&evidence))
     };
     let mut found = found.or_else(period).unwrap_or_else(|| {
-        let bursts = Bursts::of(&phase::alike(&before, &newest), to_ms);
+        let bursts = Bursts::of(&phase::alike(&before, &evidence.load), to_ms);
         even(&evidence, bursts.as_ref())
     });
     if is_past {

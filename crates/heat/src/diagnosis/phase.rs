@@ -84,12 +84,12 @@ pub(super) fn alike<'a>(columns: &[&'a ActivityColumn], other: &Load) -> Vec<&'a
     alike.copied().collect()
 }
 
-/// Returns the newest columns, back to the last one with another load than `newest`.
+/// Returns the newest columns, back to the last one with another load than `load`.
 pub(super) fn since_other<'a, 'b>(
     columns: &'b [&'a ActivityColumn],
-    newest: &Load,
+    load: &Load,
 ) -> &'b [&'a ActivityColumn] {
-    let other = columns.iter().rposition(|column| !is_alike(&column.load, newest));
+    let other = columns.iter().rposition(|column| !is_alike(&column.load, load));
     &columns[other.map_or(0, |other| other + 1)..]
 }
 

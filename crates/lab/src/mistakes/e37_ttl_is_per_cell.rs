@@ -88,6 +88,9 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
          after.",
     )?;
 
+    // Before the flush, which takes a part of its life.
+    let two = table.inner().get(halite::Get::new("session_2"))?;
+
     lab.section(Section::Why);
     lab.paragraph(
         "Each cell has a timestamp, from which its lifetime counts. A row is only what its cells \
@@ -107,7 +110,6 @@ fn run(lab: &mut PageWriter) -> anyhow::Result<()> {
         "What belongs together is written together, in one put, which gives all its cells one \
          timestamp, or in one cell.",
     );
-    let two = table.inner().get(halite::Get::new("session_2"))?;
     wait(1_200);
     let gone = lab.get(&table, "session_2")?;
     lab.assert_claim(

@@ -1,10 +1,19 @@
 //! Backends of pages: a separate store for each page, and one server for all.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use halite::BlockingCluster;
+use halite::{BlockingCluster, Builder, Options, Store, WalSync};
 use halite_server::{Config, Server, ServerHandle};
 use tokio::runtime::Runtime;
+
+/// Opens an empty store that does not wait for the disk: some pages have cells with lives of a
+/// second.
+fn open(directory: &Path) -> Store {
+    let mut options = Options::default();
+    options.wal_sync = WalSync::Flush;
+    Builder::new().options(options).open(directory).expect("an empty store")
+}
 
 /// Store in a directory that is deleted with it.
 pub(crate) struct Embedded {
@@ -15,7 +24,7 @@ pub(crate) struct Embedded {
 impl Embedded {
     pub(crate) fn open() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let store = halite::open(directory.path()).expect("an empty store");
+        let store = open(directory.path());
         Self { cluster: BlockingCluster::clone(&store), _directory: directory }
     }
 }
@@ -24,7 +33,7 @@ impl Embedded {
 pub(crate) struct Served {
     pub(crate) cluster: BlockingCluster,
     _server: ServerHandle,
-    _store: halite::Store,
+    _store: Store,
     _runtime: Runtime,
     _directory: tempfile::TempDir,
 }
@@ -34,7 +43,7 @@ pub(crate) fn served() -> &'static Served {
     static SERVED: OnceLock<Served> = OnceLock::new();
     SERVED.get_or_init(|| {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let store = halite::open(directory.path()).expect("an empty store");
+        let store = open(directory.path());
         let mut config = Config::default();
         (config.master_port, config.regionserver_port, config.http_port, config.zookeeper_port) =
             (0, 0, None, Some(0));

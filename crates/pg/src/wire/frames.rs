@@ -183,7 +183,9 @@ mod tests {
     }
 
     fn run<T>(work: impl Future<Output = T>) -> T {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        // Time passes only while everything waits for it.
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         runtime.expect("a runtime").block_on(work)
     }
 

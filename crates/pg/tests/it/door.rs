@@ -134,3 +134,23 @@ impl Door {
 pub(crate) fn code(error: &tokio_postgres::Error) -> String {
     error.code().map_or_else(|| format!("{error:?}"), |state| state.code().to_owned())
 }
+
+/// Sends a request to cancel a statement, and others much later until it ends: one that comes before
+/// the statement begins ends nothing.
+pub(crate) async fn cancelled(
+    client: &Client,
+    statement: &str,
+) -> Result<Vec<SimpleQueryMessage>, tokio_postgres::Error> {
+    let token = client.cancel_token();
+    let mut running = std::pin::pin!(client.simple_query(statement));
+    let mut pause = Duration::from_millis(300);
+    loop {
+        tokio::select! {
+            done = &mut running => return done,
+            () = tokio::time::sleep(pause) => {
+                token.cancel_query(NoTls).await.expect("a request to cancel");
+                pause = Duration::from_secs(10);
+            }
+        }
+    }
+}

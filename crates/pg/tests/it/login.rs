@@ -9,7 +9,7 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use crate::door::{Door, code};
+use crate::door::{Door, cancelled, code};
 use crate::raw::{Raw, code_of, message, startup};
 
 fn users() -> Users {
@@ -99,16 +99,10 @@ fn admin_and_cancel_come_through_when_all_places_are_taken() {
     let reader = client("rob").expect("a session");
     let heavy = "SELECT count(*) FROM generate_series(1, 1000000000) AS a, \
                  generate_series(1, 1000)";
-    let (pid, token) = (door.rows(&reader, "SELECT pg_backend_pid()"), reader.cancel_token());
+    let pid = door.rows(&reader, "SELECT pg_backend_pid()");
     assert_eq!([refused("rob"), refused("wil")], ["53300", "53300"]);
-    let cancelled = door.runtime.block_on(async {
-        let (done, ()) = tokio::join!(reader.simple_query(heavy), async {
-            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-            token.cancel_query(NoTls).await.expect("a request to cancel");
-        });
-        done
-    });
-    assert_eq!(code(&cancelled.expect_err("a cancelled statement")), "57014");
+    let done = door.runtime.block_on(cancelled(&reader, heavy));
+    assert_eq!(code(&done.expect_err("a cancelled statement")), "57014");
     let admin = client("ann").expect("a place of the admins");
     assert_eq!([refused("wil"), refused("ann")], ["53300", "53300"]);
     let ended = door.rows(&admin, &format!("SELECT pg_terminate_backend({})", pid[0]));

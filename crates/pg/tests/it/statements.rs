@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio_postgres::types::Type;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-use crate::door::{Door, code};
+use crate::door::{Door, cancelled, code};
 
 #[test]
 fn rows_come_as_text_and_in_binary() {
@@ -173,10 +173,7 @@ fn cancel_ends_the_scan() {
     let heavy = "SELECT count(*) FROM t AS a, t AS b, t AS c WHERE a.v + b.v + c.v < 0";
     door.runtime.block_on(async {
         let started = Instant::now();
-        let (done, ()) = tokio::join!(client.simple_query(heavy), async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            token.cancel_query(NoTls).await.expect("a request to cancel");
-        });
+        let done = cancelled(&client, heavy).await;
         assert_eq!(code(&done.expect_err("a cancelled statement")), "57014");
         assert!(started.elapsed() < Duration::from_mins(2), "{:?}", started.elapsed());
         // A cancel that comes late ends nothing.

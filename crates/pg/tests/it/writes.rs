@@ -6,7 +6,7 @@ use halite_pg::{Access, Config, Users};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, NoTls};
 
-use crate::door::{Door, code};
+use crate::door::{Door, cancelled, code};
 use crate::raw::{Raw, message};
 
 /// Returns the number of rows of the tag of a statement.
@@ -137,14 +137,8 @@ fn timeout_and_cancel_end_the_query_of_a_write() {
     door.rows(&client, "SET statement_timeout = 300");
     assert_eq!(door.error(&client, HEAVY), "57014");
     door.rows(&client, "SET statement_timeout = 0");
-    let token = client.cancel_token();
-    door.runtime.block_on(async {
-        let (done, ()) = tokio::join!(client.simple_query(HEAVY), async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            token.cancel_query(NoTls).await.expect("a request to cancel");
-        });
-        assert_eq!(code(&done.expect_err("a cancelled statement")), "57014");
-    });
+    let done = door.runtime.block_on(cancelled(&client, HEAVY));
+    assert_eq!(code(&done.expect_err("a cancelled statement")), "57014");
     assert!(started.elapsed() < Duration::from_mins(2), "{:?}", started.elapsed());
     // The session, and its next query, run on.
     assert_eq!(count(&door, &client, "INSERT INTO u (n) SELECT n FROM t WHERE n < 5"), 5);

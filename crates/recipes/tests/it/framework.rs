@@ -358,7 +358,8 @@ fn load_ends_while_its_operations_do_not() {
         silences.push((silence.waiting, silence.failed, silence.limit));
     });
     let report = report.unwrap();
-    assert_eq!(silences, [(4, 0, config.max_silence)]);
+    // A slow disk makes another one before.
+    assert_eq!(silences.last(), Some(&(4, 0, config.max_silence)));
     assert_eq!((report.succeeded(), report.errors(), report.is_stopped()), (20, 0, true));
     assert_eq!(report.silence().map(|silence| silence.waiting), Some(4));
     let text = printed(|out| report.write(out));

@@ -128,7 +128,7 @@ fn hot_keys_are_those_that_are_read_most() {
     let engine = engine.engine();
     // The session looks at the minutes before its own present.
     let present = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_millis();
-    let begin = u64::try_from(present).expect("a time") - 40_000;
+    let begin = u64::try_from(present).expect("a time") - 25_000;
     while let Some(behind) = begin.checked_sub(engine.now_ms()) {
         sim.clock.advance_ms(u32::try_from(behind.clamp(1, 1 << 31)).expect("a step"));
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use halite::key::successor_of_row;
 use halite::{Bytes, RegionInfo, Row, Scan, Table, block_on};
-use halite_engine::hfile::{Cursor, DirectBlocks, Reader};
+use halite_engine::hfile::{Cursor, DirectBlocks, Reader, info_key};
 use halite_types::cell::{Cells, CellsBuilder};
 use halite_types::{CellRef, RowStream};
 use indicatif::ProgressBar;
@@ -215,7 +215,7 @@ pub(super) fn from_file(
     bar: &ProgressBar,
 ) -> halite::Result<Sample> {
     bar.set_length(reader.entry_count());
-    let total = reader.trailer().total_uncompressed_bytes.max(1);
+    let total = plain_bytes(reader).max(1);
     let every = reader.entry_count().div_ceil(PLACES as u64).max(1);
     // Part of each stretch that is taken, in cells.
     let taken = if total <= budget {
@@ -226,11 +226,13 @@ pub(super) fn from_file(
     let mut cursor = Cursor::new(Arc::clone(reader), DirectBlocks);
     let mut found = Collector::default();
     cursor.seek_to_first()?;
-    let (mut at, mut is_in_run) = (0_u64, false);
+    let (mut at, mut is_in_run, mut is_whole) = (0_u64, false, true);
     while let Some(cell) = cursor.peek() {
         let (place, within) = (usize::try_from(at / every).unwrap_or(PLACES), at % every);
-        let is_taken = taken >= every
-            || within < taken.max(1) && found.bytes < share_up_to(budget, place, PLACES);
+        // What the file says of its bytes and cells may be wrong, and the budget holds all the same.
+        let most = if taken >= every { budget } else { share_up_to(budget, place, PLACES) };
+        let is_taken = within < taken.max(1) && found.bytes < most;
+        is_whole &= is_taken;
         if is_taken {
             found.runs += usize::from(!is_in_run);
             found.add(cell);
@@ -242,5 +244,14 @@ pub(super) fn from_file(
         }
         cursor.advance()?;
     }
-    Ok(found.finish(taken >= every, 0))
+    Ok(found.finish(is_whole, 0))
+}
+
+/// Returns the approximate bytes of the keys and values of a file, as it states them: those of the
+/// blocks may be encoded.
+fn plain_bytes(reader: &Reader) -> u64 {
+    let info = reader.info();
+    let average = |key| info.int(key).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0);
+    let cell = average(info_key::AVERAGE_KEY_LENGTH) + average(info_key::AVERAGE_VALUE_LENGTH);
+    reader.trailer().total_uncompressed_bytes.max(reader.entry_count().saturating_mul(cell))
 }

@@ -3,6 +3,10 @@
 use std::path::Path;
 
 use halite::{FamilyDescriptor, Put, Store, TableDescriptor};
+use halite_engine::env::Env;
+use halite_engine::hfile::{DataBlockEncoding, StoreFileInfo, Writer, WriterOptions};
+use halite_types::CellRef;
+use halite_types::cell::make_key;
 
 use super::*;
 
@@ -97,6 +101,33 @@ fn sample_of_file_with_large_cells_stays_within_its_bytes() {
     let part = read(64 << 10);
     assert!(!part.is_whole && (1..=4).contains(&part.cells.len()), "{}", part.describe());
     assert_eq!((read(8 << 20).is_whole, read(8 << 20).cells.len()), (true, 40));
+}
+
+/// Encoded blocks are smaller than the cells in them by far if these have a long row.
+#[test]
+fn sample_of_file_with_small_encoded_blocks_stays_within_its_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("wide");
+    let options = WriterOptions {
+        encoding: DataBlockEncoding::FastDiff,
+        block_bytes: 4 << 20,
+        ..WriterOptions::default()
+    };
+    let file = Env::os(directory.path()).unwrap().fs.create("wide").unwrap();
+    let mut writer = Writer::create(file, "wide", options).unwrap();
+    let row = vec![b'r'; 20_000];
+    for cell in 0..400 {
+        let key = make_key(&row, b"f", format!("q{cell:05}").as_bytes(), 5, 4);
+        writer.append(CellRef::new(&key, b"v", b"", 0)).unwrap();
+    }
+    writer.finish(StoreFileInfo::default()).unwrap();
+    let reader = open(&path).unwrap();
+    let budget = 1 << 20;
+    assert!(reader.trailer().total_uncompressed_bytes < budget, "the blocks are small");
+    let sample = sample::from_file(&reader, budget, &ProgressBar::hidden()).unwrap();
+    let cell = 20_100;
+    assert!(!sample.is_whole && sample.bytes < budget + cell, "{}", sample.describe());
+    assert!(sample.runs > 8, "{}", sample.describe());
 }
 
 #[test]

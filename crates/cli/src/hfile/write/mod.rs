@@ -17,6 +17,7 @@ mod value_type;
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ use self::rows::RowMaker;
 use crate::backend::Backend;
 use crate::cell_sorter::{FLAT_KEYS, Sorter};
 use crate::key::{ResolvedKey, declares_key, resolve_in};
-use crate::store_place::check_is_outside;
+use crate::store_place::{check_is_outside, real_path};
 
 /// What to write, from what and how.
 pub(crate) struct WriteJob {
@@ -80,12 +81,12 @@ impl WriteJob {
     /// are too many bad lines, or a file cannot be read or written. Nothing is left then.
     pub(crate) fn run(&self, backend: &Backend) -> anyhow::Result<WriteReport> {
         check_is_outside(&self.to, "give another directory; halite bulkload puts the files there")?;
-        check_target(&self.to)?;
+        let to = check_target(&self.to)?;
         let descriptor = backend.descriptor(&self.table)?;
         let regions = backend.regions(&self.table)?;
         let mut input = Input::open(&self.input)?;
         let rows = self.row_maker(backend, &input.names, &descriptor)?;
-        let temporary = Temporary::create(&self.to)?;
+        let temporary = Temporary::create(&to)?;
         let out = temporary.output()?;
         let mut output = Output::create(
             &out,
@@ -108,7 +109,7 @@ impl WriteJob {
         if written.cells == 0 {
             bail!("{} has no line that becomes a cell", input.name);
         }
-        temporary.publish(&self.to)?;
+        temporary.publish(&to)?;
         let replaced = added - written.cells;
         Ok(WriteReport { written, lines, bad_lines, replaced, runs })
     }
@@ -173,17 +174,25 @@ impl WriteJob {
     }
 }
 
-/// Rejects a target that has contents.
-fn check_target(target: &Path) -> anyhow::Result<()> {
+/// Rejects a target that has contents, or that no other directory can replace. Returns its path
+/// without links.
+fn check_target(target: &Path) -> anyhow::Result<PathBuf> {
+    const FIX: &str = "give a directory that does not exist yet";
+    let shown = || target.display().to_string();
     match fs::read_dir(target) {
-        Ok(mut entries) => match entries.next() {
-            None => Ok(()),
-            Some(_) => {
-                bail!("{} is not empty; give a directory that does not exist yet", target.display())
+        Ok(mut entries) => {
+            if entries.next().is_some() {
+                bail!("{} is not empty; {FIX}", target.display());
             }
-        },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error).with_context(|| target.display().to_string()),
+            let real = target.canonicalize().with_context(shown)?;
+            let device = |path: &Path| fs::metadata(path).with_context(shown).map(|it| it.dev());
+            match real.parent() {
+                Some(parent) if device(parent)? == device(&real)? => Ok(real),
+                _ => bail!("{} is the root of a file system; {FIX}, in it", target.display()),
+            }
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => real_path(target),
+        Err(error) => Err(error).with_context(shown),
     }
 }
 
@@ -192,15 +201,14 @@ struct Temporary(tempfile::TempDir);
 
 impl Temporary {
     fn create(target: &Path) -> anyhow::Result<Self> {
-        let name = target
+        target
             .file_name()
-            .and_then(|name| name.to_str())
             .with_context(|| format!("{}: give the path of a directory", target.display()))?;
         let parent =
             target.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
         let directory = tempfile::Builder::new()
-            .prefix(&format!(".{name}.halite-"))
+            .prefix(".halite-hfile-")
             .tempdir_in(parent)
             .with_context(|| format!("creating a directory in {}", parent.display()))?;
         Ok(Self(directory))

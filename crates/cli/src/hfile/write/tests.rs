@@ -110,6 +110,19 @@ fn files(directory: &Path) -> Vec<(String, PathBuf)> {
 }
 
 #[test]
+fn target_may_be_a_link_or_have_a_long_name() {
+    let rig = Rig::new();
+    let mut job = rig.job("id,name\na,A\n");
+    fs::create_dir(rig.path("real")).unwrap();
+    std::os::unix::fs::symlink(rig.path("real"), rig.path("out")).unwrap();
+    job.run(&rig.backend).unwrap();
+    assert_eq!(files(&rig.path("real")).len(), 1);
+    job.to = rig.path(&"n".repeat(250));
+    job.run(&rig.backend).unwrap();
+    assert_eq!(files(&job.to).len(), 1);
+}
+
+#[test]
 fn lines_become_sorted_files_cut_at_regions() {
     let rig = Rig::new();
     let mut job = rig.job("\u{feff}id,name,age,at\nz,Zoe,3,9\na,\"A, \"\"B\"\"\",1,5\nm,Moe,2,5\n");
