@@ -612,7 +612,7 @@ fn store_inside_the_source_is_refused() {
     let root = sample(folder);
     let before = contents(&root);
     std::os::unix::fs::symlink(&root, folder.join("link")).unwrap();
-    for data in ["root/new", "root", "link/data/new", "root/../root/new"] {
+    for data in ["root/new", "root", "link/data/new", "link/../root"] {
         for more in [&["--dry-run"][..], &[]] {
             let (ok, printed) = import(folder, &[&["hf_a", "--data", data][..], more].concat());
             assert!(!ok && printed.contains("with --data"), "{data}: {printed}");

@@ -16,6 +16,8 @@ pub mod os;
 mod os_reader;
 pub mod rng;
 pub mod sim;
+#[cfg(target_os = "linux")]
+mod writeback;
 
 pub use memory_file::{MemoryFile, MemoryReader};
 
@@ -237,6 +239,9 @@ pub trait FileWriter: Send {
     /// As the operating system's; it is then unknown which bytes are durable, and a successful
     /// retry proves nothing.
     fn sync(&mut self) -> io::Result<()>;
+    /// Hint that these bytes are synced later: the system may begin to write them. It does not wait
+    /// for that, makes nothing durable, and keeps them in its page cache.
+    fn begin_writeback(&self, _offset: u64, _bytes: u64) {}
     /// Allocates disk space for the next `bytes` bytes. The file contains them as zeros until they
     /// are written, so a sync need not also make a new length durable.
     ///

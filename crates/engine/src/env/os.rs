@@ -422,6 +422,11 @@ impl FileWriter for OsWriter {
     }
 
     #[cfg(target_os = "linux")]
+    fn begin_writeback(&self, offset: u64, bytes: u64) {
+        super::writeback::begin(&self.file, offset, bytes);
+    }
+
+    #[cfg(target_os = "linux")]
     fn preallocate(&mut self, bytes: u64) -> io::Result<()> {
         let end = self.file.stream_position()?;
         Ok(rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), end, bytes)?)

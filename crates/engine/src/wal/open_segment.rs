@@ -7,9 +7,14 @@ use super::stall::is_full;
 use crate::disk_room::DiskRoom;
 use crate::env::FileWriter;
 
-/// Bounds of the number of bytes preallocated past the end of a segment in one step.
+/// Bounds of the number of bytes preallocated past the end of a new segment in one step.
 pub(super) const MIN_PREALLOCATE_BYTES: u64 = 4 << 10;
 const MAX_PREALLOCATE_BYTES: u64 = 4 << 20;
+/// Bytes for which [`OpenSegment::begin_writeback`] calls the system: large enough for a fast
+/// write, and far less than a segment.
+const WRITEBACK_BYTES: u64 = 1 << 20;
+/// Multiple of the size of a page, for which the system writes whole pages.
+const PAGE_BYTES: u64 = 64 << 10;
 
 /// Segments of the log. The holder of this lock may write.
 pub(super) struct SegmentWriter {
@@ -41,6 +46,8 @@ pub(super) struct OpenSegment {
     /// Segment size at which preallocation is retried after a failure.
     pub(super) preallocate_at: u64,
     pub(super) durable_bytes: u64,
+    /// Offset up to which the system has begun to write, in a log without syncs.
+    pub(super) writeback_bytes: u64,
     /// Lower bound of the file length.
     pub(super) length: u64,
     /// Lower bound of the file length at the last sync. Sync markers contain it. A file cut below
@@ -72,20 +79,24 @@ impl SegmentWriter {
 }
 
 impl OpenSegment {
-    /// Ensures that the next `bytes` bytes need no new disk space. If they do, reserves a step of
+    /// Ensures that the next `bytes` bytes need no new disk space. If they do, reserves a part of
     /// the segment size. A sync then finds the file length unchanged and need not write it to the
     /// file system's journal. A disk that fills up still has space for records on their way to the
     /// log.
     pub(super) fn preallocate(&mut self, bytes: u64, disk: &DiskRoom) {
         // Early, so that a sync marker contains the new length before the records reach it. A cut
         // file is then detected.
-        let step = preallocate_bytes(self.max_bytes);
-        if self.bytes + bytes + step / 2 <= self.preallocated_bytes
+        let least = preallocate_bytes(self.max_bytes);
+        if self.bytes + bytes + least / 2 <= self.preallocated_bytes
             || self.bytes < self.preallocate_at
         {
             return;
         }
         disk.refresh();
+        // Larger steps in a larger segment, for fewer calls: some file systems wait for the disk in
+        // each. But not beyond the end of the segment.
+        let rest = self.max_bytes.saturating_sub(self.bytes);
+        let step = self.bytes.min(self.max_bytes / 4).min(rest).max(least);
         // A call for more than the free space might take all of it, and fail.
         let room = bytes.saturating_add(disk.part_of_free(step));
         match self.file.preallocate(room) {
@@ -97,8 +108,20 @@ impl OpenSegment {
             // fails.
             Err(error) => {
                 self.preallocate_at =
-                    if is_full(&error) { self.bytes + bytes + step / 4 } else { u64::MAX }
+                    if is_full(&error) { self.bytes + bytes + least / 4 } else { u64::MAX }
             }
+        }
+    }
+
+    /// Has the system begin to write what is not synced. It would otherwise keep most of a segment
+    /// until the sync at its end, for which the next write waits some hundred milliseconds.
+    pub(super) fn begin_writeback(&mut self) {
+        // The last page is written to again soon.
+        let end = self.bytes & !(PAGE_BYTES - 1);
+        let begin = self.writeback_bytes.max(self.durable_bytes);
+        if end >= begin + WRITEBACK_BYTES {
+            self.file.begin_writeback(begin, end - begin);
+            self.writeback_bytes = end;
         }
     }
 
@@ -116,7 +139,114 @@ impl OpenSegment {
     }
 }
 
-/// Returns the number of bytes to reserve in one step.
+/// Returns the number of bytes to reserve in a step, at least.
 pub(super) fn preallocate_bytes(segment_bytes: u64) -> u64 {
     (segment_bytes / 16).clamp(MIN_PREALLOCATE_BYTES, MAX_PREALLOCATE_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::disk_room;
+    use crate::env::sim::SimEnv;
+
+    /// What was called: offset and bytes.
+    #[derive(Clone, Default)]
+    struct Calls {
+        written: u64,
+        preallocated: Arc<Mutex<Vec<(u64, u64)>>>,
+        begun: Arc<Mutex<Vec<(u64, u64)>>>,
+    }
+
+    impl FileWriter for Calls {
+        fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+            self.written += bytes.len() as u64;
+            Ok(())
+        }
+
+        fn sync(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn begin_writeback(&self, offset: u64, bytes: u64) {
+            self.begun.lock().unwrap().push((offset, bytes));
+        }
+
+        fn preallocate(&mut self, bytes: u64) -> io::Result<()> {
+            self.preallocated.lock().unwrap().push((self.written, bytes));
+            Ok(())
+        }
+
+        fn truncate(&mut self, _bytes: u64) -> io::Result<()> {
+            unreachable!("the segment is not closed")
+        }
+    }
+
+    /// Writes a segment of 64 MiB in groups of 100 KB, and calls `each` after each group.
+    fn write_segment(calls: &Calls, mut each: impl FnMut(&mut OpenSegment)) -> OpenSegment {
+        let sim = SimEnv::new(1);
+        let disk = disk_room::unlimited(&sim.env());
+        let mut open = OpenSegment {
+            file: Box::new(calls.clone()),
+            seed: 0,
+            bytes: 0,
+            max_bytes: 64 << 20,
+            preallocated_bytes: 0,
+            preallocate_at: 0,
+            durable_bytes: 0,
+            writeback_bytes: 0,
+            length: 0,
+            durable_length: 0,
+            segment: Segment {
+                number: 1,
+                bytes: 0,
+                regions: BTreeMap::new(),
+                nonces: 0,
+                closed_ms: 0,
+            },
+        };
+        let group = vec![0; 100_000];
+        while open.bytes < open.max_bytes {
+            open.preallocate(group.len() as u64, &disk);
+            open.write_all(&group).unwrap();
+            open.bytes += group.len() as u64;
+            assert!(open.bytes <= open.preallocated_bytes, "the group had its space");
+            each(&mut open);
+        }
+        open
+    }
+
+    #[test]
+    fn space_is_preallocated_in_growing_steps() {
+        let calls = Calls::default();
+        let open = write_segment(&calls, |_| ());
+        let steps = calls.preallocated.lock().unwrap();
+        assert!(steps[0].1 < 5 << 20 && steps.iter().all(|(_, bytes)| *bytes < 17 << 20));
+        assert!(steps.len() < 12, "{steps:?}");
+        assert!(open.preallocated_bytes < open.max_bytes + (5 << 20), "{steps:?}");
+    }
+
+    #[test]
+    fn unsynced_bytes_are_written_back_once_from_each_megabyte_on() {
+        let calls = Calls::default();
+        let open = write_segment(&calls, OpenSegment::begin_writeback);
+        let begun = calls.begun.lock().unwrap();
+        let mut end = 0;
+        for (offset, bytes) in begun.iter() {
+            assert_eq!(*offset, end);
+            assert!((WRITEBACK_BYTES..2 * WRITEBACK_BYTES).contains(bytes), "{bytes}");
+            end += bytes;
+        }
+        assert!(end <= open.bytes && open.bytes - end < 2 * WRITEBACK_BYTES);
+        // After a sync only what is newer.
+        let synced = Calls::default();
+        write_segment(&synced, |open| {
+            open.begin_writeback();
+            open.durable_bytes = open.bytes;
+        });
+        assert_eq!(*synced.begun.lock().unwrap(), []);
+    }
 }

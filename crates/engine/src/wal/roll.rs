@@ -159,6 +159,7 @@ impl Wal {
             preallocated_bytes: length,
             preallocate_at: if has_room { 0 } else { bytes + preallocate_bytes(max_bytes) / 4 },
             durable_bytes: bytes,
+            writeback_bytes: 0,
             length,
             durable_length: length,
             segment,

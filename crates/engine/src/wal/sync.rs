@@ -289,6 +289,8 @@ impl Wal {
             self.timed(&self.counters.sync_us, || open.file.sync())
                 .map_err(|error| stopped(&format!("syncing {}", name()), error))?;
             (open.durable_bytes, open.durable_length) = (open.bytes, open.length);
+        } else {
+            open.begin_writeback();
         }
         debug_assert!(
             open.durable_bytes <= open.bytes && open.bytes <= open.length,

@@ -135,8 +135,8 @@ pub(crate) fn code(error: &tokio_postgres::Error) -> String {
     error.code().map_or_else(|| format!("{error:?}"), |state| state.code().to_owned())
 }
 
-/// Sends a request to cancel a statement, and others much later until it ends: one that comes before
-/// the statement begins ends nothing.
+/// Sends a request to cancel a statement, and others much later until it ends: one that comes
+/// before the statement begins ends nothing.
 pub(crate) async fn cancelled(
     client: &Client,
     statement: &str,

@@ -229,7 +229,7 @@ pub(super) fn from_file(
     let (mut at, mut is_in_run, mut is_whole) = (0_u64, false, true);
     while let Some(cell) = cursor.peek() {
         let (place, within) = (usize::try_from(at / every).unwrap_or(PLACES), at % every);
-        // What the file says of its bytes and cells may be wrong, and the budget holds all the same.
+        // What the file says of its bytes and cells may be wrong, and the budget holds anyway.
         let most = if taken >= every { budget } else { share_up_to(budget, place, PLACES) };
         let is_taken = within < taken.max(1) && found.bytes < most;
         is_whole &= is_taken;
