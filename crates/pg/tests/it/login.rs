@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use halite_pg::{Access, Config, Limits, Server, TlsFiles, Users};
-use tokio_postgres::NoTls;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;

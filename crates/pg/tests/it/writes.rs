@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use halite_pg::{Access, Config, Users};
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::Client;
 
 use crate::door::{Door, cancelled, code};
 use crate::raw::{Raw, message};
