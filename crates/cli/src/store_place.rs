@@ -2,12 +2,18 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
 /// Directory of a store with what HBase has not.
 const OWN_DIRECTORY: &str = "halite";
+/// Directories of a store for files that are to be loaded, and for those of snapshots.
+const STAGING: &str = "staging";
+const ARCHIVE: &str = "archive";
+/// What a store without tables has.
+const OF_NEW_STORE: [&str; 7] =
+    [OWN_DIRECTORY, STAGING, ARCHIVE, "data", "manifests", "hbase.id", "hbase.version"];
 /// File that makes a directory a store.
 const MANIFEST: &str = "halite/MANIFEST";
 
@@ -56,14 +62,22 @@ impl NewStore {
     /// Removes the store, which this process has created and closed, and which has no table.
     ///
     /// # Errors
-    /// Returns an error if it cannot be removed, or another process has opened it.
+    /// Returns an error if it cannot be removed, another process may have it open, or it has what a
+    /// new store has not.
     pub(crate) fn remove(self) -> io::Result<()> {
         // The lock of an open store.
         let directory = fs::File::open(&self.path)?;
-        if let Err(fs::TryLockError::WouldBlock) = directory.try_lock() {
-            return Err(io::Error::new(ErrorKind::WouldBlock, "another process has it open"));
-        }
+        directory.try_lock()?;
         let mut entries = fs::read_dir(&self.path)?.collect::<io::Result<Vec<_>>>()?;
+        let is_used = |directory: &str| {
+            fs::read_dir(self.path.join(directory)).is_ok_and(|mut it| it.next().is_some())
+        };
+        let is_own = |entry: &fs::DirEntry| {
+            entry.file_name().to_str().is_some_and(|name| OF_NEW_STORE.contains(&name))
+        };
+        if !entries.iter().all(is_own) || is_used(STAGING) || is_used(ARCHIVE) {
+            return Err(io::Error::other("other files are in it"));
+        }
         // Without its own directory the rest would be taken for a directory of HBase.
         entries.sort_by_key(|entry| entry.file_name() == OWN_DIRECTORY);
         for entry in entries {
@@ -88,6 +102,12 @@ pub(crate) fn real_path(path: &Path) -> anyhow::Result<PathBuf> {
     let missing = absolute.strip_prefix(existing)?;
     let existing =
         existing.canonicalize().with_context(|| format!("examining {}", existing.display()))?;
+    if missing.components().any(|part| part == Component::ParentDir) {
+        bail!(
+            "{} goes up from a directory that does not exist; give the path without it",
+            path.display()
+        );
+    }
     // An empty part would add a slash.
     Ok(existing.components().chain(missing.components()).collect())
 }
@@ -113,7 +133,39 @@ mod tests {
         for path in ["", "outside", "outside/new", "stored", "store/../new"] {
             assert!(is_outside(path), "{path}");
         }
+        let error = check_is_outside(&at("new/../store"), "give another").unwrap_err();
+        assert!(error.to_string().contains("goes up from"), "{error}");
         let error = check_is_outside(&at("link/a"), "give another").unwrap_err().to_string();
         assert!(error.contains("link/a is inside") && error.ends_with("give another"), "{error}");
+    }
+
+    #[test]
+    fn new_store_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        let make = |path: &str| {
+            let planned = NewStore::plan(&at(path)).unwrap();
+            halite::open(at(path)).unwrap().close().unwrap();
+            planned
+        };
+        make("new/of/two").unwrap().remove().unwrap();
+        assert!(!at("new").exists());
+        fs::create_dir(at("empty")).unwrap();
+        make("empty").unwrap().remove().unwrap();
+        assert_eq!(fs::read_dir(at("empty")).unwrap().count(), 0);
+        // What other programs put there stays, and so does the store.
+        for other in ["store1/notes", "store2/staging/job/f/file"] {
+            let store = other.split('/').next().unwrap();
+            let planned = make(store).unwrap();
+            fs::create_dir_all(at(other).parent().unwrap()).unwrap();
+            fs::write(at(other), "").unwrap();
+            assert!(planned.remove().is_err(), "{other}");
+            assert!(at(other).exists() && at(store).join(MANIFEST).exists());
+            assert!(NewStore::plan(&at(store)).unwrap().is_none(), "it is not new any more");
+        }
+        let planned = make("open").unwrap();
+        let open = halite::open(at("open")).unwrap();
+        assert!(planned.remove().is_err());
+        open.close().unwrap();
     }
 }

@@ -74,14 +74,19 @@ impl ImportArgs {
             if !(self.hfiles && self.is_staged(from)) {
                 store_place::check_is_outside(from, "copy its tables with `halite copy`")?;
             }
-            if store_place::real_path(&self.data)?.starts_with(from) {
-                bail!(
-                    "the store, {}, is inside {}, which an import does not change; give another \
-                     directory with --data",
-                    self.data.display(),
-                    from.display()
-                );
-            }
+        }
+        // Of the directory of the logs, only what HBase has there.
+        let logs = self.wal_dir.iter().flat_map(|of| [of.join("WALs"), of.join("oldWALs")]);
+        let data = store_place::real_path(&self.data)?;
+        if let Some(from) =
+            std::iter::once(directory.clone()).chain(logs).find(|it| data.starts_with(it))
+        {
+            bail!(
+                "the store, {}, is inside {}, which an import does not change; give another \
+                 directory with --data",
+                self.data.display(),
+                from.display()
+            );
         }
         let note = |remark: Remark| drop(writeln!(std::io::stderr().lock(), "{remark}"));
         let (root, mut sources) = self.read(&directory, note)?;
@@ -117,9 +122,12 @@ impl ImportArgs {
                 import::import_all(store, &sources, !self.no_verify, check, print_imported)
             });
         let is_empty = imported.is_err()
-            && backend
-                .store()
-                .is_some_and(|store| store.list_tables().is_ok_and(|it| it.is_empty()));
+            && backend.store().is_some_and(|store| {
+                let engine = store.engine();
+                engine.open_report().created
+                    && engine.snapshots().is_empty()
+                    && store.list_tables().is_ok_and(|tables| tables.is_empty())
+            });
         let closed = backend.close();
         if let Some(store) = new_store.filter(|_| is_empty && closed.is_ok())
             && let Err(error) = store.remove()

@@ -174,7 +174,10 @@ impl ExportJob<'_> {
     /// Checks that no one else makes a snapshot of that name.
     fn check_temporary(&self) -> anyhow::Result<()> {
         let temporary = self.temporary();
-        if temporary.exists() && !temporary.join(EXPORT_MARK).exists() {
+        // An empty one is of an export that was killed before it had marked it.
+        let has_entries =
+            || fs::read_dir(&temporary).map_or(true, |mut entries| entries.next().is_some());
+        if temporary.exists() && !temporary.join(EXPORT_MARK).exists() && has_entries() {
             bail!(
                 "{} exists: HBase is creating a snapshot of that name, or failed to; wait for it \
                  or remove the directory, or choose another name with --name",
@@ -184,10 +187,10 @@ impl ExportJob<'_> {
         Ok(())
     }
 
-    /// Takes the directory in which the snapshot is made, which is empty then. Another export, of a
-    /// store elsewhere to the same directory, is refused until the returned file is closed.
-    fn take_temporary(&self, written: &mut Written) -> anyhow::Result<fs::File> {
-        self.check_temporary()?;
+    /// Takes the directory in which the snapshot is made, which is empty then but for the mark.
+    /// Another export, of a store elsewhere to the same directory, is refused as long as `written`
+    /// exists.
+    fn take_temporary(&self, written: &mut Written) -> anyhow::Result<()> {
         let temporary = self.temporary();
         let is_new = !temporary.exists();
         written.make_parents(&temporary.join(EXPORT_MARK))?;
@@ -214,7 +217,8 @@ impl ExportJob<'_> {
             cleared.with_context(|| format!("clearing {}", temporary.display()))?;
             written.own_directory(&temporary);
         }
-        Ok(directory)
+        written.lock = Some(directory);
+        Ok(())
     }
 
     /// Writes the files, and makes the snapshot of them. `sync` makes the names in a directory
@@ -246,7 +250,7 @@ impl ExportJob<'_> {
     ) -> anyhow::Result<Exported> {
         let snapshots = self.to.join(SNAPSHOTS);
         let temporary = self.temporary();
-        let _taken = self.take_temporary(written)?;
+        self.take_temporary(written)?;
         written.write(&temporary.join(EXPORT_MARK), b"")?;
         written.write(&temporary.join(".snapshotinfo"), &export.description)?;
         written.write(&temporary.join("data.manifest"), &export.manifest)?;
@@ -290,10 +294,13 @@ fn free_name(snapshots: &[SnapshotDescriptor], name: &str) -> String {
     names.find(is_free).expect("there are more names than snapshots")
 }
 
-/// Removes what is in a directory.
+/// Removes what is in a directory but for the mark of exports.
 fn clear(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
+        if entry.file_name() == EXPORT_MARK {
+            continue;
+        }
         if entry.file_type()?.is_dir() {
             fs::remove_dir_all(entry.path())?;
         } else {
@@ -402,14 +409,15 @@ mod tests {
         let to = folder.path().join("out");
         let job = ExportJob { table: &table, name: "s", to: &to, links: true, verifies: false };
         let temporary = job.temporary();
-        let held = job.take_temporary(&mut Written::default()).unwrap();
+        let mut other = Written::default();
+        job.take_temporary(&mut other).unwrap();
         fs::write(temporary.join(EXPORT_MARK), "").unwrap();
         fs::write(temporary.join("data.manifest"), "of the other").unwrap();
         let error = job.run(&store).err().unwrap().to_string();
         assert!(error.starts_with("another export is writing snapshot s"), "{error}");
         assert_eq!(fs::read_to_string(temporary.join("data.manifest")).unwrap(), "of the other");
         // It was killed.
-        drop(held);
+        drop(other);
         job.run(&store).unwrap();
         let manifest = fs::read(to.join(".hbase-snapshot/s/data.manifest")).unwrap();
         assert_ne!(manifest, b"of the other");

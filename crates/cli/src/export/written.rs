@@ -47,6 +47,8 @@ pub(super) struct Written {
     directories: Vec<PathBuf>,
     /// Directories with new names in them.
     changed: BTreeSet<PathBuf>,
+    /// Lock on the directory in which the snapshot is made, until all of this is removed.
+    pub(super) lock: Option<File>,
 }
 
 impl Written {

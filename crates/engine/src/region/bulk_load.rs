@@ -295,7 +295,7 @@ impl Region {
         let to = self.staged_path(&name);
         staged.push(StagedFile { family: part.family.clone(), name: name.clone() });
         if load.copy {
-            room.spend(external_file::copy_claimed(&self.shared.env, path, &to)?);
+            room.spend(external_file::copy_claimed(&self.shared, path, &to)?);
         } else if external_file::link(&self.shared.env, path, &to)? {
             return Ok(());
         } else {
@@ -335,8 +335,15 @@ impl Region {
             .create(&to)
             .map_err(|error| Error::io(format!("creating store file {shown}"), error))?;
         let mut writer = Writer::create(file, &shown, options)?;
+        // The rows may need more than in the file that they are from.
+        let mut unchecked = external_file::CHECK_BYTES;
         while let Some(cell) = cursor.peek().filter(|cell| !part.ends_before(cell.row())) {
             part.check_family(cell)?;
+            unchecked += (cell.key().len() + cell.value().len()) as u64;
+            if unchecked >= external_file::CHECK_BYTES {
+                self.shared.disk.check_file(false)?;
+                unchecked = 0;
+            }
             writer.append(cell)?;
             cursor.advance()?;
         }

@@ -1,6 +1,6 @@
 //! Files that may be anywhere on the machine: opened in place, and linked or copied into the store.
 
-use std::io::{self, ErrorKind as Io};
+use std::io::ErrorKind as Io;
 use std::sync::Arc;
 
 use halite_types::{Error, Result};
@@ -11,6 +11,8 @@ use crate::shared::EngineInner;
 
 /// Bytes copied at a time.
 const COPY_BYTES: usize = 1 << 20;
+/// Bytes after which the disk is examined again: others write to it, too.
+pub(crate) const CHECK_BYTES: u64 = 16 << 20;
 
 /// Opens a store file at an absolute path.
 ///
@@ -70,29 +72,28 @@ pub(crate) fn length(env: &Env, path: &str) -> Result<u64> {
 pub(crate) fn copy(shared: &EngineInner, path: &str, to: &str) -> Result<()> {
     let length = length(&shared.env, path)?;
     let _room = shared.disk.claim(length, || format!("a copy of {path}"))?;
-    copy_claimed(&shared.env, path, to).map(|_| ())
+    copy_claimed(shared, path, to).map(|_| ())
 }
 
 /// As [`copy`], for a file whose space is claimed. Returns its number of bytes.
 ///
 /// # Errors
-/// The file system's.
-pub(crate) fn copy_claimed(env: &Env, path: &str, to: &str) -> Result<u64> {
-    copy_bytes(env, path, to)
-        .map_err(|error| Error::io(format!("copying {path} to {}/{to}", env.fs.root()), error))
-}
-
-fn copy_bytes(env: &Env, path: &str, to: &str) -> io::Result<u64> {
-    let fs = &env.fs;
-    let from = fs.open_external(path)?;
-    let (mut at, end) = (0, from.len()?);
-    let mut file = fs.create(to)?;
+/// The file system's, or `DiskFull` if others have used the space.
+pub(crate) fn copy_claimed(shared: &EngineInner, path: &str, to: &str) -> Result<u64> {
+    let fs = &shared.env.fs;
+    let failed = |error| Error::io(format!("copying {path} to {}/{to}", fs.root()), error);
+    let from = fs.open_external(path).map_err(failed)?;
+    let (mut at, end) = (0, from.len().map_err(failed)?);
+    let mut file = fs.create(to).map_err(failed)?;
     let mut buffer = vec![0; COPY_BYTES];
     while at < end {
+        if at % CHECK_BYTES == 0 {
+            shared.disk.check_file(false)?;
+        }
         let bytes = usize::try_from(end - at).unwrap_or(COPY_BYTES).min(COPY_BYTES);
-        from.read_exact_at(&mut buffer[..bytes], at)?;
-        file.write_all(&buffer[..bytes])?;
+        from.read_exact_at(&mut buffer[..bytes], at).map_err(failed)?;
+        file.write_all(&buffer[..bytes]).map_err(failed)?;
         at += bytes as u64;
     }
-    file.sync().map(|()| end)
+    file.sync().map(|()| end).map_err(failed)
 }

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use halite_pg::{Access, Config, Users};
-use tokio_postgres::types::Type;
 use tokio_postgres::Client;
+use tokio_postgres::types::Type;
 
 use crate::door::{Door, cancelled, code};
 use crate::raw::{Raw, message};
