@@ -13,7 +13,7 @@ mod written;
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -174,10 +174,7 @@ impl ExportJob<'_> {
     /// Checks that no one else makes a snapshot of that name.
     fn check_temporary(&self) -> anyhow::Result<()> {
         let temporary = self.temporary();
-        // An empty one is of an export that was killed before it had marked it.
-        let has_entries =
-            || fs::read_dir(&temporary).map_or(true, |mut entries| entries.next().is_some());
-        if temporary.exists() && !temporary.join(EXPORT_MARK).exists() && has_entries() {
+        if temporary.exists() && !temporary.join(EXPORT_MARK).exists() {
             bail!(
                 "{} exists: HBase is creating a snapshot of that name, or failed to; wait for it \
                  or remove the directory, or choose another name with --name",
@@ -193,7 +190,11 @@ impl ExportJob<'_> {
     fn take_temporary(&self, written: &mut Written) -> anyhow::Result<()> {
         let temporary = self.temporary();
         let is_new = !temporary.exists();
-        written.make_parents(&temporary.join(EXPORT_MARK))?;
+        written.make_parents(&temporary)?;
+        if is_new {
+            make_marked(&temporary).with_context(|| format!("creating {}", temporary.display()))?;
+            written.own_directory(&temporary);
+        }
         let failed = || format!("examining {}", temporary.display());
         let directory = fs::File::open(&temporary).with_context(failed)?;
         // Some network file systems have no locks; then two exports at once are not noticed.
@@ -292,6 +293,19 @@ fn free_name(snapshots: &[SnapshotDescriptor], name: &str) -> String {
     let numbered = (2..).map(|number| format!("{SNAPSHOT_PREFIX}{name}-{number}"));
     let mut names = std::iter::once(format!("{SNAPSHOT_PREFIX}{name}")).chain(numbered);
     names.find(is_free).expect("there are more names than snapshots")
+}
+
+/// Creates a directory that has the mark of exports from the beginning: without it, it would be
+/// taken for one of HBase. A killed process may leave one of another name beside it.
+fn make_marked(directory: &Path) -> io::Result<()> {
+    let parent = directory.parent().unwrap_or(Path::new("."));
+    let mut named = tempfile::Builder::new();
+    let named = named.prefix("halite-export-").permissions(fs::Permissions::from_mode(0o777));
+    let made = named.tempdir_in(parent)?;
+    fs::File::create(made.path().join(EXPORT_MARK))?;
+    fs::rename(made.path(), directory)?;
+    let _ = made.keep();
+    Ok(())
 }
 
 /// Removes what is in a directory but for the mark of exports.

@@ -383,7 +383,7 @@ fn checks_are_correct_when_the_server_is_killed_in_the_middle() {
          # The store and the ports are those of the killed server until it has ended.\n\
          for attempt in $(seq 100); do\n\
              {program} serve --data {path}/data --wal-sync flush {ports} > {path}/log 2>&1 &\n\
-             until grep -q ^ready {path}/log; do kill -0 $! || continue 2; sleep 0.1; done\n\
+             until grep -q ^ready {path}/log; do kill -0 $! || {{ sleep 0.2; continue 2; }}; sleep 0.1; done\n\
              echo $! >> {pids}\n\
              exit 0\n\
          done\n\
