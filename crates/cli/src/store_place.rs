@@ -8,8 +8,9 @@ use anyhow::{Context as _, bail};
 
 /// Directory of a store with what HBase has not.
 const OWN_DIRECTORY: &str = "halite";
-/// Directories of a store for files that are to be loaded, and for those of snapshots.
-const STAGING: &str = "staging";
+/// Directory of a store, and of HBase, in which other programs put files that are to be loaded.
+pub(crate) const STAGING: &str = "staging";
+/// Directory of a store for files of snapshots.
 const ARCHIVE: &str = "archive";
 /// What a store without tables has.
 const OF_NEW_STORE: [&str; 7] =

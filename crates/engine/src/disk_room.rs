@@ -65,6 +65,9 @@ pub fn writable_bytes(env: &Env) -> Option<u64> {
     room.space().map(|space| space.free_bytes.saturating_sub(room.reserve_of(space)))
 }
 
+/// Bytes of a file after which its writer calls [`DiskRoom::check_file`] again.
+pub(crate) const CHECK_INTERVAL_BYTES: u64 = 4 << 20;
+
 /// Space reservation of a compaction or of copies, released on drop.
 pub(crate) struct Claim<'a> {
     room: &'a DiskRoom,

@@ -10,7 +10,7 @@ use halite_hbase_dir::{is_mob, read_bare_files};
 use indicatif::ProgressBar;
 
 use crate::hfile::marked_cells::CellMarks;
-use crate::hfile::open;
+use crate::hfile::{loadable_family, open};
 
 /// Checked file.
 #[derive(Clone, Debug)]
@@ -34,32 +34,14 @@ pub(super) struct LoadFile {
 pub(super) fn read(
     directory: &Path,
     table: &TableDescriptor,
-    (verify, is_store): (bool, bool),
+    verify: bool,
+    is_store: bool,
     bar: &ProgressBar,
 ) -> anyhow::Result<Vec<LoadFile>> {
     let found = read_bare_files(directory)?;
     // Every family is checked before the first file is read.
     for file in &found {
-        let name = || to_string_binary(&file.family);
-        let Some(family) = table.find_family(&file.family) else {
-            let known: Vec<_> =
-                table.families().map(|family| to_string_binary(family.name())).collect();
-            bail!(
-                "{}: table {} has no family {}; it has {}",
-                directory.display(),
-                table.name(),
-                name(),
-                known.join(", ")
-            );
-        };
-        if family.merge_operator().is_some() {
-            bail!(
-                "family {} of table {} merges its cells (MERGE), and the cells of a file that is \
-                 loaded twice would count twice; put the contributions instead",
-                name(),
-                table.name()
-            );
-        }
+        loadable_family(table, &file.family).with_context(|| directory.display().to_string())?;
     }
     bar.set_length(found.iter().map(|file| file.bytes).sum());
     let mut files = Vec::with_capacity(found.len());

@@ -20,12 +20,10 @@ pub(crate) use self::plan::RegionLoad;
 
 use self::files::LoadFile;
 use crate::backend::Backend;
-use crate::store_place::{check_is_outside, real_path};
+use crate::store_place::{STAGING, check_is_outside, real_path};
 
 /// Files in the root directory of an HBase.
 const HBASE_ROOT: [&str; 2] = ["hbase.id", "hbase.version"];
-/// Directory there for files that are to be loaded.
-const STAGING: &str = "staging";
 /// Interval at which a spinner turns while a store loads files.
 const SPINNER_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -89,10 +87,12 @@ impl LoadJob {
         }
         let descriptor = backend.descriptor(&self.table)?;
         let bar = progress("checking");
-        let checks = (verify, backend.store().is_some());
-        let files = files::read(&self.directory, &descriptor, checks, &bar)?;
+        let is_store = backend.store().is_some();
+        let files = files::read(&self.directory, &descriptor, verify, is_store, &bar)?;
         bar.finish_and_clear();
-        self.check_no_links(&files)?;
+        if self.moves {
+            self.check_no_links(&files)?;
+        }
         Ok(files)
     }
 
@@ -107,7 +107,6 @@ impl LoadJob {
         let real = real_path(&self.directory)?;
         let is_root = |path: &&Path| HBASE_ROOT.iter().any(|name| path.join(name).is_file());
         let root = real.ancestors().find(is_root);
-        // Other programs put files that are to be loaded there.
         let is_staged = |root: &&Path| real.starts_with(root.join(STAGING));
         if let Some(root) = root.filter(|root| !is_staged(root)) {
             bail!(
@@ -123,7 +122,7 @@ impl LoadJob {
     /// elsewhere.
     fn check_no_links(&self, files: &[LoadFile]) -> anyhow::Result<()> {
         let directory = real_path(&self.directory)?;
-        for file in files.iter().filter(|_| self.moves) {
+        for file in files {
             let real = real_path(&file.path)?;
             if real.strip_prefix(&directory).ok() != file.path.strip_prefix(&self.directory).ok() {
                 bail!(

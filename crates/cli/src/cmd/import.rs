@@ -142,7 +142,7 @@ impl ImportArgs {
     /// Returns whether a directory is inside `staging` of the store, where programs write files that
     /// it is to load.
     fn is_staged(&self, directory: &Path) -> bool {
-        let staging = self.data.join("staging").canonicalize();
+        let staging = self.data.join(store_place::STAGING).canonicalize();
         staging.is_ok_and(|staging| directory != staging && directory.starts_with(staging))
     }
 
@@ -156,10 +156,7 @@ impl ImportArgs {
         note: impl Fn(Remark),
     ) -> anyhow::Result<()> {
         let empty = tempfile::tempdir().context("making a temporary directory")?;
-        let is_free = match std::fs::read_dir(&self.data) {
-            Ok(mut entries) => entries.next().is_none(),
-            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-        };
+        let is_free = store_place::NewStore::plan(&self.data)?.is_some();
         let path = if is_free { empty.path() } else { &self.data };
         let backend = Backend::open(path.to_str().context("the store's path is not UTF-8")?)?;
         let checked = backend.store().context("no store").and_then(|store| {

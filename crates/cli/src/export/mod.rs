@@ -193,7 +193,6 @@ impl ExportJob<'_> {
         written.make_parents(&temporary)?;
         if is_new {
             make_marked(&temporary).with_context(|| format!("creating {}", temporary.display()))?;
-            written.own_directory(&temporary);
         }
         let failed = || format!("examining {}", temporary.display());
         let directory = fs::File::open(&temporary).with_context(failed)?;
@@ -216,8 +215,8 @@ impl ExportJob<'_> {
             // Of an export that was killed.
             let cleared = clear(&temporary);
             cleared.with_context(|| format!("clearing {}", temporary.display()))?;
-            written.own_directory(&temporary);
         }
+        written.own_directory(&temporary);
         written.lock = Some(directory);
         Ok(())
     }
@@ -388,14 +387,20 @@ mod tests {
         }
     }
 
-    #[test]
-    fn refused_export_deletes_the_snapshot_of_a_killed_one() {
+    /// Store with an empty table, in `store` of a directory.
+    fn store_with_table() -> (tempfile::TempDir, Store, TableName) {
         let folder = tempfile::tempdir().unwrap();
         let store = halite::open(folder.path().join("store")).unwrap();
         let table: TableName = "t".parse().unwrap();
         let families =
             halite::TableDescriptor::new(table.clone()).family(halite::FamilyDescriptor::new("f"));
         store.create_table(families, &[]).unwrap();
+        (folder, store, table)
+    }
+
+    #[test]
+    fn refused_export_deletes_the_snapshot_of_a_killed_one() {
+        let (folder, store, table) = store_with_table();
         let to = folder.path().join("out");
         let job = ExportJob { table: &table, name: "s", to: &to, links: true, verifies: false };
         job.run(&store).unwrap();
@@ -414,18 +419,12 @@ mod tests {
 
     #[test]
     fn export_that_another_one_is_writing_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = halite::open(folder.path().join("store")).unwrap();
-        let table: TableName = "t".parse().unwrap();
-        let families =
-            halite::TableDescriptor::new(table.clone()).family(halite::FamilyDescriptor::new("f"));
-        store.create_table(families, &[]).unwrap();
+        let (folder, store, table) = store_with_table();
         let to = folder.path().join("out");
         let job = ExportJob { table: &table, name: "s", to: &to, links: true, verifies: false };
         let temporary = job.temporary();
         let mut other = Written::default();
         job.take_temporary(&mut other).unwrap();
-        fs::write(temporary.join(EXPORT_MARK), "").unwrap();
         fs::write(temporary.join("data.manifest"), "of the other").unwrap();
         let error = job.run(&store).err().unwrap().to_string();
         assert!(error.starts_with("another export is writing snapshot s"), "{error}");

@@ -13,9 +13,33 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use halite::{Bytes, FamilyDescriptor, TableDescriptor, to_string_binary};
 use halite_engine::env::Fs as _;
 use halite_engine::env::os::OsFs;
 use halite_engine::hfile::{Reader, is_hfile};
+
+/// Returns a family that files can be loaded into.
+///
+/// # Errors
+/// Returns an error if the table has no such family, or merges its cells: those of a file that is
+/// loaded twice would count twice.
+pub(crate) fn loadable_family<'a>(
+    table: &'a TableDescriptor,
+    name: &Bytes,
+) -> anyhow::Result<&'a FamilyDescriptor> {
+    let shown = to_string_binary(name);
+    let Some(family) = table.find_family(name) else {
+        let known: Vec<_> = table.families().map(|each| to_string_binary(each.name())).collect();
+        bail!("table {} has no family {shown}; it has {}", table.name(), known.join(", "));
+    };
+    if family.merge_operator().is_some() {
+        bail!(
+            "family {shown} merges its cells (MERGE), and files cannot be loaded into it; put the \
+             contributions instead"
+        );
+    }
+    Ok(family)
+}
 
 /// Opens a store file at any path.
 ///

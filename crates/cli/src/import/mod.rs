@@ -34,6 +34,8 @@ pub(crate) use remark::Remark;
 pub(crate) use root::HbaseRoot;
 pub(crate) use source::{ImportSource, Recovered};
 
+use crate::store_place;
+
 /// Result of importing a table.
 pub(crate) struct ImportedTable<'a> {
     pub(crate) name: &'a TableName,
@@ -116,7 +118,7 @@ pub(crate) fn check_new(store: &Store, sources: &[ImportSource]) -> anyhow::Resu
 /// Returns an error if it cannot be created.
 pub(crate) fn recovery_directory(data: &Path) -> anyhow::Result<tempfile::TempDir> {
     let failed = || format!("making a directory for recovered files in {}", data.display());
-    let staging = data.join("staging");
+    let staging = data.join(store_place::STAGING);
     std::fs::create_dir_all(&staging).with_context(failed)?;
     for entry in std::fs::read_dir(&staging).with_context(failed)? {
         let entry = entry.with_context(failed)?;

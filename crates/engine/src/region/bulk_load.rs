@@ -24,7 +24,7 @@ use super::flush::LoadedFile;
 use super::snapshot::Family;
 use super::{Region, directories};
 use crate::catalog::{FileEntry, layout};
-use crate::disk_room::Claim;
+use crate::disk_room::{CHECK_INTERVAL_BYTES, Claim};
 use crate::hfile::{
     Comparator, Cursor, DirectBlocks, Reader, StoreFileInfo, Writer, WriterOptions, check_storable,
 };
@@ -336,11 +336,11 @@ impl Region {
             .map_err(|error| Error::io(format!("creating store file {shown}"), error))?;
         let mut writer = Writer::create(file, &shown, options)?;
         // The rows may need more than in the file that they are from.
-        let mut unchecked = external_file::CHECK_BYTES;
+        let mut unchecked = CHECK_INTERVAL_BYTES;
         while let Some(cell) = cursor.peek().filter(|cell| !part.ends_before(cell.row())) {
             part.check_family(cell)?;
-            unchecked += (cell.key().len() + cell.value().len()) as u64;
-            if unchecked >= external_file::CHECK_BYTES {
+            unchecked += cell.encoded_len() as u64;
+            if unchecked >= CHECK_INTERVAL_BYTES {
                 self.shared.disk.check_file(false)?;
                 unchecked = 0;
             }

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use halite_types::{Error, Result};
 
+use crate::disk_room::CHECK_INTERVAL_BYTES;
 use crate::env::Env;
 use crate::hfile::Reader;
 use crate::shared::EngineInner;
 
 /// Bytes copied at a time.
 const COPY_BYTES: usize = 1 << 20;
-/// Bytes after which the disk is examined again: others write to it, too.
-pub(crate) const CHECK_BYTES: u64 = 16 << 20;
 
 /// Opens a store file at an absolute path.
 ///
@@ -87,7 +86,7 @@ pub(crate) fn copy_claimed(shared: &EngineInner, path: &str, to: &str) -> Result
     let mut file = fs.create(to).map_err(failed)?;
     let mut buffer = vec![0; COPY_BYTES];
     while at < end {
-        if at % CHECK_BYTES == 0 {
+        if at % CHECK_INTERVAL_BYTES == 0 {
             shared.disk.check_file(false)?;
         }
         let bytes = usize::try_from(end - at).unwrap_or(COPY_BYTES).min(COPY_BYTES);

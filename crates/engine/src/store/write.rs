@@ -8,6 +8,7 @@ use halite_types::{CellRef, Error, RegionInfo, Result};
 use super::file_label::{GENERATION_KEY, NAME_KEY, REGION_KEY, STORE_ID_KEY};
 use super::{StoreFile, StripeBounds};
 use crate::catalog::{FileEntry, layout};
+use crate::disk_room::CHECK_INTERVAL_BYTES;
 use crate::hfile::{Compression, StoreFileInfo, Writer, WriterOptions};
 use crate::region::Family;
 use crate::shared::EngineInner;
@@ -28,9 +29,6 @@ pub(crate) struct NewFile<'a> {
     /// Bytes of these files.
     pub(crate) compacted_bytes: u64,
 }
-
-/// Bytes of cells after which the free disk space is checked again.
-const DISK_CHECK_INTERVAL_BYTES: u64 = 4 << 20;
 
 /// Writes the cells that `fill` passes, in order, and opens the file. Leaves no file if there is no
 /// cell, or on failure. The manifest does not reference the file yet.
@@ -101,7 +99,7 @@ impl<'a> UnfinishedFile<'a> {
             writer: None,
             cells: 0,
             bytes: 0,
-            check_at: DISK_CHECK_INTERVAL_BYTES,
+            check_at: CHECK_INTERVAL_BYTES,
             is_temporary: true,
             is_required: false,
         };
@@ -119,7 +117,7 @@ impl<'a> UnfinishedFile<'a> {
         self.cells += 1;
         self.bytes += cell.encoded_len() as u64;
         if self.bytes >= self.check_at {
-            self.check_at = self.bytes + DISK_CHECK_INTERVAL_BYTES;
+            self.check_at = self.bytes + CHECK_INTERVAL_BYTES;
             self.shared.lock.check_if_due()?;
             self.shared
                 .disk

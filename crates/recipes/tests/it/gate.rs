@@ -20,6 +20,11 @@ impl Gate {
         Arc::new(Self { left: Mutex::new(Some(batches)), changed: Condvar::new() })
     }
 
+    /// Returns `true` if the next batch does not pass.
+    pub(crate) fn is_shut(&self) -> bool {
+        *self.left.lock().unwrap() == Some(0)
+    }
+
     pub(crate) fn release_on_drop(self: &Arc<Self>) -> Release {
         Release(Arc::clone(self))
     }

@@ -6,13 +6,15 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use halite::{Bytes, RegionInfo, TableDescriptor};
 use halite_engine::env::Fs as _;
 use halite_engine::env::os::OsFs;
 use halite_engine::hfile::{StoreFileInfo, Writer, WriterOptions, info_key};
 use halite_types::CellRef;
 use halite_types::cell::key_row;
+
+use crate::hfile::loadable_family;
 
 /// Task name in the file info.
 const TASK: &str = "halite hfile write";
@@ -150,17 +152,7 @@ impl FamilyOutput {
         now_ms: i64,
     ) -> anyhow::Result<Self> {
         let shown = halite::to_string_binary(name);
-        let Some(family) = table.find_family(name) else {
-            let known: Vec<_> =
-                table.families().map(|each| halite::to_string_binary(each.name())).collect();
-            bail!("table {} has no family {shown}; it has {}", table.name(), known.join(", "));
-        };
-        if family.merge_operator().is_some() {
-            bail!(
-                "family {shown} merges its cells (MERGE), and files cannot be loaded into it; put \
-                 the contributions instead"
-            );
-        }
+        let family = loadable_family(table, name)?;
         let text = std::str::from_utf8(name)
             .ok()
             .filter(|text| !text.is_empty() && !text.contains('/') && !text.starts_with(['.', '_']))
